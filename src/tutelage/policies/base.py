@@ -1,0 +1,98 @@
+"""What a policy is: how a client picks its next arm from what it has been shown.
+
+A policy is a frozen dataclass of SPEC parameters with two plain functions that the engine compiles:
+
+``choose(round, learner, parameters, stream) -> arm``
+    The client's next arm.  ``round`` is the client's own pull now being played, counted from 1.
+``learn(arm, reward, learner, parameters, stream)``
+    Called once the reward of a pull has been revealed and ``learner`` holds it.
+
+Both may draw from ``stream`` through ``tutelage.draws`` and write ``learner.state`` and nothing else.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.draws import index
+
+
+class Learner(NamedTuple):
+    """What a client has been shown, as its policy sees it.  Revealed rewards only."""
+
+    counts: NDArray[np.int64]  # [K] pulls whose reward has been revealed
+    means: NDArray[np.float64]  # [K] their mean: exactly the constant while all were equal; 0 before the first
+    state: NDArray[np.float64]  # the policy's own, `state_size` numbers, all 0 at the start
+
+
+Choose = Callable[[int, Learner, NDArray[np.float64], Any], int]
+Learn = Callable[[int, float, Learner, NDArray[np.float64], Any], None]
+
+
+class Policy(Protocol):
+    """An entry of the table of policies."""
+
+    @property
+    def choose(self) -> Choose:
+        """The function that picks an arm (a static method: plain, compilable)."""
+        ...
+
+    @property
+    def learn(self) -> Learn:
+        """The function that takes note of a revealed reward (a static method: plain, compilable)."""
+        ...
+
+    def state_size(self, num_arms: int) -> int:
+        """How many numbers of its own the policy keeps for one client."""
+        ...
+
+    def parameters(self) -> tuple[float, ...]:
+        """The parameters as ``choose`` and ``learn`` see them."""
+        ...
+
+
+def no_learning(
+    arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any
+) -> None:
+    """``learn`` of a policy that needs no more than counts and means."""
+
+
+def first_pulls(counts: NDArray[np.int64], stream: Any) -> int:
+    """An arm never pulled, uniformly at random among them; -1 where every arm has been pulled."""
+    unpulled = 0
+    for arm in range(counts.size):
+        if counts[arm] == 0:
+            unpulled += 1
+    if unpulled == 0:
+        return -1
+    left = index(stream, unpulled)
+    for arm in range(counts.size):
+        if counts[arm] == 0:
+            if left == 0:
+                return arm
+            left -= 1
+    return -1
+
+
+def argmax(values: NDArray[np.float64], stream: Any) -> int:
+    """The arm with the largest value, uniformly at random among *exactly* equal ones.
+
+    Draws from the stream only where there is a tie.
+    """
+    best, ties = 0, 1
+    for arm in range(1, values.size):
+        if values[arm] > values[best]:
+            best, ties = arm, 1
+        elif values[arm] == values[best]:
+            ties += 1
+    if ties == 1:
+        return best
+    left = index(stream, ties)
+    for arm in range(best, values.size):
+        if values[arm] == values[best]:
+            if left == 0:
+                return arm
+            left -= 1
+    return best

@@ -1,0 +1,47 @@
+"""epsilon-greedy with a decreasing epsilon (Auer, Cesa-Bianchi and Fischer 2002; the paper's section V-B)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.draws import index, random
+from tutelage.errors import InputError
+from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
+from tutelage.registry import parameter
+
+
+def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
+    """With probability epsilon_t = min(1, c K / (d^2 t)) any of the K arms, else the best mean."""
+    arm = first_pulls(learner.counts, stream)
+    if arm >= 0:
+        return arm
+    num_arms = learner.counts.size
+    c, d = parameters[0], parameters[1]
+    if random(stream) < min(1.0, c * num_arms / (d * d * round)):
+        return index(stream, num_arms)
+    return argmax(learner.means, stream)
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy:
+    """epsilon-greedy: the best mean, or with probability min(1, c K / (d^2 t)) any arm."""
+
+    c: float = parameter(1.0, help="how much it explores, at least 0")
+    d: float = parameter(1.0, help="the gap it is tuned for (Auer et al.'s d), in (0, 1]")
+
+    choose = staticmethod(choose)
+    learn = staticmethod(no_learning)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.c < float("inf"):
+            raise InputError(f"eps-greedy's c={self.c:g} is not a number of at least 0.")
+        if not 0 < self.d <= 1:
+            raise InputError(f"eps-greedy's d={self.d:g} lies outside (0, 1].")
+
+    def state_size(self, num_arms: int) -> int:
+        return 0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.c, self.d)

@@ -1,0 +1,212 @@
+"""What a server may do to one reward: the meaning of every rule and its cost, written once.
+
+A rule looks at the memory of the client that pulled, never at another client's: N pulls, Q sum of observed and
+S sum of revealed rewards of each arm, and two numbers that LEVEL and LIFT keep.  :func:`reveal` is plain
+Python; the engine compiles this very function, the server calls it as it is.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND = 0, 1, 2, 3, 4
+NUM_NUMBERS = 8  # the most that a rule carries
+
+FROZEN_LEVEL, OFF_TARGET = 0, 1  # slots of a client's `kept`
+START_LEVEL, LEAST_LEVEL = 0.5, 0.05
+OFF_TARGET_WINDOW = 200.0
+
+
+@dataclass(frozen=True)
+class Keep:
+    """KEEP: reveal the reward as it was observed."""
+
+    kind = KEEP_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Set:
+    """SET(gamma): reveal gamma, in [0, 1], whatever was observed."""
+
+    gamma: float
+
+    kind = SET_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return (self.gamma,)
+
+
+@dataclass(frozen=True)
+class Align:
+    """ALIGN: reveal a reward of the global model (the lab alone: in a real system it cannot be seen)."""
+
+    kind = ALIGN_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Level:
+    """LEVEL: keep the arm's revealed sum S near a line that all active arms of the client share.
+
+    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leader_share`` for the leader and 1
+    for the others.  An observed reward that keeps S within ``band`` of it is shown as it is; any other becomes
+    the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled one ahead of it
+    (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client has ``freeze_pulls``
+    pulls of each active arm and then for good ``freeze_share`` of the mean of its own averages, at least .05.
+    """
+
+    leader_share: float = 2.0
+    offset: float = 2.5
+    band: float = 1.0
+    slack: float = 5.0
+    slack_share: float = 0.1
+    push: float = 2.0
+    freeze_pulls: float = 5.0
+    freeze_share: float = 0.9
+
+    kind = LEVEL_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return (
+            self.leader_share,
+            self.offset,
+            self.band,
+            self.slack,
+            self.slack_share,
+            self.push,
+            self.freeze_pulls,
+            self.freeze_share,
+        )
+
+
+@dataclass(frozen=True)
+class Lift:
+    """LIFT(lift): on the target; raise its revealed mean to ``lift`` at a client for which it is worth less.
+
+    It acts while z / 2 > lift - Q / N, z the moving share of the client's pulls off the target.
+    """
+
+    lift: float
+
+    kind = LIFT_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return (self.lift,)
+
+
+Rule = Keep | Set | Align | Level | Lift
+KEEP, ALIGN = Keep(), Align()
+
+
+class Orders(NamedTuple):
+    """A directive's rules as numbers, for one arm after the other."""
+
+    kinds: NDArray[np.int64]  # [K]
+    numbers: NDArray[np.float64]  # [K, NUM_NUMBERS]
+    active: NDArray[np.bool_]  # [K]
+    num_active: int
+    leader: int  # -1: none
+    target: int  # -1: none
+
+
+class RuleMemory(NamedTuple):
+    """What a client's rules may look at."""
+
+    pulls: NDArray[np.int64]  # [K], N
+    observed: NDArray[np.float64]  # [K], Q
+    revealed: NDArray[np.float64]  # [K], S
+    kept: NDArray[np.float64]  # [2], the frozen level (0: not yet) and the moving share off the target
+
+
+def make_orders(
+    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leader: int | None, target: int | None
+) -> Orders:
+    """The numbers of a directive."""
+    num_arms = len(rules)
+    numbers = np.zeros((num_arms, NUM_NUMBERS))
+    for arm, rule in enumerate(rules):
+        told = rule.numbers()
+        numbers[arm, : len(told)] = told
+    active = np.zeros(num_arms, dtype=np.bool_)
+    active[list(active_arms)] = True
+    return Orders(
+        kinds=np.array([rule.kind for rule in rules], dtype=np.int64),
+        numbers=numbers,
+        active=active,
+        num_active=len(active_arms),
+        leader=-1 if leader is None else leader,
+        target=-1 if target is None else target,
+    )
+
+
+def reveal(orders: Orders, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:
+    """The reward to show for a pull of ``arm`` that gave ``reward``, both in [0, 1]; the cost is their distance.
+
+    N and Q of the memory count this pull, S does not yet.  ``aligned`` is Y, the reward of the global model, which
+    ALIGN alone looks at.  What the rules keep is brought up to date here, under every rule.
+    """
+    kept = memory.kept
+    if orders.target < 0:
+        kept[OFF_TARGET] = 0.0
+    else:
+        off = 0.0 if arm == orders.target else 1.0
+        kept[OFF_TARGET] += (off - kept[OFF_TARGET]) / OFF_TARGET_WINDOW
+    kind = orders.kinds[arm]
+    if kind == SET_KIND:
+        return orders.numbers[arm, 0]  # type: ignore[no-any-return]
+    if kind == ALIGN_KIND:
+        return aligned
+    if kind == LEVEL_KIND:
+        return _level(orders, memory, arm, reward)
+    if kind == LIFT_KIND:
+        lift = orders.numbers[arm, 0]
+        pulls = memory.pulls[arm]
+        if kept[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
+            return max(reward, _clip(lift * pulls - memory.revealed[arm]))
+    return reward
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
+    leader_share, offset, band = orders.numbers[arm, 0], orders.numbers[arm, 1], orders.numbers[arm, 2]
+    slack, slack_share, push = orders.numbers[arm, 3], orders.numbers[arm, 4], orders.numbers[arm, 5]
+    _freeze(orders, memory, orders.numbers[arm, 6], orders.numbers[arm, 7])
+    level = memory.kept[FROZEN_LEVEL] if memory.kept[FROZEN_LEVEL] > 0.0 else START_LEVEL
+    least = np.inf
+    for other in range(orders.kinds.size):
+        if orders.active[other]:
+            share = leader_share if other == orders.leader else 1.0
+            least = min(least, memory.pulls[other] / share)
+    share = leader_share if arm == orders.leader else 1.0
+    pulls = memory.pulls[arm]
+    line = level * pulls + offset * share
+    low = _clip(line - band - memory.revealed[arm])
+    high = _clip(line + band - memory.revealed[arm])
+    ahead = pulls / share - least - slack - slack_share * least
+    if ahead > 0.0:
+        low = 0.0
+        high = _clip(line - band - push * ahead - memory.revealed[arm])
+    return min(high, max(low, reward))
+
+
+def _freeze(orders: Orders, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
+    """Fix the client's level once it has seen enough of every active arm."""
+    if memory.kept[FROZEN_LEVEL] > 0.0:
+        return
+    total = 0.0
+    for arm in range(orders.kinds.size):
+        if orders.active[arm]:
+            if memory.pulls[arm] < freeze_pulls:
+                return
+            total += memory.observed[arm] / memory.pulls[arm]
+    memory.kept[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / orders.num_active))

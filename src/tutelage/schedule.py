@@ -1,0 +1,57 @@
+"""The epochs of TAL and TWL: how many pulls a decision uses, and how far its intervals reach.
+
+Shi et al., section IV, below Alg. 1, with the decisions of docs/decisions/0001: f(psi) is rounded up to whole pulls,
+F sums the rounded values, and 1/M becomes the sum of the squared weights.
+"""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The epochs that a horizon has room for.
+
+    ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights.
+    ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T is not listed: it can never be reached.
+    """
+
+    log_term: float
+    squared_weights: float
+    ends: tuple[int, ...]
+
+    def pulls(self, epoch: int) -> int:
+        """f(psi): the pulls of each (client, arm) that epoch psi >= 1 uses, F(psi - 1) + 1 .. F(psi)."""
+        return self.ends[epoch - 1] - (self.ends[epoch - 2] if epoch > 1 else 0)
+
+
+def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedule:
+    """The schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum."""
+    log_term = math.log(2 * num_arms * horizon**2)
+    squared = squared_weights(weights)
+    ends: list[int] = []
+    total, epoch = 0, 1
+    while True:
+        total += math.ceil(2 ** (2 * epoch + 3) * log_term * squared)
+        if total > horizon:
+            return Schedule(log_term, squared, tuple(ends))
+        ends.append(total)
+        epoch += 1
+
+
+def squared_weights(weights: tuple[float, ...]) -> float:
+    """sum_m w_m^2: 1/M exactly where all weights are equal."""
+    if all(weight == weights[0] for weight in weights):
+        return 1.0 / len(weights)
+    return math.fsum(weight * weight for weight in weights)
+
+
+def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = None) -> float:
+    """Half-width of the epoch's confidence intervals, CB(psi) = sqrt(log(2KT^2) sum w^2 / (2 f(psi))).
+
+    Shi et al., below eq. (1).  With the real-valued f it is exactly 2^-(psi + 2); f is rounded up to whole
+    pulls, so this is never wider (test_radius_never_exceeds_paper).  ``squared`` replaces the schedule's
+    sum of squared weights once a client has been retired.
+    """
+    spread = schedule.squared_weights if squared is None else squared
+    return math.sqrt(schedule.log_term * spread / (2 * schedule.pulls(epoch)))

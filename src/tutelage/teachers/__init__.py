@@ -1,0 +1,16 @@
+"""What the server wants and how it adjusts: an open set.  A new teacher is one file here and one line below."""
+
+from tutelage.registry import Table
+
+TEACHERS = Table(
+    kind="teacher",
+    plural="teachers",
+    entries={
+        "tal": "tutelage.teachers.tal:TAL",
+        "twl": "tutelage.teachers.twl:TWL",
+        "ng": "tutelage.teachers.naive:NaivelyGuess",
+        "na": "tutelage.teachers.naive:NaivelyAlign",
+        "known": "tutelage.teachers.ends:KnownTarget",
+        "none": "tutelage.teachers.ends:NoTeaching",
+    },
+)

@@ -1,0 +1,146 @@
+"""The contract between a teacher and whoever runs it, the lab or the live server.
+
+A teacher never sees a reward stream.  It is a few pure functions on small frozen values::
+
+    segments(problem) -> cuts            # increasing pull counts at which every (client, arm) ledger is cut
+    begin(problem, generator) -> state
+    directive(state) -> Directive        # what holds from now on, and when to ask again
+    advance(state, evidence) -> state    # the answer to a met quota
+    retire(state, client) -> state       # go on as if this client had never been evidence
+    report(state) -> Report              # for people
+
+The runner's side of it: observe all pulls of a round, consult (``advance``, then ``directive``) if the quota is
+met, at most once a round, and only then reveal that same round under the new directive.  A quota that is
+already met when it is published is met in the next round.  A decision uses whole segments that every client
+that is not retired has completed, so it never depends on who ran ahead.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import msgspec
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.rules import Rule
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a teacher knows at the start: M clients, K arms, horizon T, the weights of the global model.
+
+    ``best_arm`` is told only to a teacher that ``needs_best_arm``.
+    """
+
+    num_clients: int
+    num_arms: int
+    horizon: int
+    weights: tuple[float, ...]
+    best_arm: int | None = None
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Ask again once every client has pulled listed arm k at least ``counts[k]`` times.
+
+    An arm with count 0 is not listed.  ``mode`` says whether that must hold for ``all`` listed arms or for ``any``
+    one of them.
+    """
+
+    counts: tuple[int, ...]
+    mode: Literal["all", "any"] = "all"
+
+
+@dataclass(frozen=True)
+class Directive:
+    """What a teacher has published: one rule per arm, and when it wants to be asked again (None: never)."""
+
+    rules: tuple[Rule, ...]
+    quota: Quota | None
+    active_arms: tuple[int, ...]
+    leader: int | None = None
+    target: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The segments that all clients have completed since the last consultation.
+
+    ``sums[k]`` is float64 [new segments of arm k, M]: the sums of observed rewards, oldest segment first.  The
+    column of a retired client is 0.
+    """
+
+    sums: tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a teacher stands, for people: results, dashboard, ledger.
+
+    ``lower`` and ``upper`` [K] are the arms' latest confidence bounds (None before the first, and where a teacher
+    has none).  ``reachable`` says whether the next decision fits into the horizon.
+    """
+
+    epoch: int
+    active_arms: tuple[int, ...]
+    target: int | None
+    lower: tuple[float | None, ...]
+    upper: tuple[float | None, ...]
+    reachable: bool
+    sentence: str
+
+
+class Teacher(Protocol):
+    """An entry of the table of teachers: a frozen dataclass of SPEC parameters.
+
+    ``state_type`` is the frozen dataclass of its states; ``needs_best_arm`` asks for ``Problem.best_arm``;
+    ``lab_only`` marks a teacher that no real system can run.
+    """
+
+    @property
+    def state_type(self) -> type: ...
+    @property
+    def needs_best_arm(self) -> bool: ...
+    @property
+    def lab_only(self) -> bool: ...
+    def segments(self, problem: Problem) -> tuple[int, ...]: ...
+    def begin(self, problem: Problem, generator: Generator) -> Any: ...
+    def directive(self, state: Any) -> Directive: ...
+    def advance(self, state: Any, evidence: Evidence) -> Any: ...
+    def retire(self, state: Any, client: int) -> Any: ...
+    def report(self, state: Any) -> Report: ...
+
+
+def encode_state(state: Any) -> str:
+    """A teacher's state as JSON; :func:`decode_state` reads it back equal, every float bit for bit."""
+    return msgspec.json.encode(state, enc_hook=_array_to_list).decode()
+
+
+def decode_state(teacher: Teacher, text: str) -> Any:
+    """The state that :func:`encode_state` wrote.  Raises ``InputError`` if it is not a state of this teacher."""
+    try:
+        return msgspec.json.decode(text, type=teacher.state_type, dec_hook=_list_to_array)
+    except msgspec.ValidationError as error:
+        raise InputError(f"This is not a state of {type(teacher).__name__}: {error}.") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"This state is not JSON: {error}.") from error
+
+
+def _array_to_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape), "values": value.ravel().tolist()}
+    raise TypeError(f"A state may not hold a {type(value).__name__}.")
+
+
+def _list_to_array(wanted: Any, value: Any) -> Any:
+    return np.array(value["values"], dtype=np.float64).reshape(value["shape"])
+
+
+def check_gamma(name: str, value: float) -> None:
+    """Raise ``InputError`` unless a constant reward lies in [0, 1]."""
+    if not 0 <= value <= 1:
+        raise InputError(f"{name}={value:g} lies outside [0, 1], where every revealed reward must lie.")
+
+

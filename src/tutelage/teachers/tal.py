@@ -1,0 +1,107 @@
+"""Teaching-After-Learning (Shi et al., Alg. 1)."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from tutelage.registry import parameter
+from tutelage.rules import KEEP, Rule, Set
+from tutelage.teachers.base import Directive, Evidence, Problem, Report, check_gamma
+from tutelage.teachers.intervals import (
+    Evidences,
+    Intervals,
+    add_evidence,
+    has_epoch,
+    intervals_of,
+    no_evidence,
+    no_intervals,
+    quota_of,
+    schedule_of,
+    without_client,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TalState:
+    """Epoch psi, counted from 1; the target is None in the learning phase (F = 1 in Alg. 1)."""
+
+    problem: Problem
+    evidences: Evidences
+    intervals: Intervals
+    epoch: int = 1
+    target: int | None = None
+
+
+@dataclass(frozen=True)
+class TAL:
+    """Teaching-After-Learning: every reward is gamma1 until one arm stands out; then all but its are gamma2."""
+
+    gamma1: float = parameter(1.0, help="what every arm is revealed as while learning, in [0, 1]")
+    gamma2: float = parameter(0.0, help="what every arm but the target is revealed as afterwards, in [0, 1]")
+
+    state_type: ClassVar[type] = TalState
+    needs_best_arm: ClassVar[bool] = False
+    lab_only: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_gamma("gamma1", self.gamma1)
+        check_gamma("gamma2", self.gamma2)
+
+    def segments(self, problem: Problem) -> tuple[int, ...]:
+        """The ends F(1), F(2), ... of the epochs within the horizon."""
+        return schedule_of(problem).ends
+
+    def begin(self, problem: Problem, generator: Generator) -> TalState:
+        """Alg. 1, line 1."""
+        return TalState(problem, no_evidence(problem), no_intervals(problem.num_arms))
+
+    def directive(self, state: TalState) -> Directive:
+        """Alg. 1, lines 11 and 12."""
+        arms = tuple(range(state.problem.num_arms))
+        if state.target is None:
+            quota = quota_of(state.problem, state.epoch, arms)
+            return Directive((Set(self.gamma1),) * len(arms), quota, arms)
+        rules: list[Rule] = [Set(self.gamma2)] * len(arms)
+        rules[state.target] = KEEP
+        return Directive(tuple(rules), None, (state.target,), target=state.target)
+
+    def advance(self, state: TalState, evidence: Evidence) -> TalState:
+        """Alg. 1, lines 4 to 10."""
+        return _decide(replace(state, evidences=add_evidence(state.evidences, evidence)))
+
+    def retire(self, state: TalState, client: int) -> TalState:
+        """Run through the stored epochs again with the other clients' sums; a decision may be withdrawn."""
+        problem = state.problem
+        evidences = without_client(state.evidences, client, problem)
+        state = TalState(problem, evidences, no_intervals(problem.num_arms))
+        while state.target is None and has_epoch(evidences, state.epoch, tuple(range(problem.num_arms))):
+            state = _decide(state)
+        return state
+
+    def report(self, state: TalState) -> Report:
+        """The latest intervals and what they are good for."""
+        reachable = state.epoch <= len(schedule_of(state.problem).ends)
+        if state.target is not None:
+            sentence = f"decided for arm {state.target} in epoch {state.epoch}"
+        elif reachable:
+            sentence = f"learning, epoch {state.epoch}"
+        else:
+            sentence = f"epoch {state.epoch} needs more pulls than the horizon has: no decision"
+        active = tuple(range(state.problem.num_arms)) if state.target is None else (state.target,)
+        shown = state.intervals
+        return Report(state.epoch, active, state.target, shown.lower, shown.upper, reachable, sentence)
+
+
+def _decide(state: TalState) -> TalState:
+    """Alg. 1, lines 5 to 8: the first arm whose LCB is at least every other arm's UCB is the target."""
+    arms = tuple(range(state.problem.num_arms))
+    if state.target is not None or not has_epoch(state.evidences, state.epoch, arms):
+        return state
+    intervals = intervals_of(state.problem, state.evidences, state.epoch, arms)
+    for arm in arms:
+        lower = intervals.lower[arm]
+        uppers = [upper for other, upper in enumerate(intervals.upper) if other != arm]
+        if lower is not None and all(upper is not None and lower >= upper for upper in uppers):
+            return replace(state, intervals=intervals, target=arm)
+    return replace(state, intervals=intervals, epoch=state.epoch + 1)

@@ -1,0 +1,155 @@
+"""What every instance source gives: local means, weights, a reward law, names."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples
+
+_NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+class InstanceSource(Protocol):
+    """An entry of the table of instances: a frozen dataclass of SPEC parameters that can be loaded."""
+
+    def load(self) -> "Instance":
+        """Read or draw the instance.  Raises ``InputError`` with what is wrong and the remedy."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A bandit problem for M clients that share K arms.
+
+    ``local_means`` is float64 [M, K] in [0, 1]; ``weights`` [M], positive, summing to 1 within 1e-9.
+    ``notes`` are facts shown with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
+    where best arms are exactly tied, are added to them here.
+    Raises ``InputError`` where a mean, the weights, the names or the samples cannot be used.
+    """
+
+    name: str
+    local_means: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    law: Law = Bernoulli()
+    client_names: tuple[str, ...] | None = None
+    arm_names: tuple[str, ...] | None = None
+    samples: Samples = _NO_SAMPLES
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_means(self.local_means, self.name)
+        check_weights(self.weights, self.num_clients)
+        _check_names(self.client_names, self.num_clients, "clients", self.name)
+        _check_names(self.arm_names, self.num_arms, "arms", self.name)
+        if isinstance(self.law, Empirical) and self.samples.offsets.size != self.local_means.size + 1:
+            raise InputError(f"{self.name}: law=empirical needs observed rewards of every client and arm; use another law.")
+        facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
+        object.__setattr__(self, "notes", facts + self._gap_notes())
+
+    def _gap_notes(self) -> tuple[tuple[str, str], ...]:
+        """The gap, and a sentence where two best arms are exactly tied."""
+        if self.num_arms == 1:
+            return (("gap", "none: there is one arm"),)
+        if len(self.best_arms) == 1:
+            return (("gap", f"{self.min_gap:.6g}"),)
+        tied = ", ".join(self.arm_label(arm) for arm in self.best_arms)
+        return (("gap", "0"), ("tie", f"The best arms are exactly tied ({tied}): either is right, and no teacher can tell them apart."))
+
+    @property
+    def num_clients(self) -> int:
+        return int(self.local_means.shape[0])
+
+    @property
+    def num_arms(self) -> int:
+        return int(self.local_means.shape[1])
+
+    @functools.cached_property
+    def global_means(self) -> NDArray[np.float64]:
+        """nu [K] = sum_m w_m mu_km, correctly rounded sums (below the paper's definition of nu_k)."""
+        columns = self.local_means.T
+        if np.all(self.weights == self.weights[0]):
+            return np.array([math.fsum(column) / self.num_clients for column in columns])
+        return np.array([math.fsum(column * self.weights) for column in columns])
+
+    @functools.cached_property
+    def best_arm(self) -> int:
+        """The arm with the highest global mean (the first of tied ones), counted from 0."""
+        return int(np.argmax(self.global_means))
+
+    @functools.cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Delta [K]: the best global mean less the arm's."""
+        gaps: NDArray[np.float64] = self.global_means[self.best_arm] - self.global_means
+        return gaps
+
+    @property
+    def best_arms(self) -> tuple[int, ...]:
+        """All arms whose global mean equals the best one exactly."""
+        return tuple(int(arm) for arm in np.flatnonzero(self.gaps == 0.0))
+
+    @property
+    def min_gap(self) -> float:
+        """The gap between the best and the second-best arm: 0 where two are tied, and for a single arm."""
+        others = np.delete(self.gaps, self.best_arm)
+        return float(others.min()) if others.size else 0.0
+
+    def arm_label(self, arm: int) -> str:
+        """What people read: the arm's name, or ``arm 3``."""
+        return self.arm_names[arm] if self.arm_names else f"arm {arm}"
+
+    def client_label(self, client: int) -> str:
+        """What people read: the client's name, or ``client 3``."""
+        return self.client_names[client] if self.client_names else f"client {client}"
+
+    def law_arrays(self) -> LawArrays:
+        """The rewards as compiled code draws them."""
+        return LawArrays(
+            kind=self.law.kind,
+            local_means=np.ascontiguousarray(self.local_means),
+            global_means=self.global_means,
+            concentration=float(getattr(self.law, "concentration", 0.0)),
+            offsets=self.samples.offsets,
+            values=self.samples.values,
+            cumulative=self.samples.cumulative,
+        )
+
+
+def equal_weights(num_clients: int) -> NDArray[np.float64]:
+    """The paper's weights: 1/M each."""
+    return np.full(num_clients, 1.0 / num_clients)
+
+
+def _check_names(names: tuple[str, ...] | None, count: int, what: str, name: str) -> None:
+    if names is None:
+        return
+    if len(names) != count:
+        raise InputError(f"{name}: there are {len(names)} names for {count} {what}; give one for each.")
+    if len(set(names)) < count:
+        twice = next(item for item in names if names.count(item) > 1)
+        raise InputError(f"{name}: the name {twice!r} is given to two {what}; names must differ.")
+
+
+def _check_means(means: NDArray[np.float64], name: str) -> None:
+    if means.ndim != 2 or 0 in means.shape:
+        raise InputError(f"{name}: local means must be a table with at least one client and one arm.")
+    for client, arm in np.argwhere(~((means >= 0.0) & (means <= 1.0))):
+        raise InputError(
+            f"{name}: the mean {means[client, arm]:g} of client {client}, arm {arm} lies outside [0, 1]; "
+            "scale the rewards to [0, 1] first."
+        )
+
+
+def check_weights(weights: NDArray[np.float64], num_clients: int) -> None:
+    """Raise ``InputError`` unless there are M positive weights that sum to 1 within 1e-9."""
+    if weights.shape != (num_clients,):
+        raise InputError(f"There are {weights.size} weights for {num_clients} clients; give one for each.")
+    for client in np.flatnonzero(~(weights > 0.0)):
+        raise InputError(f"The weight {weights[client]:g} of client {client} is not above 0.")
+    total = math.fsum(weights)
+    if not abs(total - 1.0) <= 1e-9:
+        raise InputError(f"The weights sum to {total:.12g}, not to 1; divide each by {total:.12g}.")

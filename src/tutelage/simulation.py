@@ -1,0 +1,401 @@
+"""One run: every client under one teacher, client after client, in compiled code.
+
+Between two consultations clients do not depend on each other.  So the engine is client-major: a compiled call
+takes one client through as many rounds as the directive surely holds, instead of stepping all clients
+round by round.  In the round of a consultation all pulls must be observed before any is revealed; a client
+is therefore stopped on a *pending* pull, observed but not revealed, which is revealed under the directive
+that the consultation gives.  tests/reference.py is the round-by-round transcription that this equals, draw
+for draw.
+"""
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.draws import random
+from tutelage.instances.base import Instance
+from tutelage.instances.laws import LawArrays, draw
+from tutelage.kernels import compiled_main
+from tutelage.memory import NOT_YET, Memory, Shown, add_to_segment, new_memory, show
+from tutelage.policies.base import Learner, Policy, no_learning
+from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, make_orders, reveal
+from tutelage.seeding import POLICY, REWARDS, client_streams, teacher_generator
+from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
+
+_SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
+_LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
+
+
+class Record(NamedTuple):
+    """What is kept of a run: the state after each checkpoint's round."""
+
+    checkpoints: NDArray[np.int64]  # [C] rounds, increasing
+    pulls: NDArray[np.integer[Any]]  # [M, C, K]
+    costs: NDArray[np.float64]  # [M, C]
+
+
+class Trace(NamedTuple):
+    """Every pull of a run in order, for those who ask; without a trace the arrays have no rounds."""
+
+    arms: NDArray[np.int64]  # [M, T]
+    observed: NDArray[np.float64]  # [M, T]
+    revealed: NDArray[np.float64]  # [M, T]
+
+
+def advance(
+    memory: Memory,
+    record: Record,
+    trace: Trace,
+    law: LawArrays,
+    orders: Orders,
+    cuts: NDArray[np.int64],
+    quota: NDArray[np.int64],
+    clients: NDArray[np.int64],
+    parameters: NDArray[np.float64],
+    last_round: int,
+    stop_at_quota: bool,
+) -> None:
+    """Take each of these clients to a pending pull: of ``last_round``, or of the round that meets its quota.
+
+    A pull that is pending at the start is revealed first.  With ``stop_at_quota`` a client stops in the first round
+    from now on in which it has ``quota[k]`` pulls of each arm k with ``quota[k]`` > 0.  ``choose`` and
+    ``learn`` are those of the clients' policy; ``parameters`` has a row for each client of the run.
+    """
+    for client in clients:
+        pulls, observed, revealed = memory.pulls[client], memory.observed[client], memory.revealed[client]
+        rule_memory = RuleMemory(pulls, observed, revealed, memory.kept[client])
+        shown = Shown(
+            memory.counts[client],
+            memory.means[client],
+            memory.constants[client],
+            memory.constant_counts[client],
+            memory.rests[client],
+        )
+        learner = Learner(shown.counts, shown.means, memory.states[client])
+        segments, sums, reached = memory.segments[client], memory.segment_sums[client], memory.reached[client]
+        rewards, policy_stream = memory.streams[client, REWARDS], memory.streams[client, POLICY]
+        settings = parameters[client]
+        missing = 0
+        for arm in range(quota.size):
+            if pulls[arm] < quota[arm]:
+                missing += 1
+        round = memory.rounds[client]
+        cost = memory.costs[client]
+        checkpoint = memory.next_checkpoints[client]
+        arm, reward = memory.pending_arm[client], memory.pending_reward[client]
+        pending = arm >= 0
+        while True:
+            if pending:
+                aligned = 0.0
+                if orders.kinds[arm] == ALIGN_KIND:
+                    aligned = 1.0 if random(rewards) < law.global_means[arm] else 0.0
+                value = reveal(orders, rule_memory, arm, reward, aligned)
+                cost += abs(value - reward)
+                revealed[arm] += value
+                show(shown, arm, value)
+                learn(arm, value, learner, settings, policy_stream)
+                if round <= trace.arms.shape[1]:
+                    trace.arms[client, round - 1] = arm
+                    trace.observed[client, round - 1] = reward
+                    trace.revealed[client, round - 1] = value
+                if checkpoint < record.checkpoints.size and round == record.checkpoints[checkpoint]:
+                    for each in range(pulls.size):
+                        record.pulls[client, checkpoint, each] = pulls[each]
+                    record.costs[client, checkpoint] = cost
+                    checkpoint += 1
+                pending = False
+            if round >= last_round:
+                break
+            round += 1
+            arm = choose(round, learner, settings, policy_stream)
+            reward = draw(law, client, arm, rewards)
+            pulls[arm] += 1
+            observed[arm] += reward
+            add_to_segment(arm, pulls[arm], reward, segments, sums, cuts)
+            if pulls[arm] == quota[arm]:
+                reached[arm] = round
+                missing -= 1
+            pending = True
+            if round == last_round or (stop_at_quota and missing == 0):
+                break
+        memory.rounds[client] = round
+        memory.costs[client] = cost
+        memory.next_checkpoints[client] = checkpoint
+        memory.pending_arm[client] = arm if pending else -1
+        memory.pending_reward[client] = reward
+
+
+def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
+    """Stands for the policy's ``choose``, which a kernel is compiled with."""
+    raise AssertionError
+
+
+learn = no_learning
+
+
+@functools.cache
+def _kernel(choose_function: Any, learn_function: Any) -> Any:
+    name = f"advance_{choose_function.__module__.rpartition('.')[2]}"
+    return compiled_main(advance, name, choose=choose_function, learn=learn_function)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A consultation: the round, and what the directive published in it says."""
+
+    round: int
+    active_arms: tuple[int, ...]
+    target: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class RunOutcome:
+    """What one run gives.  ``pulls`` is [M, C, K], ``costs`` [M, C], both as of each checkpoint.
+
+    ``target`` and ``decided_in`` are the target that held at the end and the round in which it was decided (0 for
+    one known from the start), None where there is none.  ``trace`` has rounds only if it was asked for.
+    """
+
+    pulls: NDArray[np.integer[Any]]
+    costs: NDArray[np.float64]
+    events: tuple[Event, ...]
+    target: int | None
+    decided_in: int | None
+    report: Report
+    trace: Trace
+
+
+class Cancelled(Exception):
+    """The run was told to stop."""
+
+
+def problem_of(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
+    """What this teacher is told about an instance."""
+    return Problem(
+        num_clients=instance.num_clients,
+        num_arms=instance.num_arms,
+        horizon=horizon,
+        weights=tuple(instance.weights.tolist()),
+        best_arm=instance.best_arm if teacher.needs_best_arm else None,
+    )
+
+
+def simulate_run(
+    instance: Instance,
+    policies: Sequence[Policy],
+    teacher: Teacher,
+    *,
+    horizon: int,
+    seed: int,
+    run: int,
+    checkpoints: NDArray[np.int64],
+    retire: Mapping[int, int] | None = None,
+    cancel: threading.Event | None = None,
+    trace: bool = False,
+) -> RunOutcome:
+    """Play one run to its horizon.
+
+    ``policies`` has one entry a client; ``checkpoints`` are rounds 1 .. T, increasing.  ``retire`` maps clients to the
+    round after which each is retired.  ``cancel``, once set, ends the run soon with :class:`Cancelled`.
+    ``trace`` keeps every pull, M x T of them.
+    """
+    traced = _new_trace(instance.num_clients, horizon if trace else 0)
+    return _Run(
+        instance, policies, teacher, horizon, seed, run, checkpoints, retire or {}, cancel, traced
+    ).play()
+
+
+class _Run:
+    """The event loop's working state; :func:`simulate_run` is its only user."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        policies: Sequence[Policy],
+        teacher: Teacher,
+        horizon: int,
+        seed: int,
+        run: int,
+        checkpoints: NDArray[np.int64],
+        retire: Mapping[int, int],
+        cancel: threading.Event | None,
+        trace: Trace,
+    ) -> None:
+        self.teacher, self.horizon, self.cancel, self.trace = teacher, horizon, cancel, trace
+        self.problem = problem_of(instance, horizon, teacher)
+        self.law = instance.law_arrays()
+        self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
+        self.cuts = np.array(teacher.segments(self.problem), dtype=np.int64)
+        num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
+        self.memory = new_memory(num_arms, self.cuts.size, state_size, client_streams(seed, run, num_clients))
+        self.record = _new_record(num_clients, num_arms, checkpoints, horizon)
+        self.delivered = np.zeros(num_arms, dtype=np.int64)
+        self.everybody = np.ones(num_clients, dtype=np.bool_)
+        self.counted = self.everybody.copy()  # whose pulls are evidence: all but the retired
+        self.retirements = sorted((round, client) for client, round in retire.items() if round < horizon)
+        self.events: list[Event] = []
+        self.decided_in: int | None = None
+        self.state = teacher.begin(self.problem, teacher_generator(seed, run))
+        self._publish(0)
+
+    def play(self) -> RunOutcome:
+        while True:
+            pause = self.retirements[0][0] if self.retirements else self.horizon
+            event = self._next_event(pause)
+            if event is not None:
+                self.state = self.teacher.advance(self.state, self._evidence())
+                self._publish(event)
+            if event is None or event == pause:
+                self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
+                if not self.retirements:
+                    break
+                self._retire(*self.retirements.pop(0))
+        return RunOutcome(
+            pulls=self.record.pulls,
+            costs=self.record.costs,
+            events=tuple(self.events),
+            target=self.directive.target,
+            decided_in=self.decided_in,
+            report=self.teacher.report(self.state),
+            trace=self.trace,
+        )
+
+    def _retire(self, round: int, client: int) -> None:
+        self.counted[client] = False
+        self.state = self.teacher.retire(self.state, client)
+        self._publish(round)
+
+    def _publish(self, round: int) -> None:
+        """Take the teacher's directive; ``round`` is the round in which it says this."""
+        directive = self.teacher.directive(self.state)
+        self.directive: Directive = directive
+        self.orders = make_orders(
+            directive.rules, directive.active_arms, directive.leader, directive.target
+        )
+        counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
+        self.quota = np.array(counts, dtype=np.int64)
+        met = self.memory.pulls >= self.quota
+        self.memory.reached[...] = np.where(met, 0, NOT_YET)
+        if round > 0:
+            self.events.append(Event(round, directive.active_arms, directive.target))
+        if directive.target is None:
+            self.decided_in = None
+        elif self.decided_in is None:
+            self.decided_in = round
+
+    def _next_event(self, last: int) -> int | None:
+        """Bring all clients, pending, to the round in which the quota is met; None if not up to ``last``."""
+        quota = self.directive.quota
+        if quota is None or self._now() >= last:
+            self._advance(last, self.everybody)
+            return None
+        if quota.mode == "any":
+            return self._next_any(last)
+        self._advance(last, self.counted, stop_at_quota=True)
+        event = int(self.memory.rounds[self.counted].max())
+        self._advance(event, self.memory.rounds < event)
+        return event if bool(self._met()[self.counted].all()) else None
+
+    def _next_any(self, last: int) -> int | None:
+        """The same for a quota that any one listed arm meets.
+
+        No arm can meet it before every client has made the pulls that it still misses, so that many rounds are
+        safe.  Where these are few, a longer stretch is tried on a copy of the memory, and played again up to
+        the event if there was one within it.
+        """
+        listed = self.quota > 0
+        while (now := self._now()) < last:
+            missing = (self.quota - self.memory.pulls)[self.counted][:, listed].max(axis=0)
+            sure = max(1, int(missing.min()))
+            end = min(last, now + max(sure * int(listed.sum()), _LEAST_STRETCH))
+            before = self.memory.copy() if end > now + sure else self.memory
+            self._advance(end, self.everybody)
+            reached = self.memory.reached[self.counted][:, listed].max(axis=0)
+            event = max(int(reached.min()), now + 1)
+            if event < end:
+                self.memory.copy_from(before)
+                self._advance(event, self.everybody)
+            if event <= end:
+                return event
+        return None
+
+    def _now(self) -> int:
+        """The round in which all clients stand."""
+        return int(self.memory.rounds[0])
+
+    def _met(self) -> NDArray[np.bool_]:
+        """Which clients [M] have all listed pulls."""
+        met: NDArray[np.bool_] = (self.memory.pulls >= self.quota).all(axis=1)
+        return met
+
+    def _advance(self, last: int, whom: NDArray[np.bool_], *, stop_at_quota: bool = False) -> None:
+        """Take these clients to ``last``, or with ``stop_at_quota`` each to its quota, in slices."""
+        memory = self.memory
+        for kernel, members in self.groups:
+            waiting = members[whom[members]]
+            while waiting.size:
+                end = min(last, int(memory.rounds[waiting].min()) + _SLICE)
+                kernel(
+                    memory,
+                    self.record,
+                    self.trace,
+                    self.law,
+                    self.orders,
+                    self.cuts,
+                    self.quota,
+                    waiting,
+                    self.parameters,
+                    end,
+                    stop_at_quota,
+                )
+                if self.cancel is not None and self.cancel.is_set():
+                    raise Cancelled
+                if end == last:
+                    break
+                if stop_at_quota:
+                    waiting = waiting[~self._met()[waiting]]
+
+    def _evidence(self) -> Evidence:
+        """The segments that all counted clients have completed since the last consultation."""
+        completed = self.memory.segments[self.counted].min(axis=0)
+        sums = tuple(
+            np.where(self.counted, self.memory.segment_sums[:, arm, first:end].T, 0.0)
+            for arm, (first, end) in enumerate(zip(self.delivered.tolist(), completed.tolist(), strict=True))
+        )
+        self.delivered = completed
+        return Evidence(sums)
+
+
+def _new_record(num_clients: int, num_arms: int, checkpoints: NDArray[np.int64], horizon: int) -> Record:
+    whole = np.int32 if horizon < 2**31 else np.int64
+    return Record(
+        checkpoints=checkpoints,
+        pulls=np.zeros((num_clients, checkpoints.size, num_arms), dtype=whole),
+        costs=np.zeros((num_clients, checkpoints.size)),
+    )
+
+
+def _new_trace(num_clients: int, num_rounds: int) -> Trace:
+    shape = (num_clients, num_rounds)
+    return Trace(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+
+
+def _group(
+    policies: Sequence[Policy], num_arms: int
+) -> tuple[list[tuple[Any, NDArray[np.int64]]], NDArray[np.float64], int]:
+    """The kernels with their clients, the parameters [M, ...] and the size of a client's policy state."""
+    members: dict[Any, list[int]] = {}
+    for client, policy in enumerate(policies):
+        members.setdefault((policy.choose, policy.learn), []).append(client)
+    width = max(1, *(len(policy.parameters()) for policy in policies))
+    parameters = np.zeros((len(policies), width))
+    for client, policy in enumerate(policies):
+        told = policy.parameters()
+        parameters[client, : len(told)] = told
+    groups = [(_kernel(*functions), np.array(clients)) for functions, clients in members.items()]
+    return groups, parameters, max(policy.state_size(num_arms) for policy in policies)

@@ -1,0 +1,286 @@
+"""Plain Python transcriptions that the compiled engine must equal, draw for draw.
+
+Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL and LIFT their
+description in docs/extending.md; everything runs round by round over all clients.  Nothing of the engine is used, nor of
+`tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as docs/decisions/0001 says.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+# --------------------------------------------------------------------------------------------- randomness
+
+
+def generator(seed, *spawn_key):
+    """A child of the seed."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
+
+
+def one_of(rng, items):
+    """One of the items, uniformly at random; draws nothing where there is no choice."""
+    return items[int(rng.random() * len(items))] if len(items) > 1 else items[0]
+
+
+# ---------------------------------------------------------------------------------------------- policies
+
+
+@dataclass
+class Arm:
+    """What a client remembers of an arm."""
+
+    n: int = 0
+    gamma: float = 0.0  # the constant with which its rewards began
+    n0: int = 0  # how often
+    s: float = 0.0  # the sum of the rest
+
+    def add(self, reward):
+        self.n += 1
+        if self.n == 1:
+            self.gamma, self.n0 = reward, 1
+        elif self.n0 == self.n - 1 and reward == self.gamma:
+            self.n0 += 1
+        else:
+            self.s += reward
+
+    def mean(self):
+        return self.gamma if self.n0 == self.n else (self.n0 * self.gamma + self.s) / self.n
+
+
+class UCB1:
+    """Section V-A."""
+
+    def __init__(self, K):
+        self.arms = [Arm() for _ in range(K)]
+
+    def choose(self, t, rng):
+        unpulled = [k for k, arm in enumerate(self.arms) if arm.n == 0]
+        if unpulled:
+            return unpulled[int(rng.random() * len(unpulled))]
+        indices = [arm.mean() + math.sqrt(2 * math.log(t) / arm.n) for arm in self.arms]
+        return one_of(rng, [k for k, index in enumerate(indices) if index == max(indices)])
+
+    def learn(self, k, reward, rng):
+        self.arms[k].add(reward)
+
+
+class EpsilonGreedy:
+    """Section V-B, with the schedule of Auer et al."""
+
+    def __init__(self, K, c=1.0, d=1.0):
+        self.arms, self.c, self.d = [Arm() for _ in range(K)], c, d
+
+    def choose(self, t, rng):
+        K = len(self.arms)
+        unpulled = [k for k, arm in enumerate(self.arms) if arm.n == 0]
+        if unpulled:
+            return unpulled[int(rng.random() * len(unpulled))]
+        if rng.random() < min(1.0, self.c * K / (self.d * self.d * t)):
+            return int(rng.random() * K)
+        means = [arm.mean() for arm in self.arms]
+        return one_of(rng, [k for k, mean in enumerate(means) if mean == max(means)])
+
+    def learn(self, k, reward, rng):
+        self.arms[k].add(reward)
+
+
+class Thompson:
+    """Beta posteriors; Agrawal and Goyal's trial for rewards inside (0, 1)."""
+
+    def __init__(self, K, update="bernoulli"):
+        self.a, self.b, self.update = [0.0] * K, [0.0] * K, update
+
+    def choose(self, t, rng):
+        draws = [rng.beta(1.0 + a, 1.0 + b) for a, b in zip(self.a, self.b, strict=True)]
+        best = [k for k, draw in enumerate(draws) if draw == max(draws)]
+        assert len(best) == 1, "equal draws: choose another seed"
+        return best[0]
+
+    def learn(self, k, reward, rng):
+        if self.update == "bernoulli" and 0.0 < reward < 1.0:
+            reward = 1.0 if rng.random() < reward else 0.0
+        self.a[k] += reward
+        self.b[k] += 1.0 - reward
+
+
+# ----------------------------------------------------------------------------------------------- rewards
+
+
+def draw_reward(law, mu, observed, rng):
+    """One reward: `law` is ("bernoulli",), ("beta", c), ("constant",) or ("empirical",)."""
+    if law[0] == "bernoulli":
+        return 1.0 if rng.random() < mu else 0.0
+    if law[0] == "empirical":
+        values, cumulative = observed
+        share = rng.random()
+        return next(value for value, upto in zip(values, cumulative, strict=True) if share < upto)
+    if law[0] == "beta" and 0.0 < mu < 1.0:
+        return rng.beta(law[1] * mu, law[1] * (1.0 - mu))
+    return mu
+
+
+# ----------------------------------------------------------------------------------------------- servers
+
+
+def f(psi, K, T, weights):
+    """Below Alg. 1, with 1/M the sum of the squared weights, rounded up."""
+    return math.ceil(2 ** (2 * psi + 3) * math.log(2 * K * T**2) * squares(weights))
+
+
+def squares(weights):
+    if len(set(weights)) == 1:
+        return 1.0 / len(weights)
+    return math.fsum(w * w for w in weights)
+
+
+@dataclass
+class Stage:
+    """What all servers see of the game: N, and the rewards of each (arm, client) in order."""
+
+    M: int
+    K: int
+    T: int
+    weights: tuple
+    N: list = field(init=False)
+    X: list = field(init=False)
+
+    def __post_init__(self):
+        self.N = [[0] * self.M for _ in range(self.K)]
+        self.X = [[[] for _ in range(self.M)] for _ in range(self.K)]
+
+    def observe(self, pi, x):
+        for m in range(self.M):
+            self.N[pi[m]][m] += 1
+            self.X[pi[m]][m].append(x[m])
+
+    def bounds(self, psi, k):
+        """Eq. (1): LCB and UCB of an arm in an epoch."""
+        start = sum(f(i, self.K, self.T, self.weights) for i in range(1, psi))
+        pulls = f(psi, self.K, self.T, self.weights)
+        nu = 0.0
+        for m in range(self.M):
+            total = 0.0
+            for reward in self.X[k][m][start : start + pulls]:
+                total += reward
+            nu += self.weights[m] * (total / pulls)
+        CB = math.sqrt(math.log(2 * self.K * self.T**2) * squares(self.weights) / (2 * pulls))
+        return nu - CB, nu + CB
+
+
+class AlgorithmOne:
+    """TAL, Alg. 1."""
+
+    def __init__(self, stage, gamma1, gamma2):
+        self.stage, self.gamma1, self.gamma2 = stage, gamma1, gamma2
+        self.F, self.psi, self.target = 1, 1, None  # line 1
+        self.events = []
+
+    def round(self, t, pi, x):
+        g = self.stage
+        g.observe(pi, x)  # line 3
+        needed = sum(f(i, g.K, g.T, g.weights) for i in range(1, self.psi + 1))
+        if self.F == 1 and all(n >= needed for row in g.N for n in row):  # line 4
+            bounds = [g.bounds(self.psi, k) for k in range(g.K)]  # line 5
+            for j in range(g.K):  # line 6
+                if all(bounds[j][0] >= bounds[k][1] for k in range(g.K) if k != j):
+                    self.target, self.F = j, 2  # line 7
+                    break
+            else:
+                self.psi += 1  # line 8
+            self.events.append((t, [self.target] if self.F == 2 else list(range(g.K)), self.target))
+        if self.F == 1:  # line 11
+            return [self.gamma1 for m in range(g.M)]
+        return [x[m] if pi[m] == self.target else self.gamma2 for m in range(g.M)]  # line 12
+
+
+class AlgorithmTwo:
+    """TWL, Alg. 2."""
+
+    def __init__(self, stage, gamma1, gamma2):
+        self.stage, self.gamma1, self.gamma2 = stage, gamma1, gamma2
+        self.active, self.psi = list(range(stage.K)), 1  # line 1
+        self.events = []
+
+    @property
+    def target(self):
+        return self.active[0] if len(self.active) == 1 else None
+
+    def round(self, t, pi, x):
+        g = self.stage
+        g.observe(pi, x)  # line 3
+        needed = sum(f(i, g.K, g.T, g.weights) for i in range(1, self.psi + 1))
+        if len(self.active) > 1 and all(g.N[k][m] >= needed for k in self.active for m in range(g.M)):  # line 4
+            bounds = {k: g.bounds(self.psi, k) for k in self.active}  # line 5
+            self.active = [
+                j for j in self.active if all(bounds[j][1] >= bounds[k][0] for k in self.active)
+            ]  # line 6
+            self.psi += 1  # line 7
+            self.events.append((t, list(self.active), self.target))
+        revealed = []
+        for m in range(g.M):  # line 9
+            if pi[m] not in self.active:
+                revealed.append(self.gamma2)
+            elif len(self.active) > 1:
+                revealed.append(self.gamma1)
+            else:
+                revealed.append(x[m])
+        return revealed
+
+
+class Fixed:
+    """A server that never changes: a known target, a guess, or none."""
+
+    def __init__(self, target):
+        self.target, self.events = target, []
+
+    def round(self, t, pi, x):
+        if self.target is None:
+            return list(x)
+        return [x[m] if pi[m] == self.target else 0.0 for m in range(len(pi))]
+
+
+class Aligning:
+    """NA: Y for each pull, from that client's own generator."""
+
+    target = None
+
+    def __init__(self, nu, generators):
+        self.nu, self.generators, self.events = nu, generators, []
+
+    def round(self, t, pi, x):
+        return [1.0 if self.generators[m].random() < self.nu[pi[m]] else 0.0 for m in range(len(pi))]
+
+
+# ------------------------------------------------------------------------------------------------ the game
+
+
+@dataclass
+class Game:
+    """What happened: [M][T] arms, observed and revealed rewards, costs [M][T], events, target."""
+
+    arms: list
+    observed: list
+    revealed: list
+    costs: list
+    events: list
+    target: int | None
+
+
+def play(clients, server, rewards, policies, draw, T):
+    """T rounds: choose, observe, let the server answer, reveal."""
+    M = len(clients)
+    game = Game([[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None)
+    for t in range(1, T + 1):
+        pi = [clients[m].choose(t, policies[m]) for m in range(M)]
+        x = [draw(m, pi[m], rewards[m]) for m in range(M)]
+        shown = server.round(t, pi, x)
+        for m in range(M):
+            clients[m].learn(pi[m], shown[m], policies[m])
+            game.arms[m].append(pi[m])
+            game.observed[m].append(x[m])
+            game.revealed[m].append(shown[m])
+            game.costs[m].append((game.costs[m][-1] if t > 1 else 0.0) + abs(shown[m] - x[m]))
+    game.events, game.target = server.events, server.target
+    return game

@@ -1,0 +1,142 @@
+"""The compiled engine against the plain-Python transcription of the paper."""
+
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import reference
+from tutelage.instances.base import Instance
+from tutelage.instances.laws import Samples, parse_law
+from tutelage.policies import POLICIES
+from tutelage.simulation import simulate_run
+from tutelage.teachers import TEACHERS
+
+POLICY_SPECS = ["ucb1", "eps-greedy", "eps-greedy(c=5,d=0.5)", "ts", "ts(update=fractional)"]
+GAMMAS = st.one_of(st.sampled_from([0.0, 1.0, 0.1, 0.5]), st.floats(0, 1))
+
+
+def reference_policy(spec, K):
+    """The plain-Python twin of a policy SPEC."""
+    return {
+        "ucb1": lambda: reference.UCB1(K),
+        "eps-greedy": lambda: reference.EpsilonGreedy(K),
+        "eps-greedy(c=5,d=0.5)": lambda: reference.EpsilonGreedy(K, 5.0, 0.5),
+        "ts": lambda: reference.Thompson(K),
+        "ts(update=fractional)": lambda: reference.Thompson(K, "fractional"),
+    }[spec]()
+
+
+@st.composite
+def games(draw):
+    """A random problem: sizes, means, weights, law, mix of policies, horizon, seed."""
+    M, K = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    T = draw(st.one_of(st.integers(1, 12), st.integers(13, 1500)))
+    spread = draw(st.sampled_from([0.0, 0.3, 1.0]))  # wide gaps let learning end within few rounds
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    base = rng.random(K) if spread < 1 else np.zeros(K)
+    means = np.clip((1 - spread) * base + spread * rng.random((M, K)), 0, 1)
+    if draw(st.booleans()):
+        means = np.round(means)  # rewards 0 and 1 for certain
+    weights = np.full(M, 1 / M)
+    if draw(st.booleans()):
+        weights = rng.random(M) + 0.1
+        weights /= weights.sum()
+    law = draw(st.sampled_from(["bernoulli", "beta(4)", "constant", "empirical"]))
+    mix = draw(st.lists(st.sampled_from(POLICY_SPECS), min_size=M, max_size=M))
+    return means, weights, law, mix, T, draw(st.integers(0, 2**40))
+
+
+def make_samples(means):
+    """Three observed values around every mean, the middle one twice."""
+    M, K = means.shape
+    cells = [sorted({max(0.0, mu - 0.1), mu, min(1.0, mu + 0.1)}) for mu in means.ravel()]
+    shares = [[1.0] if len(c) == 1 else [0.5, 1.0] if len(c) == 2 else [0.25, 0.75, 1.0] for c in cells]
+    offsets = np.cumsum([0, *(len(c) for c in cells)])
+    return Samples(offsets.astype(np.int64), np.concatenate(cells), np.concatenate(shares))
+
+
+def make_instance(means, weights, law):
+    """The instance of a random problem."""
+    samples = {"samples": make_samples(means)} if law == "empirical" else {}
+    return Instance("random", means, weights, parse_law(law), **samples)
+
+
+def play_reference(instance, law, mix, server_of, T, seed, run):
+    """The same game in plain Python; ``server_of(stage, generators)`` makes the server."""
+    M, K = instance.num_clients, instance.num_arms
+    stage = reference.Stage(M, K, T, tuple(instance.weights.tolist()))
+    rewards = [reference.generator(seed, run, 1, m, 0) for m in range(M)]
+    policies = [reference.generator(seed, run, 1, m, 1) for m in range(M)]
+    plain_law = ("beta", 4.0) if law.startswith("beta") else (law,)
+    samples, means = instance.samples, instance.local_means.tolist()
+
+    def draw(m, k, rng):
+        observed = None
+        if law == "empirical":
+            start, end = samples.offsets[m * K + k], samples.offsets[m * K + k + 1]
+            observed = samples.values[start:end].tolist(), samples.cumulative[start:end].tolist()
+        return reference.draw_reward(plain_law, means[m][k], observed, rng)
+
+    clients = [reference_policy(spec, K) for spec in mix]
+    return reference.play(clients, server_of(stage, rewards), rewards, policies, draw, T)
+
+
+def assert_equal(outcome, game, T):
+    """Every pull, revealed reward, cost and event is the same."""
+    assert outcome.trace.arms.tolist() == game.arms
+    assert outcome.trace.observed.tolist() == game.observed
+    assert outcome.trace.revealed.tolist() == game.revealed
+    assert outcome.costs.tolist() == game.costs
+    counts = np.array([[[arms[:t].count(k) for k in range(outcome.pulls.shape[2])] for t in (1, T)] for arms in game.arms])
+    assert outcome.pulls[:, [0, T - 1]].tolist() == counts.tolist()
+    assert [(e.round, list(e.active_arms), e.target) for e in outcome.events] == game.events
+    assert outcome.target == game.target
+
+
+def run_engine(instance, mix, teacher, T, seed, run, **options):
+    """The engine on a random problem, every round a checkpoint."""
+    return simulate_run(
+        instance,
+        [POLICIES.parse(spec) for spec in mix],
+        teacher,
+        horizon=T,
+        seed=seed,
+        run=run,
+        checkpoints=np.arange(1, T + 1),
+        trace=True,
+        **options,
+    )
+
+
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@SETTINGS
+@given(games(), GAMMAS, GAMMAS, st.sampled_from(["tal", "twl"]))
+def test_engine_equals_algorithms_one_and_two(game, gamma1, gamma2, name):
+    """TAL and TWL: the engine plays exactly what Alg. 1 and Alg. 2 prescribe."""
+    means, weights, law, mix, T, seed = game
+    instance = make_instance(means, weights, law)
+    teacher = TEACHERS.cls(name)(gamma1, gamma2)
+    algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
+    plain = play_reference(instance, law, mix, lambda stage, _: algorithm(stage, gamma1, gamma2), T, seed, 3)
+    assert_equal(run_engine(instance, mix, teacher, T, seed, 3), plain, T)
+
+
+@SETTINGS
+@given(games(), st.sampled_from(["ng", "na", "known", "none"]))
+def test_engine_equals_baselines(game, name):
+    """NG, NA, the known target and no teaching: the engine plays exactly their plain versions."""
+    means, weights, law, mix, T, seed = game
+    instance = make_instance(means, weights, law)
+    guess = int(reference.generator(seed, 0, 0).random() * instance.num_arms)
+    nu = instance.global_means.tolist()
+    server_of = {
+        "ng": lambda stage, _: reference.Fixed(guess),
+        "na": lambda stage, rewards: reference.Aligning(nu, rewards),
+        "known": lambda stage, _: reference.Fixed(nu.index(max(nu))),
+        "none": lambda stage, _: reference.Fixed(None),
+    }[name]
+    plain = play_reference(instance, law, mix, server_of, T, seed, 0)
+    assert_equal(run_engine(instance, mix, TEACHERS.parse(name), T, seed, 0), plain, T)

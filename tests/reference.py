@@ -3,12 +3,15 @@
 Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL and LIFT their
 description in docs/extending.md; everything runs round by round over all clients.  Nothing of the engine is used, nor of
 `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as docs/decisions/0001 says.
+`ContractServer` runs any other teacher by the contract; from the teacher's side it takes only the value `Evidence`.
 """
 
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from tutelage.teachers.base import Evidence
 
 
 # --------------------------------------------------------------------------------------------- randomness
@@ -251,6 +254,135 @@ class Aligning:
 
     def round(self, t, pi, x):
         return [1.0 if self.generators[m].random() < self.nu[pi[m]] else 0.0 for m in range(len(pi))]
+
+
+# ------------------------------------------------------------------------------------------ the contract
+
+
+def clip01(value):
+    return min(1.0, max(0.0, value))
+
+
+@dataclass
+class Pupil:
+    """What the rules remember of one client."""
+
+    K: int
+    level: float | None = None
+    z: float = 0.0
+
+    def __post_init__(self):
+        self.N, self.Q, self.S = [0] * self.K, [0.0] * self.K, [0.0] * self.K
+
+    def reveal(self, directive, k, X):
+        """The rule of arm k on a pull that gave X; N and Q count it already."""
+        if directive.target is None:
+            self.z = 0.0
+        else:
+            self.z += ((k != directive.target) - self.z) / 200
+        rule = directive.rules[k]
+        shown = {"Keep": self.keep, "Set": self.set, "Level": self.flatten, "Lift": self.lift}[
+            type(rule).__name__
+        ](directive, rule, k, X)
+        self.S[k] += shown
+        return shown
+
+    def keep(self, directive, rule, k, X):
+        return X
+
+    def set(self, directive, rule, k, X):
+        return rule.gamma
+
+    def lift(self, directive, rule, k, X):
+        if self.z / 2 > rule.lift - self.Q[k] / self.N[k]:
+            return max(X, clip01(rule.lift * self.N[k] - self.S[k]))
+        return X
+
+    def flatten(self, directive, rule, k, X):
+        active = directive.active_arms
+        if self.level is None and all(self.N[j] >= rule.freeze_pulls for j in active):
+            total = 0.0
+            for j in active:
+                total += self.Q[j] / self.N[j]
+            self.level = max(0.05, rule.freeze_share * (total / len(active)))
+        r = {j: rule.leader_share if j == directive.leader else 1.0 for j in active}
+        least = min(self.N[j] / r[j] for j in active)
+        line = (0.5 if self.level is None else self.level) * self.N[k] + rule.offset * r[k]
+        low, high = clip01(line - rule.band - self.S[k]), clip01(line + rule.band - self.S[k])
+        ahead = self.N[k] / r[k] - least - rule.slack - rule.slack_share * least
+        if ahead > 0:
+            low, high = 0.0, clip01(line - rule.band - rule.push * ahead - self.S[k])
+        if low <= X <= high:
+            return X
+        return low if X < low else high
+
+
+class ContractServer:
+    """Runs any teacher round by round, as the contract in docs/extending.md says it."""
+
+    def __init__(self, teacher, problem, rng, retire=None):
+        self.teacher, self.retire, self.problem = teacher, retire or {}, problem
+        self.cuts = list(teacher.segments(problem))
+        self.pupils = [Pupil(problem.num_arms) for _ in range(problem.num_clients)]
+        self.sums = [[[0.0] for _ in self.pupils] for _ in range(problem.num_arms)]
+        self.delivered = [0] * problem.num_arms
+        self.gone = set()
+        self.events = []
+        self.state = teacher.begin(problem, rng)
+        self.directive = teacher.directive(self.state)
+
+    @property
+    def target(self):
+        return self.directive.target
+
+    def round(self, t, pi, x):
+        for m, pupil in enumerate(self.pupils):
+            self.observe(m, pupil, pi[m], x[m])
+        if self.is_due():
+            self.state = self.teacher.advance(self.state, self.evidence())
+            self.publish(t)
+        shown = [pupil.reveal(self.directive, pi[m], x[m]) for m, pupil in enumerate(self.pupils)]
+        for client in sorted(client for client, last in self.retire.items() if last == t):
+            self.gone.add(client)
+            self.state = self.teacher.retire(self.state, client)
+            self.publish(t)
+        return shown
+
+    def observe(self, m, pupil, k, reward):
+        pupil.N[k] += 1
+        pupil.Q[k] += reward
+        segment = sum(cut < pupil.N[k] for cut in self.cuts)
+        while len(self.sums[k][m]) <= segment:
+            self.sums[k][m].append(0.0)
+        self.sums[k][m][segment] += reward
+
+    def counted(self):
+        return [m for m in range(len(self.pupils)) if m not in self.gone]
+
+    def is_due(self):
+        quota = self.directive.quota
+        if quota is None:
+            return False
+        full = [
+            all(self.pupils[m].N[k] >= count for m in self.counted())
+            for k, count in enumerate(quota.counts)
+            if count > 0
+        ]
+        return all(full) if quota.mode == "all" else any(full)
+
+    def evidence(self):
+        sums = []
+        for k in range(self.problem.num_arms):
+            done = min(sum(cut <= self.pupils[m].N[k] for cut in self.cuts) for m in self.counted())
+            new = range(self.delivered[k], done)
+            rows = [[self.sums[k][m][i] if m not in self.gone else 0.0 for m in range(len(self.pupils))] for i in new]
+            sums.append(np.array(rows).reshape(len(rows), len(self.pupils)))
+            self.delivered[k] = done
+        return Evidence(tuple(sums))
+
+    def publish(self, t):
+        self.directive = self.teacher.directive(self.state)
+        self.events.append((t, list(self.directive.active_arms), self.directive.target))
 
 
 # ------------------------------------------------------------------------------------------------ the game

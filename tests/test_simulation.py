@@ -1,15 +1,20 @@
 """The compiled engine against the plain-Python transcription of the paper."""
 
 
+import threading
+
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
+from tests.contracts.ladder import Ladder
+from tutelage import simulation
 from tutelage.instances.base import Instance
 from tutelage.instances.laws import Samples, parse_law
 from tutelage.policies import POLICIES
-from tutelage.simulation import simulate_run
+from tutelage.simulation import Cancelled, problem_of, simulate_run
 from tutelage.teachers import TEACHERS
 
 POLICY_SPECS = ["ucb1", "eps-greedy", "eps-greedy(c=5,d=0.5)", "ts", "ts(update=fractional)"]
@@ -30,8 +35,8 @@ def reference_policy(spec, K):
 @st.composite
 def games(draw):
     """A random problem: sizes, means, weights, law, mix of policies, horizon, seed."""
-    M, K = draw(st.integers(1, 8)), draw(st.integers(1, 5))
-    T = draw(st.one_of(st.integers(1, 12), st.integers(13, 1500)))
+    M, K = draw(st.one_of(st.integers(1, 4), st.integers(6, 12))), draw(st.integers(1, 5))
+    T = draw(st.one_of(st.integers(1, 12), st.integers(13, 300), st.integers(1500, 3000)))
     spread = draw(st.sampled_from([0.0, 0.3, 1.0]))  # wide gaps let learning end within few rounds
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     base = rng.random(K) if spread < 1 else np.zeros(K)
@@ -109,10 +114,8 @@ def run_engine(instance, mix, teacher, T, seed, run, **options):
     )
 
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
-@SETTINGS
 @given(games(), GAMMAS, GAMMAS, st.sampled_from(["tal", "twl"]))
 def test_engine_equals_algorithms_one_and_two(game, gamma1, gamma2, name):
     """TAL and TWL: the engine plays exactly what Alg. 1 and Alg. 2 prescribe."""
@@ -124,7 +127,6 @@ def test_engine_equals_algorithms_one_and_two(game, gamma1, gamma2, name):
     assert_equal(run_engine(instance, mix, teacher, T, seed, 3), plain, T)
 
 
-@SETTINGS
 @given(games(), st.sampled_from(["ng", "na", "known", "none"]))
 def test_engine_equals_baselines(game, name):
     """NG, NA, the known target and no teaching: the engine plays exactly their plain versions."""
@@ -140,3 +142,72 @@ def test_engine_equals_baselines(game, name):
     }[name]
     plain = play_reference(instance, law, mix, server_of, T, seed, 0)
     assert_equal(run_engine(instance, mix, TEACHERS.parse(name), T, seed, 0), plain, T)
+
+
+@given(games(), st.sampled_from(["any", "all"]), st.integers(1, 30), st.data())
+def test_engine_keeps_the_contract(game, mode, length, data):
+    """Any quota, segments, rules with a memory and retirement: the engine equals the round-by-round runner."""
+    means, weights, law, mix, T, seed = game
+    instance = make_instance(means, weights, law)
+    assert_contract(instance, law, mix, Ladder(mode, length), T, seed, draw_retirements(data, len(mix), T))
+
+
+@given(games(), st.sampled_from(["tal(gamma1=0.1)", "twl", "known", "none"]), st.data())
+def test_engine_retires_clients(game, spec, data):
+    """Clients retired in the midst of a run: the engine equals the round-by-round runner."""
+    means, weights, law, mix, T, seed = game
+    instance = make_instance(means, weights, law)
+    assert_contract(instance, law, mix, TEACHERS.parse(spec), T, seed, draw_retirements(data, len(mix), T))
+
+
+def draw_retirements(data, M, T):
+    """Some clients, never all, each with the round after which it is retired."""
+    leaving = data.draw(st.lists(st.integers(0, M - 1), max_size=M - 1, unique=True))
+    return {m: data.draw(st.integers(1, max(1, T - 1))) for m in leaving} if T > 1 else {}
+
+
+def assert_contract(instance, law, mix, teacher, T, seed, retire):
+    """The engine and the plain runner of the contract agree in everything, the teacher's state included."""
+    servers = []
+
+    def server_of(stage, generators):
+        problem = problem_of(instance, T, teacher)
+        servers.append(reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0), retire))
+        return servers[0]
+
+    plain = play_reference(instance, law, mix, server_of, T, seed, 0)
+    outcome = run_engine(instance, mix, teacher, T, seed, 0, retire=retire)
+    assert_equal(outcome, plain, T)
+    assert outcome.report == teacher.report(servers[0].state)
+
+
+@pytest.mark.parametrize("name", ["tal", "twl"])
+@pytest.mark.parametrize("gammas", [(0.0, 0.0), (1.0, 0.0), (0.1, 0.05)])
+def test_engine_equals_algorithms_over_several_epochs(name, gammas):
+    """Twelve mixed clients and gaps that take three epochs: the engine plays Alg. 1 and Alg. 2 exactly."""
+    means = np.clip(np.array([0.35, 0.5, 0.6]) + np.linspace(-0.3, 0.3, 12)[:, None], 0, 1)
+    instance, T = Instance("ladder", means, np.full(12, 1 / 12)), 3500
+    algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
+    mix = ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3 if gammas[0] > 0 else ["ucb1", "eps-greedy", "ts"] * 4
+    plain = play_reference(instance, "bernoulli", mix, lambda stage, _: algorithm(stage, *gammas), T, 5, 0)
+    assert len(plain.events) >= 2
+    assert_equal(run_engine(instance, mix, TEACHERS.cls(name)(*gammas), T, 5, 0), plain, T)
+
+
+def test_a_cancelled_run_stops():
+    """A run that is told to stop ends with Cancelled instead of a result."""
+    cancel = threading.Event()
+    cancel.set()
+    instance = Instance("one", np.full((1, 2), 0.5), np.ones(1))
+    with pytest.raises(Cancelled):
+        run_engine(instance, ["ucb1"], TEACHERS.parse("none"), 10, 0, 0, cancel=cancel)
+
+
+def test_pieces_of_a_long_run_fit(monkeypatch):
+    """The engine cuts long stretches into slices; how long these are changes nothing."""
+    instance = Instance("two", np.array([[0.2, 0.7], [0.4, 0.5]]), np.full(2, 0.5))
+    whole = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
+    monkeypatch.setattr(simulation, "_SLICE", 7)
+    pieces = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
+    assert pieces.trace.revealed.tolist() == whole.trace.revealed.tolist()
+    assert pieces.events == whole.events

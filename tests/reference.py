@@ -1,9 +1,10 @@
 """Plain Python transcriptions that the compiled engine must equal, draw for draw.
 
 Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL and LIFT their
-description in docs/extending.md; everything runs round by round over all clients.  Nothing of the engine is used, nor of
-`tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as docs/decisions/0001 says.
-`ContractServer` runs any other teacher by the contract; from the teacher's side it takes only the value `Evidence`.
+description in docs/extending.md; everything runs round by round over all clients.  Nothing of the engine is
+used, nor of `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as
+docs/decisions/0001 says. `ContractServer` runs any other teacher by the contract; from the teacher's side
+it takes only the value `Evidence`.
 """
 
 import math
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tutelage.teachers.base import Evidence
-
 
 # --------------------------------------------------------------------------------------------- randomness
 
@@ -133,6 +133,7 @@ def f(psi, K, T, weights):
 
 
 def squares(weights):
+    """The sum of the squared weights."""
     if len(set(weights)) == 1:
         return 1.0 / len(weights)
     return math.fsum(w * w for w in weights)
@@ -214,7 +215,9 @@ class AlgorithmTwo:
         g = self.stage
         g.observe(pi, x)  # line 3
         needed = sum(f(i, g.K, g.T, g.weights) for i in range(1, self.psi + 1))
-        if len(self.active) > 1 and all(g.N[k][m] >= needed for k in self.active for m in range(g.M)):  # line 4
+        if len(self.active) > 1 and all(
+            g.N[k][m] >= needed for k in self.active for m in range(g.M)
+        ):  # line 4
             bounds = {k: g.bounds(self.psi, k) for k in self.active}  # line 5
             self.active = [
                 j for j in self.active if all(bounds[j][1] >= bounds[k][0] for k in self.active)
@@ -260,6 +263,7 @@ class Aligning:
 
 
 def clip01(value):
+    """The value within [0, 1]."""
     return min(1.0, max(0.0, value))
 
 
@@ -314,7 +318,7 @@ class Pupil:
             low, high = 0.0, clip01(line - rule.band - rule.push * ahead - self.S[k])
         if low <= X <= high:
             return X
-        return low if X < low else high
+        return low if low > X else high
 
 
 class ContractServer:
@@ -375,7 +379,10 @@ class ContractServer:
         for k in range(self.problem.num_arms):
             done = min(sum(cut <= self.pupils[m].N[k] for cut in self.cuts) for m in self.counted())
             new = range(self.delivered[k], done)
-            rows = [[self.sums[k][m][i] if m not in self.gone else 0.0 for m in range(len(self.pupils))] for i in new]
+            rows = [
+                [self.sums[k][m][i] if m not in self.gone else 0.0 for m in range(len(self.pupils))]
+                for i in new
+            ]
             sums.append(np.array(rows).reshape(len(rows), len(self.pupils)))
             self.delivered[k] = done
         return Evidence(tuple(sums))
@@ -403,7 +410,9 @@ class Game:
 def play(clients, server, rewards, policies, draw, T):
     """T rounds: choose, observe, let the server answer, reveal."""
     M = len(clients)
-    game = Game([[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None)
+    game = Game(
+        [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None
+    )
     for t in range(1, T + 1):
         pi = [clients[m].choose(t, policies[m]) for m in range(M)]
         x = [draw(m, pi[m], rewards[m]) for m in range(M)]

@@ -1,6 +1,5 @@
 """The compiled engine against the plain-Python transcription of the paper."""
 
-
 import threading
 
 import numpy as np
@@ -54,7 +53,6 @@ def games(draw):
 
 def make_samples(means):
     """Three observed values around every mean, the middle one twice."""
-    M, K = means.shape
     cells = [sorted({max(0.0, mu - 0.1), mu, min(1.0, mu + 0.1)}) for mu in means.ravel()]
     shares = [[1.0] if len(c) == 1 else [0.5, 1.0] if len(c) == 2 else [0.25, 0.75, 1.0] for c in cells]
     offsets = np.cumsum([0, *(len(c) for c in cells)])
@@ -93,7 +91,9 @@ def assert_equal(outcome, game, T):
     assert outcome.trace.observed.tolist() == game.observed
     assert outcome.trace.revealed.tolist() == game.revealed
     assert outcome.costs.tolist() == game.costs
-    counts = np.array([[[arms[:t].count(k) for k in range(outcome.pulls.shape[2])] for t in (1, T)] for arms in game.arms])
+    counts = np.array(
+        [[[arms[:t].count(k) for k in range(outcome.pulls.shape[2])] for t in (1, T)] for arms in game.arms]
+    )
     assert outcome.pulls[:, [0, T - 1]].tolist() == counts.tolist()
     assert [(e.round, list(e.active_arms), e.target) for e in outcome.events] == game.events
     assert outcome.target == game.target
@@ -112,8 +112,6 @@ def run_engine(instance, mix, teacher, T, seed, run, **options):
         trace=True,
         **options,
     )
-
-
 
 
 @given(games(), GAMMAS, GAMMAS, st.sampled_from(["tal", "twl"]))
@@ -146,7 +144,7 @@ def test_engine_equals_baselines(game, name):
 
 @given(games(), st.sampled_from(["any", "all"]), st.integers(1, 30), st.data())
 def test_engine_keeps_the_contract(game, mode, length, data):
-    """Any quota, segments, rules with a memory and retirement: the engine equals the round-by-round runner."""
+    """Any quota, segments, rules with a memory, retirement: the engine equals the round-by-round runner."""
     means, weights, law, mix, T, seed = game
     instance = make_instance(means, weights, law)
     assert_contract(instance, law, mix, Ladder(mode, length), T, seed, draw_retirements(data, len(mix), T))
@@ -188,7 +186,11 @@ def test_engine_equals_algorithms_over_several_epochs(name, gammas):
     means = np.clip(np.array([0.35, 0.5, 0.6]) + np.linspace(-0.3, 0.3, 12)[:, None], 0, 1)
     instance, T = Instance("ladder", means, np.full(12, 1 / 12)), 3500
     algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
-    mix = ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3 if gammas[0] > 0 else ["ucb1", "eps-greedy", "ts"] * 4
+    mix = (
+        ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3
+        if gammas[0] > 0
+        else ["ucb1", "eps-greedy", "ts"] * 4
+    )
     plain = play_reference(instance, "bernoulli", mix, lambda stage, _: algorithm(stage, *gammas), T, 5, 0)
     assert len(plain.events) >= 2
     assert_equal(run_engine(instance, mix, TEACHERS.cls(name)(*gammas), T, 5, 0), plain, T)

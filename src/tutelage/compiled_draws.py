@@ -4,7 +4,7 @@ The distributions are numba's own ports of numpy's C code; only their source of 
 continues exactly like the ``numpy.random.Generator`` it was taken from (tests/test_draws.py).
 """
 
-from types import FunctionType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,11 @@ def next_double(stream: Any) -> Any:
 
 
 def index(stream: Any, size: int) -> int:
+    """A uniform whole number in 0 .. size - 1."""
     return int(next_double(stream) * size)
 
 
-TWINS: dict[FunctionType, FunctionType] = {
+TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     draws.random: next_double,
     draws.index: index,
     draws.beta: distributions.random_beta,

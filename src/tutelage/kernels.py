@@ -11,6 +11,7 @@ that a kernel reaches makes a new kernel, which numba's own check (the one file'
 
 import functools
 import hashlib
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,20 +20,23 @@ import numpy as np
 
 from tutelage.compiled_draws import TWINS
 
-# Kernels only read and write arrays that Python made.  Without numba's reference counting (`_nrt`) a row of an array
-# costs nothing, and inlined into one function its fields live in registers: together 7 times faster.
+Plain = Callable[..., Any]
+
+# Kernels only read and write arrays that Python made.  Without numba's reference counting (`_nrt`) a row of
+# an array costs nothing, and inlined into one function its fields live in registers: together 7 times
+# faster.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _INNER_OPTIONS: dict[str, Any] = {**_OPTIONS, "forceinline": True}
 
 
 @functools.cache
-def compiled(function: FunctionType) -> Any:
+def compiled(function: Plain) -> Any:
     """The numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
     source = TWINS.get(function, function)
     return numba.njit(**_INNER_OPTIONS)(_relinked(source, {}))
 
 
-def compiled_main(function: FunctionType, name: str, **bindings: FunctionType) -> Any:
+def compiled_main(function: Plain, name: str, **bindings: Plain) -> Any:
     """A kernel that Python calls, cached on disk, with some of its global names bound to other functions.
 
     ``simulation.advance`` is compiled once a policy this way: its ``choose`` and ``learn`` are bound to the
@@ -46,28 +50,30 @@ def compiled_main(function: FunctionType, name: str, **bindings: FunctionType) -
         return numba.njit(**_OPTIONS)(linked)
 
 
-def _relinked(function: FunctionType, bindings: dict[str, FunctionType]) -> FunctionType:
+def _relinked(function: Plain, bindings: dict[str, Plain]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
         names[name] = compiled(value) if isinstance(value, FunctionType) else value
-    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
     copy.__module__ = function.__module__
     return copy
 
 
-def _reached(function: FunctionType, bindings: dict[str, FunctionType]) -> dict[str, Any]:
+def _reached(function: Plain, bindings: dict[str, Plain]) -> dict[str, Any]:
     """The global names that a function's code mentions, with their values."""
     names = function.__code__.co_names
     values = {name: function.__globals__[name] for name in names if name in function.__globals__}
     return values | {name: value for name, value in bindings.items() if name in names}
 
 
-def _digest(function: FunctionType, bindings: dict[str, FunctionType]) -> str:
+def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
     """A short hash of the code and constants that a kernel is made of."""
     told = hashlib.sha256(f"{numba.__version__} {np.__version__} {_INNER_OPTIONS}".encode())
-    seen: set[FunctionType] = set()
+    seen: set[Plain] = set()
 
-    def tell(current: FunctionType, bound: dict[str, FunctionType]) -> None:
+    def tell(current: Plain, bound: dict[str, Plain]) -> None:
         current = TWINS.get(current, current)
         if current in seen:
             return

@@ -1,7 +1,7 @@
-"""The memory of all clients of a run as arrays: what rules look at, what policies learn from, what is evidence.
+"""All clients of a run as arrays: what rules look at, what policies learn from, what is evidence.
 
-Shapes: M clients, K arms, J segment cuts, C checkpoints.  The functions here are plain Python on one client's rows;
-``simulation.py`` compiles them.
+Shapes: M clients, K arms, J segment cuts, C checkpoints.  The functions here are plain Python on one
+client's rows; ``simulation.py`` compiles them.
 """
 
 from typing import Any, NamedTuple
@@ -45,7 +45,8 @@ class Memory(NamedTuple):
 
     def copy(self) -> "Memory":
         """A memory of its own with the same content."""
-        return Memory(*(array.copy() for array in self))
+        copies: list[Any] = [array.copy() for array in self]
+        return Memory(*copies)
 
 
 def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[np.uint64]) -> Memory:
@@ -102,9 +103,9 @@ def add_to_segment(
 def show(shown: Shown, arm: int, reward: float) -> None:
     """Add a revealed reward to a client's mean of an arm.
 
-    The mean is *defined* as gamma while all revealed values equal gamma, and as (n0 gamma + s) / n afterwards, n0
-    the length of that constant beginning and s the sum of the rest: exact for constants, so that arms that
-    were shown the same are tied exactly (docs/decisions/0001, rule 4).
+    The mean is *defined* as gamma while all revealed values equal gamma, and as (n0 gamma + s) / n
+    afterwards, n0 the length of that constant beginning and s the sum of the rest: exact for constants, so
+    that arms that were shown the same are tied exactly (docs/decisions/0001, rule 4).
     """
     count = shown.counts[arm] + 1
     shown.counts[arm] = count

@@ -14,7 +14,7 @@ import importlib
 import re
 import typing
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from tutelage.errors import InputError
 
@@ -66,20 +66,22 @@ def _plain_type(hint: Any) -> type:
 class Table:
     """An open set: ``entries`` maps a name to where its class lives, ``package.module:Class``.
 
-    ``kind`` is the word for one of them in messages ("policy").
+    ``kind`` is the word for one of them in messages ("policy"); ``needs`` are the names that every class of
+    the set has, which is asked of those that a package brings.
     """
 
     kind: str
     plural: str
     entries: dict[str, str]
+    needs: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
     def cls(self, name: str) -> type:
-        """The class behind a name of the table or behind ``package.module:Name``; else :class:`InputError`."""
+        """The class behind a name, of the table or ``package.module:Name``; else :class:`InputError`."""
         if name in self.entries:
-            return _load(self.entries[name])
+            return cast(type, _load(self.entries[name]))
         if ":" in name:
             return self._installed(name)
         raise InputError(
@@ -94,6 +96,11 @@ class Table:
             raise InputError(f"The {self.kind} {name!r} cannot be imported: {error}.") from error
         if not isinstance(found, type):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
+        lacking = [need for need in self.needs if not hasattr(found, need)]
+        if lacking:
+            raise InputError(
+                f"The class {name!r} is not a {self.kind}: it has no {' and no '.join(lacking)}."
+            )
         return found
 
     def parameters(self, name: str) -> tuple[Parameter, ...]:
@@ -117,7 +124,9 @@ class Table:
         for key, text in arguments:
             if key not in known:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise InputError(f"The {self.kind} {name!r} has no parameter {key!r}{_nearest(key, known)}; {takes}.")
+                raise InputError(
+                    f"The {self.kind} {name!r} has no parameter {key!r}{_nearest(key, known)}; {takes}."
+                )
             if key in values:
                 raise InputError(f"The parameter {key!r} is given twice in {spec!r}: leave one.")
             values[key] = _convert(text, known[key], spec)
@@ -177,7 +186,9 @@ def split_call(spec: str, kind: str) -> tuple[str, list[tuple[str, str]]]:
     name, parenthesis, rest = text.partition("(")
     name = name.strip()
     if not _NAME.fullmatch(name) or (parenthesis and not rest.rstrip().endswith(")")):
-        raise InputError(f"{spec!r} is not a {kind}: write a name, or a name with arguments as in name(key=value).")
+        raise InputError(
+            f"{spec!r} is not a {kind}: write a name, or a name with arguments as in name(key=value)."
+        )
     inside = rest.rstrip()[:-1].strip() if parenthesis else ""
     return name, split_arguments(inside, spec) if inside else []
 

@@ -1,8 +1,8 @@
 """What a server may do to one reward: the meaning of every rule and its cost, written once.
 
-A rule looks at the memory of the client that pulled, never at another client's: N pulls, Q sum of observed and
-S sum of revealed rewards of each arm, and two numbers that LEVEL and LIFT keep.  :func:`reveal` is plain
-Python; the engine compiles this very function, the server calls it as it is.
+A rule looks at the memory of the client that pulled, never at another client's: N pulls, Q sum of observed
+and S sum of revealed rewards of each arm, and two numbers that LEVEL and LIFT keep.  :func:`reveal` is
+plain Python; the engine compiles this very function, the server calls it as it is.
 """
 
 from dataclasses import dataclass
@@ -55,11 +55,12 @@ class Align:
 class Level:
     """LEVEL: keep the arm's revealed sum S near a line that all active arms of the client share.
 
-    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leader_share`` for the leader and 1
-    for the others.  An observed reward that keeps S within ``band`` of it is shown as it is; any other becomes
-    the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled one ahead of it
-    (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client has ``freeze_pulls``
-    pulls of each active arm and then for good ``freeze_share`` of the mean of its own averages, at least .05.
+    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leader_share`` for the leader
+    and 1 for the others.  An observed reward that keeps S within ``band`` of it is shown as it is; any
+    other becomes the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled
+    one ahead of it (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client
+    has ``freeze_pulls`` pulls of each active arm and then for good ``freeze_share`` of the mean of its own
+    averages, at least .05.
     """
 
     leader_share: float = 2.0
@@ -147,10 +148,10 @@ def make_orders(
 
 
 def reveal(orders: Orders, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:
-    """The reward to show for a pull of ``arm`` that gave ``reward``, both in [0, 1]; the cost is their distance.
+    """The reward to show for a pull of ``arm`` that gave ``reward``; the cost is their distance.
 
-    N and Q of the memory count this pull, S does not yet.  ``aligned`` is Y, the reward of the global model, which
-    ALIGN alone looks at.  What the rules keep is brought up to date here, under every rule.
+    N and Q of the memory count this pull, S does not yet.  ``aligned`` is Y, the reward of the global
+    model, which ALIGN alone looks at.  What the rules keep is brought up to date here, under every rule.
     """
     kept = memory.kept
     if orders.target < 0:

@@ -1,7 +1,7 @@
 """The epochs of TAL and TWL: how many pulls a decision uses, and how far its intervals reach.
 
-Shi et al., section IV, below Alg. 1, with the decisions of docs/decisions/0001: f(psi) is rounded up to whole pulls,
-F sums the rounded values, and 1/M becomes the sum of the squared weights.
+Shi et al., section IV, below Alg. 1, with the decisions of docs/decisions/0001: f(psi) is rounded up to
+whole pulls, F sums the rounded values, and 1/M becomes the sum of the squared weights.
 """
 
 import math

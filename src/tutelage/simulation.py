@@ -10,7 +10,7 @@ for draw.
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,9 +62,10 @@ def advance(
 ) -> None:
     """Take each of these clients to a pending pull: of ``last_round``, or of the round that meets its quota.
 
-    A pull that is pending at the start is revealed first.  With ``stop_at_quota`` a client stops in the first round
-    from now on in which it has ``quota[k]`` pulls of each arm k with ``quota[k]`` > 0.  ``choose`` and
-    ``learn`` are those of the clients' policy; ``parameters`` has a row for each client of the run.
+    A pull that is pending at the start is revealed first.  With ``stop_at_quota`` a client stops in the
+    first round from now on in which it has ``quota[k]`` pulls of each arm k with ``quota[k]`` > 0.
+    ``choose`` and ``learn`` are those of the clients' policy; ``parameters`` has a row for each client of
+    the run.
     """
     for client in clients:
         pulls, observed, revealed = memory.pulls[client], memory.observed[client], memory.revealed[client]
@@ -157,8 +158,9 @@ class Event:
 class RunOutcome:
     """What one run gives.  ``pulls`` is [M, C, K], ``costs`` [M, C], both as of each checkpoint.
 
-    ``target`` and ``decided_in`` are the target that held at the end and the round in which it was decided (0 for
-    one known from the start), None where there is none.  ``trace`` has rounds only if it was asked for.
+    ``target`` and ``decided_in`` are the target that held at the end and the round in which it was
+    decided (0 for one known from the start), None where there is none.  ``trace`` has rounds only if it was
+    asked for.
     """
 
     pulls: NDArray[np.integer[Any]]
@@ -196,17 +198,19 @@ def simulate_run(
     checkpoints: NDArray[np.int64],
     retire: Mapping[int, int] | None = None,
     cancel: threading.Event | None = None,
+    watch: Callable[[float], None] | None = None,
     trace: bool = False,
 ) -> RunOutcome:
     """Play one run to its horizon.
 
-    ``policies`` has one entry a client; ``checkpoints`` are rounds 1 .. T, increasing.  ``retire`` maps clients to the
-    round after which each is retired.  ``cancel``, once set, ends the run soon with :class:`Cancelled`.
-    ``trace`` keeps every pull, M x T of them.
+    ``policies`` has one entry a client; ``checkpoints`` are rounds 1 .. T, increasing.  ``retire`` maps
+    clients to the round after which each is retired.  ``cancel``, once set, ends the run soon with
+    :class:`Cancelled`. ``watch`` is told now and then which share of the run has been played.  ``trace``
+    keeps every pull, M x T of them.
     """
     traced = _new_trace(instance.num_clients, horizon if trace else 0)
     return _Run(
-        instance, policies, teacher, horizon, seed, run, checkpoints, retire or {}, cancel, traced
+        instance, policies, teacher, horizon, seed, run, checkpoints, retire or {}, cancel, watch, traced
     ).play()
 
 
@@ -224,9 +228,11 @@ class _Run:
         checkpoints: NDArray[np.int64],
         retire: Mapping[int, int],
         cancel: threading.Event | None,
+        watch: Callable[[float], None] | None,
         trace: Trace,
     ) -> None:
-        self.teacher, self.horizon, self.cancel, self.trace = teacher, horizon, cancel, trace
+        self.teacher, self.horizon, self.trace = teacher, horizon, trace
+        self.cancel, self.watch = cancel, watch
         self.problem = problem_of(instance, horizon, teacher)
         self.law = instance.law_arrays()
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
@@ -274,9 +280,7 @@ class _Run:
         """Take the teacher's directive; ``round`` is the round in which it says this."""
         directive = self.teacher.directive(self.state)
         self.directive: Directive = directive
-        self.orders = make_orders(
-            directive.rules, directive.active_arms, directive.leader, directive.target
-        )
+        self.orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
         counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
         self.quota = np.array(counts, dtype=np.int64)
         met = self.memory.pulls >= self.quota
@@ -304,9 +308,9 @@ class _Run:
     def _next_any(self, last: int) -> int | None:
         """The same for a quota that any one listed arm meets.
 
-        No arm can meet it before every client has made the pulls that it still misses, so that many rounds are
-        safe.  Where these are few, a longer stretch is tried on a copy of the memory, and played again up to
-        the event if there was one within it.
+        No arm can meet it before every client has made the pulls that it still misses, so that many rounds
+        are safe.  Where these are few, a longer stretch is tried on a copy of the memory, and played again
+        up to the event if there was one within it.
         """
         listed = self.quota > 0
         while (now := self._now()) < last:
@@ -330,7 +334,7 @@ class _Run:
 
     def _met(self) -> NDArray[np.bool_]:
         """Which clients [M] have all listed pulls."""
-        met: NDArray[np.bool_] = (self.memory.pulls >= self.quota).all(axis=1)
+        met: NDArray[np.bool_] = np.all(self.memory.pulls >= self.quota, axis=1)
         return met
 
     def _advance(self, last: int, whom: NDArray[np.bool_], *, stop_at_quota: bool = False) -> None:
@@ -355,6 +359,8 @@ class _Run:
                 )
                 if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled
+                if self.watch is not None:
+                    self.watch(float(memory.rounds.mean()) / self.horizon)
                 if end == last:
                     break
                 if stop_at_quota:

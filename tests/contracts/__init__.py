@@ -1,0 +1,1 @@
+"""Suites that every member of an open set passes."""

@@ -25,7 +25,7 @@ class LadderState:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Consults on a dense grid of pulls, level while learning, drops the worst arm midway, then lifts the best."""
+    """Consults on a dense grid, levels while learning, drops the worst arm midway, then lifts the best."""
 
     mode: str = parameter("any", help="whether any or all listed arms must meet the quota")
     length: int = parameter(12, help="consultations before it decides")
@@ -61,7 +61,10 @@ class Ladder:
         leader = max(active, key=lambda arm: means[arm]) if state.consultations else None
         cuts = self.segments(state.problem)
         done = [len(state.sums[arm]) for arm in arms]
-        counts = [cuts[done[arm]] * (1 + (arm == leader)) if arm in active and done[arm] < len(cuts) else 0 for arm in arms]
+        counts = [
+            cuts[done[arm]] * (1 + (arm == leader)) if arm in active and done[arm] < len(cuts) else 0
+            for arm in arms
+        ]
         levels = tuple(Level(freeze_pulls=2.0) if arm in active else Set(0.0) for arm in arms)
         quota = Quota(tuple(counts), self.mode) if any(counts) else None
         return Directive(levels, quota, active, leader=leader)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples
 
+_ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
 _NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -47,7 +48,9 @@ class Instance:
         _check_names(self.client_names, self.num_clients, "clients", self.name)
         _check_names(self.arm_names, self.num_arms, "arms", self.name)
         if isinstance(self.law, Empirical) and self.samples.offsets.size != self.local_means.size + 1:
-            raise InputError(f"{self.name}: law=empirical needs observed rewards of every client and arm; use another law.")
+            raise InputError(
+                f"{self.name}: law=empirical needs observed rewards of every cell; use another law."
+            )
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
         object.__setattr__(self, "notes", facts + self._gap_notes())
 
@@ -58,7 +61,8 @@ class Instance:
         if len(self.best_arms) == 1:
             return (("gap", f"{self.min_gap:.6g}"),)
         tied = ", ".join(self.arm_label(arm) for arm in self.best_arms)
-        return (("gap", "0"), ("tie", f"The best arms are exactly tied ({tied}): either is right, and no teacher can tell them apart."))
+        sentence = f"The best arms are exactly tied ({tied}): any of them is right, and none leads."
+        return (("gap", "0"), ("tie", sentence))
 
     @property
     def num_clients(self) -> int:
@@ -70,7 +74,7 @@ class Instance:
 
     @functools.cached_property
     def global_means(self) -> NDArray[np.float64]:
-        """nu [K] = sum_m w_m mu_km, correctly rounded sums (below the paper's definition of nu_k)."""
+        """The global means nu [K]: nu_k = sum_m w_m mu_km, by correctly rounded sums."""
         columns = self.local_means.T
         if np.all(self.weights == self.weights[0]):
             return np.array([math.fsum(column) / self.num_clients for column in columns])
@@ -79,17 +83,17 @@ class Instance:
     @functools.cached_property
     def best_arm(self) -> int:
         """The arm with the highest global mean (the first of tied ones), counted from 0."""
-        return int(np.argmax(self.global_means))
+        return int(np.flatnonzero(self.gaps == 0.0)[0])
 
     @functools.cached_property
     def gaps(self) -> NDArray[np.float64]:
-        """Delta [K]: the best global mean less the arm's."""
-        gaps: NDArray[np.float64] = self.global_means[self.best_arm] - self.global_means
-        return gaps
+        """Delta [K]: the best global mean less the arm's; exactly 0 where only rounding tells them apart."""
+        gaps: NDArray[np.float64] = self.global_means.max() - self.global_means
+        return np.where(gaps < _ROUNDING, 0.0, gaps)
 
     @property
     def best_arms(self) -> tuple[int, ...]:
-        """All arms whose global mean equals the best one exactly."""
+        """All arms whose global mean equals the best one, rounding aside."""
         return tuple(int(arm) for arm in np.flatnonzero(self.gaps == 0.0))
 
     @property

@@ -10,4 +10,5 @@ POLICIES = Table(
         "eps-greedy": "tutelage.policies.epsilon_greedy:EpsilonGreedy",
         "ts": "tutelage.policies.thompson:ThompsonSampling",
     },
+    needs=("choose", "learn", "state_size", "parameters"),
 )

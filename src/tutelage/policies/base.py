@@ -23,7 +23,9 @@ class Learner(NamedTuple):
     """What a client has been shown, as its policy sees it.  Revealed rewards only."""
 
     counts: NDArray[np.int64]  # [K] pulls whose reward has been revealed
-    means: NDArray[np.float64]  # [K] their mean: exactly the constant while all were equal; 0 before the first
+    means: NDArray[
+        np.float64
+    ]  # [K] their mean: exactly the constant while all were equal; 0 before the first
     state: NDArray[np.float64]  # the policy's own, `state_size` numbers, all 0 at the start
 
 

@@ -48,7 +48,9 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 class ThompsonSampling:
     """Thompson sampling from Beta(1, 1) priors."""
 
-    update: str = parameter("bernoulli", help="what a reward inside (0, 1) does: bernoulli (a trial) or fractional")
+    update: str = parameter(
+        "bernoulli", help="what a reward inside (0, 1) does: bernoulli (a trial) or fractional"
+    )
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)

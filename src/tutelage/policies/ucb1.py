@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tutelage.draws import index
 from tutelage.policies.base import Learner, first_pulls, no_learning
 
-# Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is known, 2 log of
-# the round in which it was found, what no other arm exceeds until then, and the winner of the latest ranking.
+# Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
+# known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
+# the latest ranking.
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
@@ -25,11 +26,11 @@ def ucb_index(mean: float, log: float, count: int) -> float:
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest index, uniformly at random among exactly equal ones.
 
-    An arm that wins twice in a row may keep the lead for up to 64 rounds without a new ranking.  The others are
-    not pulled meanwhile, so none of their indices exceeds what it would be in the last of these rounds; the
-    leader's own is at least what its present mean and count give with the logarithm of the first of them.
-    While the latter exceeds the former by more than rounding could, the leader is the only best arm: the same
-    arm as a ranking would give, and like it without drawing a random number.
+    An arm that wins twice in a row may keep the lead for up to 64 rounds without a new ranking.  The others
+    are not pulled meanwhile, so none of their indices exceeds what it would be in the last of these rounds;
+    the leader's own is at least what its present mean and count give with the logarithm of the first of
+    them. While the latter exceeds the former by more than rounding could, the leader is the only best arm:
+    the same arm as a ranking would give, and like it without drawing a random number.
     """
     counts, means, state = learner.counts, learner.means, learner.state
     leader = int(state[_LEADER]) - 1

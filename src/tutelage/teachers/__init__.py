@@ -1,4 +1,4 @@
-"""What the server wants and how it adjusts: an open set.  A new teacher is one file here and one line below."""
+"""How a server adjusts rewards: an open set.  A new teacher is one file here and one line below."""
 
 from tutelage.registry import Table
 
@@ -13,4 +13,5 @@ TEACHERS = Table(
         "known": "tutelage.teachers.ends:KnownTarget",
         "none": "tutelage.teachers.ends:NoTeaching",
     },
+    needs=("state_type", "segments", "begin", "directive", "advance", "retire", "report"),
 )

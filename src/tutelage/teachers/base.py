@@ -9,10 +9,10 @@ A teacher never sees a reward stream.  It is a few pure functions on small froze
     retire(state, client) -> state       # go on as if this client had never been evidence
     report(state) -> Report              # for people
 
-The runner's side of it: observe all pulls of a round, consult (``advance``, then ``directive``) if the quota is
-met, at most once a round, and only then reveal that same round under the new directive.  A quota that is
-already met when it is published is met in the next round.  A decision uses whole segments that every client
-that is not retired has completed, so it never depends on who ran ahead.
+The runner's side of it: observe all pulls of a round, consult (``advance``, then ``directive``) if the
+quota is met, at most once a round, and only then reveal that same round under the new directive.  A quota
+that is already met when it is published is met in the next round.  A decision uses whole segments that
+every client that is not retired has completed, so it never depends on who ran ahead.
 """
 
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class Problem:
 class Quota:
     """Ask again once every client has pulled listed arm k at least ``counts[k]`` times.
 
-    An arm with count 0 is not listed.  ``mode`` says whether that must hold for ``all`` listed arms or for ``any``
-    one of them.
+    An arm with count 0 is not listed.  ``mode`` says whether that must hold for ``all`` listed arms or for
+    ``any`` one of them.
     """
 
     counts: tuple[int, ...]
@@ -68,8 +68,8 @@ class Directive:
 class Evidence:
     """The segments that all clients have completed since the last consultation.
 
-    ``sums[k]`` is float64 [new segments of arm k, M]: the sums of observed rewards, oldest segment first.  The
-    column of a retired client is 0.
+    ``sums[k]`` is float64 [new segments of arm k, M]: the sums of observed rewards, oldest segment first.
+    The column of a retired client is 0.
     """
 
     sums: tuple[NDArray[np.float64], ...]
@@ -79,8 +79,8 @@ class Evidence:
 class Report:
     """Where a teacher stands, for people: results, dashboard, ledger.
 
-    ``lower`` and ``upper`` [K] are the arms' latest confidence bounds (None before the first, and where a teacher
-    has none).  ``reachable`` says whether the next decision fits into the horizon.
+    ``lower`` and ``upper`` [K] are the arms' latest confidence bounds (None before the first, and where a
+    teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
     """
 
     epoch: int
@@ -119,7 +119,7 @@ def encode_state(state: Any) -> str:
 
 
 def decode_state(teacher: Teacher, text: str) -> Any:
-    """The state that :func:`encode_state` wrote.  Raises ``InputError`` if it is not a state of this teacher."""
+    """The state that :func:`encode_state` wrote.  Raises ``InputError`` if it is not one of this teacher."""
     try:
         return msgspec.json.decode(text, type=teacher.state_type, dec_hook=_list_to_array)
     except msgspec.ValidationError as error:
@@ -142,5 +142,3 @@ def check_gamma(name: str, value: float) -> None:
     """Raise ``InputError`` unless a constant reward lies in [0, 1]."""
     if not 0 <= value <= 1:
         raise InputError(f"{name}={value:g} lies outside [0, 1], where every revealed reward must lie.")
-
-

@@ -1,4 +1,4 @@
-"""The evidence that TAL and TWL share: segment sums, estimates, confidence intervals (Shi et al., eq. (1))."""
+"""What TAL and TWL share: segment sums, estimates, confidence intervals (Shi et al., eq. (1))."""
 
 import functools
 import math
@@ -55,7 +55,7 @@ def add_evidence(evidences: Evidences, new: Evidence) -> Evidences:
 
 
 def without_client(evidences: Evidences, client: int, problem: Problem) -> Evidences:
-    """The evidence with one client less.  Raises ``InputError`` if there is no such client, or no other left."""
+    """The evidence without a client.  Raises ``InputError`` if there is no such one, or no other left."""
     if not 0 <= client < problem.num_clients or client in evidences.retired:
         raise InputError(f"There is no client {client} to retire.")
     if len(evidences.retired) == problem.num_clients - 1:
@@ -106,4 +106,6 @@ def _remaining_weights(
     kept = [weight for client, weight in enumerate(weights) if client not in retired]
     total = math.fsum(kept)
     squared = squared_weights(tuple(weight / total for weight in kept))
-    return tuple(0.0 if client in retired else weights[client] / total for client in range(len(weights))), squared
+    return tuple(
+        0.0 if client in retired else weights[client] / total for client in range(len(weights))
+    ), squared

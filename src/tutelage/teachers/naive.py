@@ -44,8 +44,8 @@ class NaivelyGuess:
 class NaivelyAlign:
     """Naively-Align: each reward is replaced by one of the global model, which only a simulation can see.
 
-    Departs from the paper: Y is drawn afresh for every pull from that client's generator, not shared by the clients
-    of a round, so that no client's stream depends on the others.
+    Departs from the paper: Y is drawn afresh for every pull from that client's generator, not shared by the
+    clients of a round, so that no client's stream depends on the others.
     """
 
     state_type: ClassVar[type] = FixedState

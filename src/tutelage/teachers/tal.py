@@ -35,7 +35,7 @@ class TalState:
 
 @dataclass(frozen=True)
 class TAL:
-    """Teaching-After-Learning: every reward is gamma1 until one arm stands out; then all but its are gamma2."""
+    """Teaching-After-Learning: all rewards are gamma1 until an arm stands out, then all others gamma2."""
 
     gamma1: float = parameter(1.0, help="what every arm is revealed as while learning, in [0, 1]")
     gamma2: float = parameter(0.0, help="what every arm but the target is revealed as afterwards, in [0, 1]")

@@ -1,0 +1,113 @@
+# `make` alone lists the targets.  Each sets itself up, in .venv beside this file, from the locks in
+# requirements/; a second run finds it done.
+
+PYTHON ?= python3
+BIN := .venv/bin
+BENCH_BIN := .venv-bench/bin
+PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format types imports wheel bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ------------------------------------------------------------------------------------- the main job
+
+TEACHERS := --teacher 'tal(gamma1=1,gamma2=0)' --teacher 'tal(gamma1=0,gamma2=0)' \
+            --teacher 'twl(gamma1=1,gamma2=0)' --teacher ng --teacher na --teacher known --teacher none
+
+run: .venv/run.stamp ## all teachers side by side: the paper's instance, then a real radio network
+	@echo 'Five clients that want different arms (the instance of the paper), each under every teacher:'
+	@echo
+	@$(BIN)/tutelage simulate paper $(TEACHERS) \
+	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1
+	@echo
+	@echo 'Fifteen clients in a measured radio network (Grenoble):'
+	@echo
+	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 $(TEACHERS) \
+	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1
+	@echo
+	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=3 --teacher twl --clients ucb1 --horizon 50000 --runs 20 --seed 1'
+
+# -------------------------------------------------------------------------------------- development
+
+test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: .venv/dev.stamp ## check style
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: .venv/dev.stamp ## repair what of the style can be repaired
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: .venv/dev.stamp ## check the types
+	@$(BIN)/mypy
+
+imports: .venv/dev.stamp ## check that imports run one way only
+	@$(BIN)/lint-imports
+
+wheel: .venv/dev.stamp ## build the wheel into dist/
+	@$(BIN)/python -m build --no-isolation --wheel .
+
+bench: .venv-bench/bench.stamp ## measure the lab against other bandit libraries
+	@$(BENCH_BIN)/python benchmarks/lab.py $(ARGS)
+
+# ------------------------------------------------------------------------------------------- locks
+
+# The machine's own pip settings are set aside: a lock holds what the public index has, for every platform.
+LOCK = env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFIG_FILE=/dev/null \
+    CUSTOM_COMPILE_COMMAND='make lock' \
+    $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(ARGS)
+
+lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade takes the newest versions)
+	$(LOCK) --output-file requirements/build.txt requirements/build.in
+	$(LOCK) --output-file requirements/run.txt -c requirements/build.txt pyproject.toml
+	$(LOCK) --output-file requirements/dev.txt -c requirements/build.txt -c requirements/run.txt \
+	    --extra dask pyproject.toml requirements/dev.in
+	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
+	    pyproject.toml requirements/bench.in
+	@! grep -n '://' requirements/*.txt || { echo 'A lock names an address: remove it.' >&2; exit 1; }
+
+# --------------------------------------------------------------------------------------- environments
+
+# $(call environment,FOLDER) makes an empty environment, or says in a sentence what is missing.
+define environment
+	@command -v $(firstword $(PYTHON)) > /dev/null || { \
+	    echo 'There is no $(PYTHON) here: install Python 3.11 or newer, or name one, as in make PYTHON=python3.12.' >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Tutelage needs Python 3.11 or newer and $(PYTHON) is $$($(PYTHON) -V 2>&1): name another, as in make PYTHON=python3.12." >&2; \
+	    exit 1; }
+	@echo 'Setting up $(1) (once, a minute or two) ...' >&2
+	@$(PYTHON) -m venv --clear $(1)
+endef
+
+.venv/made.stamp:
+	$(call environment,.venv)
+	@touch $@
+
+.venv/run.stamp: .venv/made.stamp requirements/build.txt requirements/run.txt pyproject.toml
+	@$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp requirements/dev.txt
+	@echo 'Adding the tools of development to .venv ...' >&2
+	@$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv-bench/made.stamp:
+	$(call environment,.venv-bench)
+	@touch $@
+
+.venv-bench/bench.stamp: .venv-bench/made.stamp requirements/bench.txt pyproject.toml
+	@$(BENCH_BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/bench.txt
+	@$(BENCH_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+clean: ## remove the environments and what was built
+	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -53,7 +53,7 @@ class Arm:
 
 
 class UCB1:
-    """Section V-A."""
+    """Section VI-A."""
 
     def __init__(self, K):
         self.arms = [Arm() for _ in range(K)]
@@ -70,7 +70,7 @@ class UCB1:
 
 
 class EpsilonGreedy:
-    """Section V-B, with the schedule of Auer et al."""
+    """Section VI-B, with the schedule of Auer et al."""
 
     def __init__(self, K, c=1.0, d=1.0):
         self.arms, self.c, self.d = [Arm() for _ in range(K)], c, d

@@ -1,9 +1,10 @@
 """The compiled twins of ``draws.py``: numpy's numbers from SFC64 words held in an array row.
 
-The distributions are numba's own ports of numpy's C code; only their source of bits is exchanged.  A row
-continues exactly like the ``numpy.random.Generator`` it was taken from (tests/test_draws.py).
+All distributions but beta are numba's own ports of numpy's C code; only their source of bits is exchanged.
+A row continues exactly like the ``numpy.random.Generator`` it was taken from (tests/test_draws.py).
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,9 @@ from numba.np.random import distributions
 from tutelage import draws
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
+_TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
+
+random_standard_gamma: Any = distributions.random_standard_gamma
 
 
 def next_uint64(stream: Any) -> Any:
@@ -36,10 +40,34 @@ def index(stream: Any, size: int) -> int:
     return int(next_double(stream) * size)
 
 
+def beta(stream: Any, a: float, b: float) -> float:
+    """A Beta(a, b) number by numpy's algorithm: Joehnk's for two shapes up to 1, else from two gamma numbers.
+
+    Where a power underflows it goes on with logarithms.  numba's port draws again there instead, which gives
+    other numbers for small shapes and takes for ever for tiny ones.
+    """
+    if a > 1.0 or b > 1.0:
+        first, second = random_standard_gamma(stream, a), random_standard_gamma(stream, b)
+        return first / (first + second)  # type: ignore[no-any-return]
+    if a < _TINY_SHAPE and b < _TINY_SHAPE:
+        return 1.0 if (a + b) * next_double(stream) < a else 0.0
+    while True:
+        u, v = next_double(stream), next_double(stream)
+        x, y = u ** (1.0 / a), v ** (1.0 / b)
+        if x + y > 1.0 or u + v == 0.0:
+            continue
+        if x > 0.0 and y > 0.0:
+            return x / (x + y)  # type: ignore[no-any-return]
+        lead = math.log(u) / a - math.log(v) / b
+        if lead > 0.0:
+            return math.exp(-math.log1p(math.exp(-lead)))
+        return math.exp(lead - math.log1p(math.exp(lead)))
+
+
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     draws.random: next_double,
     draws.index: index,
-    draws.beta: distributions.random_beta,
+    draws.beta: beta,
     draws.normal: distributions.random_standard_normal,
     draws.exponential: distributions.random_standard_exponential,
     draws.gamma: distributions.random_standard_gamma,

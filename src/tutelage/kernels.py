@@ -79,7 +79,8 @@ def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
             return
         seen.add(current)
         code = current.__code__
-        told.update(code.co_code + repr((code.co_consts, code.co_names, code.co_varnames)).encode())
+        parts = (code.co_consts, code.co_names, code.co_varnames, current.__defaults__)
+        told.update(code.co_code + repr(parts).encode())
         for name, value in sorted(_reached(current, bound).items()):
             told.update(name.encode())
             if isinstance(value, FunctionType):

@@ -1,6 +1,6 @@
 """The epochs of TAL and TWL: how many pulls a decision uses, and how far its intervals reach.
 
-Shi et al., section IV, below Alg. 1, with the decisions of docs/decisions/0001: f(psi) is rounded up to
+Shi et al., section V, before eq. (1), with the decisions of docs/decisions/0001: f(psi) is rounded up to
 whole pulls, F sums the rounded values, and 1/M becomes the sum of the squared weights.
 """
 

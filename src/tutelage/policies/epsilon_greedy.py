@@ -1,4 +1,4 @@
-"""epsilon-greedy with a decreasing epsilon (Auer, Cesa-Bianchi and Fischer 2002; the paper's section V-B)."""
+"""epsilon-greedy with a decreasing epsilon (Auer, Cesa-Bianchi and Fischer 2002; Shi et al., section VI-B)."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""UCB1 (Auer, Cesa-Bianchi and Fischer 2002; the paper's section V-A)."""
+"""UCB1 (Auer, Cesa-Bianchi and Fischer 2002; Shi et al., section VI-A)."""
 
 import math
 from dataclasses import dataclass

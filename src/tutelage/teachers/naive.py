@@ -1,4 +1,4 @@
-"""The paper's two baselines: Naively-Guess and Naively-Align (Shi et al., section III)."""
+"""The paper's two baselines: Naively-Guess and Naively-Align (Shi et al., section IV)."""
 
 from dataclasses import dataclass
 from typing import ClassVar

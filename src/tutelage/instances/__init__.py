@@ -1,0 +1,97 @@
+"""Where rewards come from: the table of instance sources and the INSTANCE that people write.
+
+An INSTANCE is ``name``, ``name:key=value,...`` or, for a source with a path, ``name:PATH,key=value,...``.
+A bare path to a table of means (``means.csv``, also ``means.csv,law=constant``) is one too.  A PATH with a
+comma, colon or equals sign is quoted: ``movielens:"C:/a,b/ratings.csv",clients=3``.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import cast
+
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance, InstanceSource
+from tutelage.registry import Table, parameters_of, split_top, unquote
+
+__all__ = ["INSTANCES", "Instance", "InstanceSource", "load", "parse"]
+
+INSTANCES = Table(
+    kind="instance",
+    plural="instances",
+    entries={
+        "paper": "tutelage.instances.paper:Paper",
+        "uniform": "tutelage.instances.uniform:Uniform",
+        "planted": "tutelage.instances.planted:Planted",
+        "table": "tutelage.instances.table:MeansTable",
+        "movielens": "tutelage.instances.movielens:MovieLens",
+        "radio": "tutelage.instances.radio:Radio",
+        "grenoble": "tutelage.instances.grenoble:Grenoble",
+    },
+)
+
+_INSTALLED = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:[A-Za-z_]\w*(\(.*\))?")
+_KEY = re.compile(r"[A-Za-z_]\w*\s*=")
+_DIGITS = re.compile(r"[-+0-9.;,]+")
+_TABLE_ENDINGS = (".csv", ".tsv", ".json", ".toml")
+
+
+def load(spec: str) -> Instance:
+    """The instance that an INSTANCE names.  Raises ``InputError`` with the offending part and the remedy."""
+    return parse(spec).load()
+
+
+def parse(spec: str) -> InstanceSource:
+    """The source that an INSTANCE names, with its parameters checked but nothing read or drawn yet."""
+    text = spec.strip()
+    if not text:
+        raise InputError("The instance is empty; name one, as in paper or uniform:clients=5,arms=5,seed=3.")
+    name, colon, rest = text.partition(":")
+    if name in INSTANCES.entries:
+        parts = split_top(rest, ",") if rest.strip() else []
+        return cast(InstanceSource, INSTANCES.make(name, _arguments(name, parts, spec), spec))
+    head, *options = split_top(text, ",")
+    if _is_table(head):
+        return cast(
+            InstanceSource, INSTANCES.make("table", _arguments("table", [head, *options], spec), spec)
+        )
+    if head.strip() in INSTANCES.entries:
+        raise InputError(
+            f"Write the parameters of {head.strip()!r} after a colon: {head.strip()}:{','.join(options)}."
+        )
+    call = text.partition("(")
+    if call[0].strip() in INSTANCES.entries:
+        inside = call[2].rstrip().removesuffix(")")
+        raise InputError(f"Write the parameters of an instance after a colon: {call[0].strip()}:{inside}.")
+    installed = _INSTALLED.fullmatch(text)
+    if installed and importlib.util.find_spec(installed[1]) is not None:
+        return cast(InstanceSource, INSTANCES.parse(text))
+    INSTANCES.cls(name.strip() if colon else head.strip())  # raises: there is no such instance
+    raise AssertionError(spec)
+
+
+def _is_table(head: str) -> bool:
+    """Whether an INSTANCE begins with a path to a table of means."""
+    path = unquote(head.strip())
+    return path.lower().endswith(_TABLE_ENDINGS) or path != head.strip() or Path(path).is_file()
+
+
+def _arguments(name: str, parts: list[str], spec: str) -> list[tuple[str, str]]:
+    """The parts after ``name:`` as (key, text); a first part that is not key=value is the path."""
+    takes_path = any(item.name == "path" for item in parameters_of(INSTANCES.cls(name)))
+    arguments = []
+    for position, part in enumerate(text.strip() for text in parts):
+        if position == 0 and takes_path and part and not _KEY.match(part):
+            arguments.append(("path", unquote(part)))
+            continue
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise InputError(f"{part!r} in {spec!r} is not key=value{_hint(part, takes_path, position)}.")
+        arguments.append((key.strip(), unquote(value.strip())))
+    return arguments
+
+
+def _hint(part: str, takes_path: bool, position: int) -> str:
+    if position and _DIGITS.fullmatch(part):
+        return " (a decimal comma? write a point, as in 0.5)"
+    return " (put a path that has a comma in it in quotes)" if takes_path and position else ""

@@ -1,0 +1,189 @@
+"""Ratings as a bandit problem: groups of users are clients, groups of movies are arms."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance
+from tutelage.instances.movies import Movie, movies_beside
+from tutelage.instances.observed import Observed, tally
+from tutelage.instances.options import build, generators, law_option, shuffled, weights_option, whole
+from tutelage.instances.ratings import Ratings, read_ratings
+from tutelage.registry import parameter, write_value
+
+_GROUPS = ("random", "genre", "popularity", "top")
+_NONE = -1
+_SLICE = 1 << 21  # ratings counted at a time
+
+
+@dataclass(frozen=True)
+class MovieLens:
+    """Mean ratings of groups of users for groups of movies, from any file of ratings.
+
+    Shi et al., "Experimental Results" (MovieLens): users and movies in 15 random groups each.  PATH is any
+    published MovieLens layout (``u.data``, ``ratings.dat``, ``ratings.csv``; plain, ``.gz``, in its folder or
+    its ``.zip``) or any CSV of user, item, rating.  A client is one of equal random groups of users (sizes
+    differ by at most one).  An arm, by ``group=``:
+
+    - ``random``: one of equal random groups of the rated movies (the paper);
+    - ``genre``: one of the most rated genres; a movie with several genres counts in each of them;
+    - ``popularity``: one of equal groups of movies ranked by their number of ratings;
+    - ``top``: one of the most rated movies.
+
+    The mean of a cell is over its ratings, scaled by the ends of the scale to [0, 1] (see ``ratings.py`` for
+    how the published sets are recognised).  A cell without ratings is an ``InputError``.
+    """
+
+    path: str = parameter(help="a file of ratings, or the folder or archive that holds it")
+    clients: int = parameter(15, help="number of groups of users")
+    arms: int = parameter(15, help="number of groups of movies, genres or movies")
+    group: str = parameter("random", help="what an arm is: random, genre, popularity or top")
+    seed: int = parameter(0, help="seed of the random groups")
+    scale: str | None = parameter(None, help="the ends of the rating scale, as in 1;5; recognised by default")
+    law: str = law_option()
+    weights: str | None = weights_option()
+
+    def load(self) -> Instance:
+        """Read the ratings and form the groups.  Raises ``InputError`` with what is wrong and the remedy."""
+        if self.group not in _GROUPS:
+            raise InputError(
+                f"movielens: group={self.group} is unknown; the groups are {', '.join(_GROUPS)}."
+            )
+        whole("movielens", "clients", self.clients)
+        whole("movielens", "arms", self.arms)
+        # Two generators: the users' groups do not depend on how the arms are formed.
+        for_users, for_items = generators("movielens", self.seed, 2)
+        ratings = read_ratings(self.path, self.scale)
+        _enough(self.clients, len(ratings.user_ids), "clients", "users", ratings)
+        groups = _equal_groups(len(ratings.user_ids), self.clients, for_users)
+        layers, names = _arms(self.group, ratings, self.arms, for_items)
+        observed = _count(ratings, groups, layers, self.clients, self.arms)
+        return self._build(ratings, observed, names)
+
+    def _build(self, ratings: Ratings, observed: Observed, names: Sequence[str] | None) -> Instance:
+        smallest = observed.smallest(
+            lambda client: f"client {client}",
+            lambda arm: f"arm {arm}" + (f" ({names[arm]})" if names else ""),
+            "ratings",
+            "ask for fewer clients or arms, or another seed",
+        )
+        low, high = (write_value(end) for end in ratings.scale)
+        size = (
+            f"{ratings.values.size} ratings of {len(ratings.item_ids)} items by {len(ratings.user_ids)} users"
+        )
+        return build(
+            "movielens",
+            self,
+            observed.means,
+            arm_names=None if names is None else tuple(names),
+            samples=observed.samples(),
+            notes=[
+                ("seed", str(self.seed)),
+                ("ratings", size),
+                ("scale", f"{low} to {high} ({ratings.known_by})"),
+                ("smallest cell", smallest),
+            ],
+            resolved={"scale": f"{low};{high}"},
+        )
+
+
+def _enough(wanted: int, there: int, what: str, of: str, ratings: Ratings) -> None:
+    if wanted > there:
+        raise InputError(
+            f"movielens: {what}={wanted}, but {ratings.data.label!r} has {there} {of}; "
+            f"ask for at most {there}."
+        )
+
+
+def _equal_groups(size: int, groups: int, generator: Generator) -> NDArray[np.int64]:
+    """The random group of each of ``size`` things; sizes differ by at most one."""
+    return _split(shuffled(size, generator), groups)
+
+
+def _split(order: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+    """The group of each thing when things in this order are cut into equal groups."""
+    group_of = np.empty(order.size, dtype=np.int64)
+    for group, members in enumerate(np.array_split(order, groups)):
+        group_of[members] = group
+    return group_of
+
+
+def _arms(
+    group: str, ratings: Ratings, arms: int, generator: Generator
+) -> tuple[list[NDArray[np.int64]], list[str] | None]:
+    """Which arm each item belongs to (or none), and the arms' names.
+
+    One such array [items] is a layer; only genres overlap and need a layer each.
+    """
+    num_items = len(ratings.item_ids)
+    movies = movies_beside(ratings.data) if group in ("genre", "top") else None
+    if group == "genre":
+        return _genres(ratings, arms, movies)
+    _enough(arms, num_items, "arms", "items", ratings)
+    if group == "random":
+        return [_equal_groups(num_items, arms, generator)], None
+    popular = np.argsort(-np.bincount(ratings.items, minlength=num_items), kind="stable")
+    if group == "popularity":
+        ends = np.cumsum([0] + [len(part) for part in np.array_split(popular, arms)])
+        names = [f"rank {start + 1} to {end}" for start, end in itertools.pairwise(ends)]
+        return [_split(popular, arms)], names
+    layer = np.full(num_items, _NONE, dtype=np.int64)
+    layer[popular[:arms]] = np.arange(arms)
+    return [layer], _titles([ratings.item_ids[item] for item in popular[:arms]], movies)
+
+
+def _titles(ids: list[str], movies: dict[str, Movie] | None) -> list[str]:
+    """The movies' titles where known, else ``item 32``; the id is added to a title that two movies share."""
+    titles = [movies[item].title if movies and item in movies else f"item {item}" for item in ids]
+    return [
+        f"{title} [{item}]" if titles.count(title) > 1 else title
+        for title, item in zip(titles, ids, strict=True)
+    ]
+
+
+def _genres(
+    ratings: Ratings, arms: int, movies: dict[str, Movie] | None
+) -> tuple[list[NDArray[np.int64]], list[str]]:
+    if movies is None:
+        raise InputError(
+            f"group=genre needs the movies file, and none of movies.csv, movies.dat, u.item lies beside "
+            f"{ratings.data.label!r}; give the folder or archive that holds both, or use group=random."
+        )
+    listed = [movies[item].genres if item in movies else () for item in ratings.item_ids]
+    popularity = np.bincount(ratings.items, minlength=len(listed))
+    rated: dict[str, int] = {}
+    for genres, count in zip(listed, popularity, strict=True):
+        for genre in genres:
+            rated[genre] = rated.get(genre, 0) + int(count)
+    names = sorted(rated, key=lambda genre: (-rated[genre], genre))[:arms]
+    _enough(arms, len(rated), "arms", "genres", ratings)
+    layers = [np.where([name in genres for genres in listed], arm, _NONE) for arm, name in enumerate(names)]
+    return [layer.astype(np.int64) for layer in layers], names
+
+
+def _count(
+    ratings: Ratings,
+    groups: NDArray[np.int64],
+    layers: list[NDArray[np.int64]],
+    num_clients: int,
+    num_arms: int,
+) -> Observed:
+    """The ratings, scaled, counted by client and arm; by slices, which keeps 25 million small."""
+    parts = []
+    for start in range(0, ratings.values.size, _SLICE):
+        rows = slice(start, start + _SLICE)
+        values, clients = ratings.scaled(rows), groups[ratings.users[rows]]
+        for layer in layers:
+            arm = layer[ratings.items[rows]]
+            kept = np.flatnonzero(arm != _NONE)
+            cells = (clients * num_arms + arm)[kept]
+            parts.append(tally(cells, values[kept], None, num_clients, num_arms))
+    cells, levels, counts = (
+        np.concatenate([getattr(part, field) for part in parts]) for field in ("cells", "values", "counts")
+    )
+    return tally(cells, levels, counts, num_clients, num_arms)

@@ -1,0 +1,32 @@
+"""The fixed instance of the paper's first experiment."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tutelage.instances.base import Instance
+from tutelage.instances.options import build, law_option, weights_option
+
+# Shi et al., "Experimental Results", Synthetic Dataset: clients x arms, left to right arm 1 to arm 5.
+LOCAL_MEANS = (
+    (0.2, 0.9, 0.1, 0.8, 0.6),
+    (0.4, 0.1, 0.9, 0.4, 0.8),
+    (0.2, 0.2, 0.5, 0.5, 0.9),
+    (0.4, 0.3, 0.8, 0.9, 0.4),
+    (0.3, 0.5, 0.2, 0.4, 0.8),
+)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's 5 clients and 5 arms: global means .3 .4 .5 .6 .7, the last arm is best.
+
+    Shi et al., "Experimental Results".  Only one client prefers the arm that is best for all.
+    """
+
+    law: str = law_option()
+    weights: str | None = weights_option()
+
+    def load(self) -> Instance:
+        """The instance, with equal weights unless ``weights=`` says otherwise."""
+        return build("paper", self, np.array(LOCAL_MEANS))

@@ -1,0 +1,110 @@
+"""Packet delivery of radio links, from connectivity traces in the K7 format."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance
+from tutelage.instances.k7 import read_k7
+from tutelage.instances.observed import Observed
+from tutelage.instances.options import build, generators, law_option, shuffled, weights_option, whole
+from tutelage.registry import parameter
+
+IMPERFECT = (0.1, 0.95)  # mean delivery of a link that is neither dead nor as good as perfect
+
+
+@dataclass(frozen=True)
+class Radio:
+    """Mean packet delivery per link and channel, from a K7 file; clients are links or senders.
+
+    Where a listening receiver has no line for a burst, nothing of it arrived: it counts as delivery 0 (see
+    ``k7.py``).
+
+    ``of=links``: ``clients`` random ones of the links whose mean delivery over the channels lies in
+    ``least`` to ``most``, by default .1 to .95: imperfect links.  ``of=senders``: a client is a sender, its
+    mean is over the bursts of all its links; all senders count by default.  PATH is a ``.k7`` file, plain
+    or ``.gz``, or a folder or archive that holds one.
+    """
+
+    path: str = parameter(help="a K7 file (.k7, .k7.gz), or the folder or archive that holds it")
+    of: str = parameter("links", help="what a client is: links or senders")
+    clients: int = parameter(15, help="number of clients, drawn from those that count")
+    seed: int = parameter(0, help="seed of the draw")
+    least: float | None = parameter(None, help="least mean delivery of a client, .1 for links, 0 for senders")
+    most: float | None = parameter(
+        None, help="largest mean delivery of a client, .95 for links, 1 for senders"
+    )
+    law: str = law_option()
+    weights: str | None = weights_option()
+
+    def load(self) -> Instance:
+        """Read the file and draw the clients.  Raises ``InputError`` with what is wrong and the remedy."""
+        if self.of not in ("links", "senders"):
+            raise InputError(f"radio: of={self.of} is unknown; clients are links or senders.")
+        low, high = self._range()
+        trace = read_k7(self.path)
+        names: tuple[str, ...] = tuple(f"{sender} -> {receiver}" for sender, receiver in trace.links)
+        observed = trace.observed
+        if self.of == "senders":
+            senders, observed = trace.by_sender()
+            names = tuple(f"sender {sender}" for sender in senders)
+        within = np.flatnonzero(inside(observed, low, high))
+        which = f"mean delivery {low:g} to {high:g}"
+        chosen = within[choose("radio", within.size, self.clients, self.seed, self.of, which)]
+        picked = observed.of_clients(chosen)
+        arms, clients = channel_names(trace.channels), tuple(names[row] for row in chosen)
+        remedy = "take another seed, or of=senders"
+        notes = [
+            ("seed", str(self.seed)),
+            (self.of, f"{chosen.size} of the {within.size} with {which}; {len(names)} delivered at all"),
+            ("smallest cell", picked.smallest(clients.__getitem__, arms.__getitem__, "bursts", remedy)),
+        ]
+        if trace.skipped:
+            notes.append(
+                ("skipped", f"{trace.skipped} lines without one sender, one receiver and one channel")
+            )
+        return build(
+            "radio",
+            self,
+            picked.means,
+            client_names=clients,
+            arm_names=arms,
+            samples=picked.samples(),
+            notes=notes,
+            resolved={"least": low, "most": high},
+        )
+
+    def _range(self) -> tuple[float, float]:
+        default = IMPERFECT if self.of == "links" else (0.0, 1.0)
+        low = default[0] if self.least is None else self.least
+        high = default[1] if self.most is None else self.most
+        if not 0.0 <= low <= high <= 1.0:
+            raise InputError(
+                f"radio: least={low:g},most={high:g} is no range of deliveries; give 0 <= least <= most <= 1."
+            )
+        return low, high
+
+
+def channel_names(channels: tuple[int, ...]) -> tuple[str, ...]:
+    """The arms' names."""
+    return tuple(f"channel {channel}" for channel in channels)
+
+
+def inside(observed: Observed, low: float, high: float) -> NDArray[np.bool_]:
+    """Whether a row's mean delivery (the mean over the channels that it has bursts on) lies in the range."""
+    means = observed.means.sum(axis=1) / (observed.sizes > 0).sum(axis=1)
+    wanted: NDArray[np.bool_] = (means >= low) & (means <= high)
+    return wanted
+
+
+def choose(source: str, there: int, wanted: int, seed: int, what: str, which: str) -> NDArray[np.int64]:
+    """``wanted`` of 0 .. there - 1, drawn by the seed, in ascending order."""
+    whole(source, "clients", wanted)
+    (generator,) = generators(source, seed)
+    if wanted > there:
+        raise InputError(
+            f"{source}: clients={wanted}, but {there} {what} have {which}; ask for at most {there}."
+        )
+    return np.sort(shuffled(there, generator)[:wanted])

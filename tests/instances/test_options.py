@@ -1,0 +1,67 @@
+"""Weights, as every source takes them."""
+
+import numpy as np
+import pytest
+
+from tutelage.instances import load
+
+SPEC = "uniform:clients=3,arms=2,weights={}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("w.txt", "0.2\n0.3\n0.5\n"),
+        ("w.txt", "\ufeff0.2\r\n0.3\r\n\r\n0.5"),
+        ("w.csv", "0.2,0.3,0.5\n"),
+        ("w.csv", "weight\n0.2\n0.3\n0.5\n"),
+        ("w.json", "[0.2, 0.3, 0.5]"),
+        ("w.json", '{"weights": [0.2, 0.3, 0.5]}'),
+    ],
+)
+def test_weights_from_a_file(write, name, content):
+    """A file of weights may be one number a line, a line with commas, or JSON."""
+    assert load(SPEC.format(write(name, content))).weights.tolist() == [0.2, 0.3, 0.5]
+
+
+def test_weights_in_the_spec():
+    """a;b;c are weights, and one weight alone is 1."""
+    assert load(SPEC.format(".2;.3;.5")).weights.tolist() == [0.2, 0.3, 0.5]
+    assert load("uniform:clients=1,weights=1").weights.tolist() == [1.0]
+    assert np.allclose(load("uniform:clients=3").weights, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (".2;.3;.4", ("sum to 0.9",)),
+        (".2;.3", ("2 weights for 3 clients",)),
+        (".5;.5;0", ("not above 0",)),
+        ("a;b;c", ("'a'", "not a number")),
+        (".5;;.5", ("missing",)),
+        (".5;nan;.5", ("'nan'",)),
+        ('"0,2;0,3;0,5"', ("decimal point, not a comma",)),
+        ("nowhere.txt", ("no file or folder 'nowhere.txt'",)),
+    ],
+)
+def test_bad_weights(refuses, weights, words):
+    """Weights that do not fit, do not sum to 1 or are no numbers are refused."""
+    refuses(SPEC.format(weights), *words)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ("empty",)),
+        ("0,2\n0,3\n0,5\n", ("decimal point, not a comma",)),
+        ("[0.2, 0.3", ("not JSON",)),
+        ('{"weights": [1], "weights": [1]}', ("given twice",)),
+        ('{"w": [1]}', ("no list of numbers",)),
+        ('[0.2, "0.3", true]', ("is not a number",)),
+        (b"\x00\x01\x02", ("not a text file",)),
+        (b"0.2\n\xff\n", ("not UTF-8",)),
+    ],
+)
+def test_bad_weight_files(refuses, write, content, words):
+    """A file of weights that is empty, binary or malformed is refused."""
+    refuses(SPEC.format(write("weights.dat", content)), *words)

@@ -1,0 +1,143 @@
+"""Tables of local means."""
+
+import gzip
+
+import pytest
+
+from tutelage.instances import load
+
+MEANS = [[0.2, 0.9], [0.4, 0.1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "clients", "arms", "weights"),
+    [
+        ("t.csv", "0.2,0.9\n0.4,0.1\n", None, None, None),
+        ("t.csv", "\ufeff0.2;0.9\r\n\r\n0.4;0.1\r\n", None, None, None),
+        ("t.csv", "red,blue\n0.2,0.9\n0.4,0.1\n", None, ("red", "blue"), None),
+        ("t.csv", "ann,0.2,0.9\nbob,0.4,0.1\n", ("ann", "bob"), None, None),
+        (
+            "t.csv",
+            ',red,"blue, dark"\nann,0.2,0.9\nbob,0.4,0.1\n',
+            ("ann", "bob"),
+            ("red", "blue, dark"),
+            None,
+        ),
+        ("t.csv", "client,11,12\n1,0.2,0.9\n2,0.4,0.1\n", ("1", "2"), ("11", "12"), None),
+        ("t.csv", "client,weight,a,b\nx,.3,.2,.9\ny,.7,.4,.1\n", ("x", "y"), ("a", "b"), [0.3, 0.7]),
+        ("t.csv", "a\tb\tweight\n.2\t.9\t.3\n.4\t.1\t.7\n", None, ("a", "b"), [0.3, 0.7]),
+        ("t.json", "[[0.2, 0.9], [0.4, 0.1]]", None, None, None),
+        ("t.json", '{"means": [[0.2, 0.9], [0.4, 0.1]], "arms": ["a", "b"]}', None, ("a", "b"), None),
+        (
+            "t.json",
+            '{"means": {"x": {"a": 0.2, "b": 0.9}, "y": {"b": 0.1, "a": 0.4}},"weights": {"y":0.7,"x":0.3}}',
+            ("x", "y"),
+            ("a", "b"),
+            [0.3, 0.7],
+        ),
+        ("t.json", '{"local_means": {"x": [0.2, 0.9], "y": [0.4, 0.1]}}', ("x", "y"), None, None),
+        (
+            "t.toml",
+            'clients = ["x", "y"]\nweights = [0.3, 0.7]\nmeans = [[0.2, 0.9], [0.4, 0.1]]\n',
+            ("x", "y"),
+            None,
+            [0.3, 0.7],
+        ),
+        ("t.toml", "[means]\nx = [0.2, 0.9]\ny = [0.4, 0.1]\n", ("x", "y"), None, None),
+    ],
+)
+def test_layouts(write, name, content, clients, arms, weights):
+    """CSV, JSON and TOML; with and without names of clients and arms, with and without weights."""
+    instance = load(write(name, content))
+    assert instance.local_means.tolist() == MEANS
+    assert instance.client_names == clients
+    assert instance.arm_names == arms
+    assert instance.weights.tolist() == (weights or [0.5, 0.5])
+
+
+def test_single_column(write):
+    """One arm, with and without its name."""
+    assert load(write("a.csv", "only\n0.2\n0.4\n")).arm_names == ("only",)
+    assert load(write("b.csv", "0.2\n0.4\n")).num_clients == 2
+
+
+def test_gzipped(write):
+    """A gzipped table is read."""
+    assert (
+        load("table:" + write("t.csv.gz", gzip.compress(b"0.2,0.9\n0.4,0.1\n"))).local_means.tolist() == MEANS
+    )
+
+
+def test_explicit_weights_win(write):
+    """weights= wins over the table's own."""
+    path = write("t.csv", "a,b,weight\n.2,.9,.3\n.4,.1,.7\n")
+    assert load(f"{path},weights=.5;.5").weights.tolist() == [0.5, 0.5]
+
+
+def test_tied_table_says_so(write):
+    """Two best arms exactly tied are allowed and said in the notes."""
+    assert "tie" in dict(load(write("t.csv", "0.2,0.9\n0.9,0.2\n")).notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.csv", "", ("empty",)),
+        ("t.csv", "\n \n", ("empty",)),
+        ("t.csv", "a,b\n", ("no means",)),
+        ("t.csv", "0.2,0.9\n0.4\n", ("Row 2", "1 cells")),
+        ("t.csv", "a,b\n0,2,0,9\n", ("Row 2", "decimal comma")),
+        ("t.csv", "0,2,0,9\n0,4,0,1\n", ("2", "decimal point, not a comma")),
+        ("t.csv", "0,2;0,9\n0,4;0,1\n", ("'0,2'", "decimal point, not a comma")),
+        ("t.csv", "0.2,1.9\n0.4,0.1\n", ("1.9", "row 1, column 2", "outside [0, 1]")),
+        ("t.csv", "0.2,-0.9\n", ("-0.9",)),
+        ("t.csv", "0.2,nan\n0.4,0.1\n", ("'nan'", "row 1, column 2")),
+        ("t.csv", "0.2,inf\n0.4,0.1\n", ("'inf'",)),
+        ("t.csv", "0.2,0.9\n0.4,\n", ("missing", "row 2, column 2")),
+        ("t.csv", "0.2,0.9\n0.4,much\n", ("'much'", "row 2, column 2")),
+        ("t.csv", "0.2,0.9x,0.3\n0.4,0.1,0.2\n", ("Row 1", "mixes")),
+        ("t.csv", "0.2,0.9\n0.4x,0.1\n", ("mixes", "0.4x")),
+        ("t.csv", '"0.2,0.9\n0.4,0.1\n', ("CSV",)),
+        ("t.csv", "a,a\n0.2,0.9\n", ("'a' is given to two arms",)),
+        ("t.csv", "a,weight,weight\n0.2,0.9,0.1\n", ("two columns of weights",)),
+        ("t.csv", "a,weight\n0.2,0.9\n0.3,0.2\n", ("sum to 1.1",)),
+        ("t.csv", b"\x89PNG\x00\x01", ("not a text file",)),
+        ("t.csv", b"0.2,0.9\n0.\xe9,1\n", ("not UTF-8",)),
+        ("t.csv", b"\x1f\x8bjunk", ("cannot be read",)),
+        ("t.json", "[[0.2, 0.9], [0.4]]", ("client 1", "equally long")),
+        ("t.json", "[[0.2, 0.9], [0.4, 1.1]]", ("1.1",)),
+        ("t.json", "[[0.2, NaN]]", ("NaN",)),
+        ("t.json", "[[0.2, true]]", ("true", "not a number")),
+        ("t.json", '[["0,2", 0.9]]', ("not a number",)),
+        ("t.json", "[[0.2, 0.9]", ("not JSON", "line 1")),
+        ("t.json", "[]", ("no means",)),
+        ("t.json", "[[]]", ("no means",)),
+        ("t.json", "3", ("no table",)),
+        ("t.json", '{"weights": [1]}', ("no 'means'",)),
+        ("t.json", '{"means": [[0.2]], "means": [[0.3]]}', ("'means'", "given twice")),
+        ("t.json", '{"means": {"x": [0.2], "x": [0.3]}}', ("'x'", "given twice")),
+        ("t.json", '{"meens": [[0.2]]}', ("'meens'", "unknown key")),
+        ("t.json", '{"means": [[0.2]], "local_means": [[0.2]]}', ("twice",)),
+        ("t.json", '{"means": [[0.2]], "clients": ["a", "b"]}', ("2 names for 1 clients",)),
+        ("t.json", '{"means": {"x": [0.2]}, "clients": ["x"]}', ("names the clients twice",)),
+        ("t.json", '{"means": [{"a": 0.2}, {"b": 0.2}]}', ("other arms",)),
+        ("t.json", '{"means": [[0.2]], "weights": [0.5]}', ("sum to 0.5",)),
+        ("t.json", '{"means": [[0.2]], "weights": {"x": 1}}', ("not those of its clients",)),
+        ("t.json", "[" * 100_000, ("nested",)),
+        ("t.toml", "means = [[0.2, 0.9]]\nmeans = [[0.2, 0.9]]\n", ("not TOML",)),
+        ("t.toml", "means = [[0.2, nan]]\n", ("nan",)),
+    ],
+)
+def test_bad_tables(refuses, write, name, content, words):
+    """A table that cannot be read, or holds what is no mean, is refused with the place."""
+    refuses(write(name, content), *words)
+
+
+def test_folder_is_no_table(refuses, tmp_path):
+    """A folder is not a table."""
+    refuses(f"table:{tmp_path}", "is a folder")
+
+
+def test_nothing_observed(refuses, write):
+    """A table of means has nothing to resample."""
+    refuses(write("t.csv", "0.2,0.9\n") + ",law=empirical", "'table' has none")

@@ -1,0 +1,238 @@
+"""The same task for others: plain Python, MABWiser, River and SMPyBandits.
+
+The task is one client of an instance with Bernoulli rewards: choose an arm, draw its reward, learn from it,
+step after step.  Every loop is written out for its library, so that no adapter is timed with it, and every
+reward is drawn by the same line from the same kind of generator.  A library is imported when it is asked
+for, and one that is missing is named, not an error.
+
+What is compared is what the libraries have under these names:
+
+- UCB1: mean + sqrt(2 log t / n) in all of them.
+- epsilon-greedy: epsilon_t = min(1, K / t) in plain Python and SMPyBandits, and in River, where it is set
+  before each step; MABWiser has a constant epsilon only, so it gets the mean of these.  SMPyBandits
+  exploits the largest *sum* of rewards, not the largest mean.
+- Thompson sampling: Beta(1, 1) priors in all of them.
+"""
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import io
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+POLICIES = ("ucb1", "eps-greedy", "ts")
+
+Play = Callable[[str, Sequence[float], int], float]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Someone who plays the task: ``play(policy, means, steps)`` gives the sum of the rewards.
+
+    ``play`` is None where the library cannot be used; ``note`` then says why.
+    """
+
+    name: str
+    play: Play | None
+    note: str = ""
+
+
+def find() -> list[Rival]:
+    """All rivals, those that cannot be used among them."""
+    return [
+        Rival("plain Python", play_plain),
+        _library("MABWiser", "mabwiser", "mabwiser.mab", play_mabwiser),
+        _library("River", "river", "river.bandit", play_river),
+        _library("SMPyBandits", "SMPyBandits", "SMPyBandits.Policies", play_smpybandits),
+    ]
+
+
+def _library(name: str, package: str, module: str, play: Play) -> Rival:
+    if importlib.util.find_spec(package) is None:
+        return Rival(name, None, f"not installed: pip install {package}")
+    name = f"{name} {metadata.version(package)}"
+    try:
+        with _quiet():
+            _import_smpybandits(module) if package == "SMPyBandits" else importlib.import_module(module)
+    except ImportError as error:
+        return Rival(name, None, f"cannot be imported: {error}")
+    return Rival(name, play)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep an import from printing, warning and changing numpy's settings; SMPyBandits does all three."""
+    said = io.StringIO()
+    with (
+        warnings.catch_warnings(action="ignore"),
+        np.errstate(),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
+        yield
+
+
+def _import_smpybandits(module: str) -> None:
+    """Import it although it asks for ``scipy.special.btdtri``, which newer versions of scipy lack.
+
+    ``betaincinv`` computes the same and stands in meanwhile.  No policy measured here calls it.
+    """
+    special: Any = importlib.import_module("scipy.special")
+    lacks = not hasattr(special, "btdtri")
+    if lacks:
+        special.btdtri = special.betaincinv
+    try:
+        importlib.import_module(module)
+    finally:
+        if lacks:
+            del special.btdtri
+
+
+def generator(seed: int) -> np.random.Generator:
+    """The kind of generator that everybody's rewards are drawn from."""
+    return np.random.Generator(np.random.SFC64(seed))
+
+
+def epsilon(num_arms: int, step: int) -> float:
+    """epsilon_t = min(1, K / t)."""
+    return min(1.0, num_arms / step)
+
+
+# ------------------------------------------------------------------------------------------- the loops
+
+
+@functools.cache
+def reference() -> ModuleType:
+    """tests/reference.py, loaded by its path: other packages may own the name ``tests``."""
+    path = Path(__file__).parents[1] / "tests" / "reference.py"
+    spec = importlib.util.spec_from_file_location("reference", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded: run the benchmarks from a checkout.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def plain_client(policy: str, num_arms: int) -> Any:
+    """A client of tests/reference.py."""
+    classes = {"ucb1": "UCB1", "eps-greedy": "EpsilonGreedy", "ts": "Thompson"}
+    return getattr(reference(), classes[policy])(num_arms)
+
+
+def play_plain(policy: str, means: Sequence[float], steps: int) -> float:
+    """The client of tests/reference.py, on its own."""
+    client, stream = plain_client(policy, len(means)), generator(1)
+    random, total = generator(2).random, 0.0
+    for t in range(1, steps + 1):
+        arm = client.choose(t, stream)
+        reward = 1.0 if random() < means[arm] else 0.0
+        client.learn(arm, reward, stream)
+        total += reward
+    return total
+
+
+def play_plain_taught(
+    policy: str,
+    algorithm: str,
+    gammas: tuple[float, float],
+    local_means: Sequence[Sequence[float]],
+    horizon: int,
+) -> None:
+    """All clients, round by round, under tests/reference.py's ``AlgorithmOne`` (TAL) or ``AlgorithmTwo``."""
+    num_clients, num_arms = len(local_means), len(local_means[0])
+    weights = (1.0 / num_clients,) * num_clients
+    stage = reference().Stage(num_clients, num_arms, horizon, weights)
+    server = getattr(reference(), algorithm)(stage, *gammas)
+    clients = [plain_client(policy, num_arms) for _ in local_means]
+    streams = [generator(10 + client) for client in range(num_clients)]
+    draws = [generator(20 + client).random for client in range(num_clients)]
+    everybody = range(num_clients)
+    for t in range(1, horizon + 1):
+        arms = [clients[client].choose(t, streams[client]) for client in everybody]
+        observed = [
+            1.0 if draws[client]() < local_means[client][arms[client]] else 0.0 for client in everybody
+        ]
+        shown = server.round(t, arms, observed)
+        for client in everybody:
+            clients[client].learn(arms[client], shown[client], streams[client])
+
+
+def play_mabwiser(policy: str, means: Sequence[float], steps: int) -> float:
+    """MABWiser, fed a step at a time; it wants a first pull of every arm before it predicts."""
+    mab = importlib.import_module("mabwiser.mab")
+    arms = list(range(len(means)))
+    constant = sum(epsilon(len(arms), t) for t in range(1, steps + 1)) / steps
+    agent = mab.MAB(
+        arms,
+        {
+            "ucb1": mab.LearningPolicy.UCB1(alpha=1),
+            "eps-greedy": mab.LearningPolicy.EpsilonGreedy(epsilon=constant),
+            "ts": mab.LearningPolicy.ThompsonSampling(),
+        }[policy],
+        seed=1,
+    )
+    random, total = generator(2).random, 0.0
+    agent.fit(arms, [1.0 if random() < means[arm] else 0.0 for arm in arms])
+    for _ in range(steps - len(arms)):
+        arm = agent.predict()
+        reward = 1.0 if random() < means[arm] else 0.0
+        agent.partial_fit(np.array([arm]), np.array([reward]))  # quicker than lists
+        total += reward
+    return total
+
+
+def play_river(policy: str, means: Sequence[float], steps: int) -> float:
+    """River's bandit policies."""
+    bandit = importlib.import_module("river.bandit")
+    arms = list(range(len(means)))
+    random, total = generator(2).random, 0.0
+    if policy == "eps-greedy":
+        agent = bandit.EpsilonGreedy(epsilon=1.0, burn_in=1, seed=1)
+        for t in range(1, steps + 1):
+            agent.epsilon = epsilon(len(arms), t)
+            arm = agent.pull(arms)
+            reward = 1.0 if random() < means[arm] else 0.0
+            agent.update(arm, reward)
+            total += reward
+        return total
+    if policy == "ucb1":
+        agent = bandit.UCB(delta=1, seed=1)
+    else:
+        agent = bandit.ThompsonSampling(reward_obj=importlib.import_module("river.proba").Beta(), seed=1)
+    for _ in range(steps):
+        arm = agent.pull(arms)
+        reward = 1.0 if random() < means[arm] else 0.0
+        agent.update(arm, reward)
+        total += reward
+    return total
+
+
+def play_smpybandits(policy: str, means: Sequence[float], steps: int) -> float:
+    """SMPyBandits' policies; they draw from numpy's and Python's global generators."""
+    policies = importlib.import_module("SMPyBandits.Policies")
+    num_arms = len(means)
+    agent = {
+        "ucb1": lambda: policies.UCB(num_arms),
+        "eps-greedy": lambda: policies.EpsilonDecreasing(num_arms, epsilon=float(num_arms)),
+        "ts": lambda: policies.Thompson(num_arms),
+    }[policy]()
+    agent.startGame()
+    random, total = generator(2).random, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):  # it divides by the pulls of arms never pulled
+        for _ in range(steps):
+            arm = agent.choice()
+            reward = 1.0 if random() < means[arm] else 0.0
+            agent.getReward(arm, reward)
+            total += reward
+    return total

@@ -237,6 +237,9 @@ def write_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
     text = str(value)
-    return f'"{text}"' if any(letter in text for letter in ",:()=") else text
+    if text and text == text.strip() and not any(letter in text for letter in ",:()=\"'"):
+        return text
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}"

@@ -18,14 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import random
+from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.laws import LawArrays, draw
 from tutelage.kernels import compiled_main
 from tutelage.memory import NOT_YET, Memory, Shown, add_to_segment, new_memory, show
+from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy, no_learning
+from tutelage.results import problem_of
 from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, make_orders, reveal
 from tutelage.seeding import POLICY, REWARDS, client_streams, teacher_generator
-from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
+from tutelage.teachers.base import Directive, Evidence, Report, Teacher
 
 _SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
@@ -114,6 +117,8 @@ def advance(
                 break
             round += 1
             arm = choose(round, learner, settings, policy_stream)
+            if not 0 <= arm < pulls.size:
+                raise IndexError
             reward = draw(law, client, arm, rewards)
             pulls[arm] += 1
             observed[arm] += reward
@@ -176,17 +181,6 @@ class Cancelled(Exception):
     """The run was told to stop."""
 
 
-def problem_of(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
-    """What this teacher is told about an instance."""
-    return Problem(
-        num_clients=instance.num_clients,
-        num_arms=instance.num_arms,
-        horizon=horizon,
-        weights=tuple(instance.weights.tolist()),
-        best_arm=instance.best_arm if teacher.needs_best_arm else None,
-    )
-
-
 def simulate_run(
     instance: Instance,
     policies: Sequence[Policy],
@@ -235,6 +229,7 @@ class _Run:
         self.cancel, self.watch = cancel, watch
         self.problem = problem_of(instance, horizon, teacher)
         self.law = instance.law_arrays()
+        self.policies = policies
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
         self.cuts = np.array(teacher.segments(self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
@@ -245,6 +240,7 @@ class _Run:
         self.counted = self.everybody.copy()  # whose pulls are evidence: all but the retired
         self.retirements = sorted((round, client) for client, round in retire.items() if round < horizon)
         self.events: list[Event] = []
+        self.target: int | None = None
         self.decided_in: int | None = None
         self.state = teacher.begin(self.problem, teacher_generator(seed, run))
         self._publish(0)
@@ -265,7 +261,7 @@ class _Run:
             pulls=self.record.pulls,
             costs=self.record.costs,
             events=tuple(self.events),
-            target=self.directive.target,
+            target=self.target,
             decided_in=self.decided_in,
             report=self.teacher.report(self.state),
             trace=self.trace,
@@ -287,10 +283,9 @@ class _Run:
         self.memory.reached[...] = np.where(met, 0, NOT_YET)
         if round > 0:
             self.events.append(Event(round, directive.active_arms, directive.target))
-        if directive.target is None:
-            self.decided_in = None
-        elif self.decided_in is None:
-            self.decided_in = round
+        if directive.target != self.target:  # a retirement may withdraw a decision or change it
+            self.target = directive.target
+            self.decided_in = None if directive.target is None else round
 
     def _next_event(self, last: int) -> int | None:
         """Bring all clients, pending, to the round in which the quota is met; None if not up to ``last``."""
@@ -344,19 +339,7 @@ class _Run:
             waiting = members[whom[members]]
             while waiting.size:
                 end = min(last, int(memory.rounds[waiting].min()) + _SLICE)
-                kernel(
-                    memory,
-                    self.record,
-                    self.trace,
-                    self.law,
-                    self.orders,
-                    self.cuts,
-                    self.quota,
-                    waiting,
-                    self.parameters,
-                    end,
-                    stop_at_quota,
-                )
+                self._play(kernel, waiting, end, stop_at_quota)
                 if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled
                 if self.watch is not None:
@@ -365,6 +348,28 @@ class _Run:
                     break
                 if stop_at_quota:
                     waiting = waiting[~self._met()[waiting]]
+
+    def _play(self, kernel: Any, clients: NDArray[np.int64], last: int, stop_at_quota: bool) -> None:
+        try:
+            kernel(
+                self.memory,
+                self.record,
+                self.trace,
+                self.law,
+                self.orders,
+                self.cuts,
+                self.quota,
+                clients,
+                self.parameters,
+                last,
+                stop_at_quota,
+            )
+        except IndexError:
+            policy = POLICIES.spec(self.policies[clients[0]])
+            raise InputError(
+                f"The policy {policy} chose an arm that there is none of: choose() must give 0 to "
+                f"{self.problem.num_arms - 1}."
+            ) from None
 
     def _evidence(self) -> Evidence:
         """The segments that all counted clients have completed since the last consultation."""

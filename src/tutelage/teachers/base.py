@@ -15,6 +15,7 @@ that is already met when it is published is met in the next round.  A decision u
 every client that is not retired has completed, so it never depends on who ran ahead.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -121,11 +122,15 @@ def encode_state(state: Any) -> str:
 def decode_state(teacher: Teacher, text: str) -> Any:
     """The state that :func:`encode_state` wrote.  Raises ``InputError`` if it is not one of this teacher."""
     try:
-        return msgspec.json.decode(text, type=teacher.state_type, dec_hook=_list_to_array)
+        state: Any = msgspec.json.decode(text, type=teacher.state_type, dec_hook=_list_to_array)
     except msgspec.ValidationError as error:
         raise InputError(f"This is not a state of {type(teacher).__name__}: {error}.") from error
     except msgspec.DecodeError as error:
         raise InputError(f"This state is not JSON: {error}.") from error
+    known = {field.name for field in dataclasses.fields(teacher.state_type)}
+    for name in msgspec.json.decode(text).keys() - known:  # TWL's state has all that TAL's has, and more
+        raise InputError(f"This is not a state of {type(teacher).__name__}: it has no {name!r}.")
+    return state
 
 
 def _array_to_list(value: Any) -> Any:
@@ -135,7 +140,12 @@ def _array_to_list(value: Any) -> Any:
 
 
 def _list_to_array(wanted: Any, value: Any) -> Any:
-    return np.array(value["values"], dtype=np.float64).reshape(value["shape"])
+    if not isinstance(value, dict) or value.keys() != {"shape", "values"}:
+        raise ValueError("Expected an array as {shape, values}")
+    array = np.array(value["values"], dtype=np.float64).reshape(value["shape"])
+    if not np.isfinite(array).all():
+        raise ValueError("Expected an array of numbers")
+    return array
 
 
 def check_gamma(name: str, value: float) -> None:

@@ -1,0 +1,62 @@
+"""Tutelage teaches bandits that it does not own.
+
+The names here are loaded when they are first used, so ``import tutelage`` compiles nothing::
+
+    import tutelage
+
+    result = tutelage.simulate("paper", ["twl", "none"], "ucb1", horizon=50_000, runs=20, seed=1)
+    tutelage.save(result, "result.nc")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tutelage.errors import InputError
+    from tutelage.instances import Instance
+    from tutelage.instances import load as load_instance
+    from tutelage.lab import make_request, run, simulate
+    from tutelage.results import Outcome, Request, load, save
+
+    __version__: str
+
+_HOMES = {
+    "InputError": "tutelage.errors:InputError",
+    "Instance": "tutelage.instances:Instance",
+    "Outcome": "tutelage.results:Outcome",
+    "Request": "tutelage.results:Request",
+    "load": "tutelage.results:load",
+    "load_instance": "tutelage.instances:load",
+    "make_request": "tutelage.lab:make_request",
+    "run": "tutelage.lab:run",
+    "save": "tutelage.results:save",
+    "simulate": "tutelage.lab:simulate",
+}
+
+__all__ = [  # noqa: RUF022 - as a reader meets them
+    "simulate",
+    "save",
+    "load",
+    "load_instance",
+    "make_request",
+    "run",
+    "InputError",
+    "Instance",
+    "Outcome",
+    "Request",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("tutelage.results").version()
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tutelage' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,6 @@
+"""``python -m tutelage`` is ``tutelage``."""
+
+from tutelage.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""How far long work has come, for people who watch standard error on a terminal."""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+class Bar:
+    """A bar with the remaining time, gone when the work is done; nothing at all where no terminal is.
+
+    Called with how many of ``total`` runs have been played.
+    """
+
+    def __init__(self, total: int) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs, remaining"),
+            TimeRemainingColumn(),
+        )
+        disabled = not sys.stderr.isatty()
+        self.progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=disabled)
+        self.task = self.progress.add_task("preparing", total=total)
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def __call__(self, played: float) -> None:
+        self.progress.update(self.task, completed=played, description="playing")
+
+    def say(self, what: str) -> None:
+        """Name the next piece of work."""
+        self.progress.update(self.task, description=what)

@@ -1,0 +1,111 @@
+"""``tutelage simulate``: teachers side by side on one instance."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tutelage import lab
+from tutelage.cli.options import whole_number
+from tutelage.errors import InputError
+from tutelage.results import check_writable, save
+
+
+def simulate(
+    instance: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="INSTANCE",
+            show_default=False,
+            help="Where rewards come from: paper; uniform:clients=5,arms=5,seed=3; a file of means; ...",
+        ),
+    ] = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC",
+            show_default="all, side by side",
+            help="A teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; give the option once for each.",
+        ),
+    ] = None,
+    clients: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC",
+            help="How the clients play: ucb1 (all of them), or 2*ucb1,2*eps-greedy,1*ts (in this order).",
+        ),
+    ] = lab.DEFAULT_CLIENTS,
+    horizon: Annotated[
+        int, typer.Option(metavar="T", parser=whole_number, help="Rounds in a run.")
+    ] = lab.DEFAULT_HORIZON,
+    runs: Annotated[
+        int, typer.Option(metavar="R", parser=whole_number, help="Runs of each teacher.")
+    ] = lab.DEFAULT_RUNS,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="S",
+            parser=whole_number,
+            help="Where all random numbers come from; the same for every teacher.",
+        ),
+    ] = lab.DEFAULT_SEED,
+    checkpoints: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC",
+            help="Rounds to keep in --out: linear(count=200), logarithmic(count=200), or a number of them.",
+        ),
+    ] = lab.DEFAULT_CHECKPOINTS,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            show_default="all cores",
+            help="Runs played at a time; changes no result.",
+        ),
+    ] = None,
+    executor: Annotated[
+        str, typer.Option(metavar="WHERE", help="threads, processes or dask://HOST:PORT; changes no result.")
+    ] = lab.DEFAULT_EXECUTOR,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Save every run as a NetCDF file."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
+    ] = False,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List all instances, policies, teachers and reward laws, and end.")
+    ] = False,
+) -> None:
+    """Simulate teachers side by side.
+
+    Tells what the clients lost, what the teaching cost and what was learned.
+    """
+    from tutelage.cli import listing, table
+    from tutelage.cli.progress import Bar
+
+    if show_list:
+        listing.show(as_json=as_json)
+        return
+    if instance is None:
+        raise InputError(
+            "Name an instance, as in tutelage simulate paper; tutelage simulate --list shows all."
+        )
+    if out is not None:
+        check_writable(out)
+    request = lab.make_request(
+        instance, teacher or None, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
+    )
+    with Bar(runs * len(request.teachers)) as bar:
+        outcome = lab.run(request, workers=workers, executor=executor, progress=bar)
+        if out is not None:
+            bar.say(f"saving {out}")
+            save(outcome.to_dataset(), out)
+    if as_json:
+        sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
+    else:
+        table.show(outcome, out)

@@ -1,0 +1,216 @@
+"""The result of ``tutelage simulate`` for people: what was played, a row a teacher, and what was learned."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tutelage.cli.page import Page
+from tutelage.instances import Instance
+from tutelage.metrics import over_runs, share_on
+from tutelage.registry import split_top
+from tutelage.results import NONE, Outcome, Request
+
+_LATE = 0.9  # the share of the horizon after which pulls are late ones
+_SPEC_WIDTH = 22
+
+
+def show(outcome: Outcome, saved_to: Path | None = None) -> None:
+    """Print everything to standard output."""
+    page = Page()
+    page.put_definitions(_request(outcome.request))
+    page.put("", _rows(outcome), "")
+    page.put_definitions(_columns(outcome.request))
+    if len(outcome.request.teachers) > 1:
+        page.put("", "All teachers played the same runs, with the same random numbers.")
+    page.put("", *learned(outcome))
+    if saved_to is not None:
+        page.put("", f"Every run is saved in {saved_to}.")
+
+
+def number(value: float) -> str:
+    """At least three digits and the whole part: 0.0123, 1.23, 12.3, 123, 123,456; a million is 1.000M."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e6:
+        return f"{value / 1e6:#.4g}M" if size < 1e10 else f"{value:.3e}"
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+
+
+def _request(request: Request) -> list[tuple[str, str]]:
+    instance = request.instance
+    best = ", ".join(_arm(instance, arm) for arm in instance.best_arms)
+    weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
+    mean = f"{instance.global_means[instance.best_arm]:.4g}"
+    clients = Counter(request.client_specs)
+    return [
+        ("instance", instance.name),
+        ("size", f"{instance.num_clients} clients, {instance.num_arms} arms, both counted from 0"),
+        ("best arm", f"{best}, whose {weighted}mean over all clients is {mean}"),
+        *((name, _note(name, fact)) for name, fact in instance.notes),
+        ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
+        (
+            "played",
+            f"{_runs(request.runs)} of {request.horizon:,} rounds with each teacher, seed {request.seed}",
+        ),
+    ]
+
+
+def _arm(instance: Instance, arm: int) -> str:
+    """The arm's name, if it has one, and its number, which teachers' reports and ``--json`` use."""
+    return f"{instance.arm_label(arm)} (arm {arm})" if instance.arm_names else instance.arm_label(arm)
+
+
+def _runs(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs:,} runs"
+
+
+def _note(name: str, fact: str) -> str:
+    is_gap = name == "gap" and fact.replace(".", "").isdigit() and float(fact) > 0
+    return f"{fact} from the best arm's mean to the next best" if is_gap else fact
+
+
+def _columns(request: Request) -> list[tuple[str, str]]:
+    """What each column says."""
+    regret = (
+        "what all clients lost: for each pull, how much lower the arm's mean over all clients is than the "
+        "best arm's"
+    )
+    cost = "how much the teacher changed: the sum of |revealed - observed| over all rewards"
+    if request.runs > 1:
+        regret += "; the mean of the runs, and below it the range of 80 % of them (10th to 90th percentile)"
+        cost += "; likewise"
+    return [
+        ("regret", regret),
+        ("cost", cost),
+        ("decided", "runs in which the teacher settled on an arm to teach, and the median round"),
+        ("wrong", "runs in which that is not the best arm" + _or_tied(request)),
+        ("late", f"share of all pulls after round {_late_round(request):,} that went to the best arm"),
+    ]
+
+
+def _or_tied(request: Request) -> str:
+    return " or one tied with it" if len(request.instance.best_arms) > 1 else ""
+
+
+def _rows(outcome: Outcome) -> Grid:
+    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    table.add_column("teacher", overflow="fold", max_width=_SPEC_WIDTH)
+    for name in ("regret", "cost", "decided", "wrong", "late"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for teacher, spec in enumerate(outcome.request.teacher_specs):
+        regret, cost = outcome.totals(teacher)
+        table.add_row(
+            _broken(spec),
+            _with_band(regret),
+            _with_band(cost),
+            _decided(outcome, teacher),
+            _wrong(outcome, teacher),
+            f"{100 * _late_share(outcome, teacher):.1f} %",
+        )
+    return table
+
+
+def _broken(spec: str) -> Text:
+    """A SPEC with its arguments one below the other, since a row has two lines anyway."""
+    name, parenthesis, rest = spec.partition("(")
+    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
+
+
+def _with_band(values: NDArray[np.float64]) -> Text:
+    """The mean and, below it, where 80 % of the runs lie."""
+    over = over_runs(values)
+    if over.sd is None or over.q10 == over.q90 == over.mean:
+        return Text(number(over.mean))
+    return Text.assemble(number(over.mean), "\n", (f"{number(over.q10)}-{number(over.q90)}", "dim"))
+
+
+def _decided(outcome: Outcome, teacher: int) -> Text:
+    rounds = _decisions(outcome, teacher)
+    if not rounds.size:
+        return Text("-" if outcome.never_decides(teacher) else f"0 of {outcome.request.runs}")
+    median = float(np.median(rounds))
+    when = f"at {median:,.0f}" if median else "at the start"
+    return Text.assemble(f"{rounds.size} of {outcome.request.runs}", "\n", (when, "dim"))
+
+
+def _wrong(outcome: Outcome, teacher: int) -> str:
+    return str(int(outcome.is_wrong(teacher).sum())) if _decisions(outcome, teacher).size else "-"
+
+
+def _decisions(outcome: Outcome, teacher: int) -> NDArray[np.int64]:
+    """The rounds in which the runs decided, of those that did."""
+    rounds = outcome.decided_in[teacher]
+    decisions: NDArray[np.int64] = rounds[rounds != NONE]
+    return decisions
+
+
+def _late_share(outcome: Outcome, teacher: int) -> float:
+    """The share of all pulls after :func:`_late_round` that went to a best arm."""
+    pulls, position = outcome.pulls[teacher], _late_position(outcome.request)
+    before: NDArray[Any] = pulls[:, :, position] if position >= 0 else np.zeros_like(pulls[:, :, 0])
+    return share_on(outcome.request.instance.best_arms, before, pulls[:, :, -1])
+
+
+def _late_position(request: Request) -> int:
+    """The last checkpoint within the first nine tenths; -1 for the start, where there is none."""
+    return int(np.searchsorted(request.checkpoints, _LATE * request.horizon, side="right")) - 1
+
+
+def _late_round(request: Request) -> int:
+    position = _late_position(request)
+    return int(request.checkpoints[position]) if position >= 0 else 0
+
+
+def learned(outcome: Outcome) -> Iterator[str]:
+    """What was and was not learned, a sentence a teacher; those that never settle share one."""
+    never = []
+    for teacher, spec in enumerate(outcome.request.teacher_specs):
+        if outcome.never_decides(teacher):
+            never.append(spec)
+        else:
+            yield f"{spec} {_learned(outcome, teacher)}."
+    if never:
+        yield f"{' and '.join(never)} {'settle' if len(never) > 1 else 'settles'} on no arm, by design."
+
+
+def _learned(outcome: Outcome, teacher: int) -> str:
+    runs, rounds = outcome.request.runs, _decisions(outcome, teacher)
+    wrong = int(outcome.is_wrong(teacher).sum())
+    right = int(rounds.size) - wrong
+    best = "a best arm" if len(outcome.request.instance.best_arms) > 1 else "the best arm"
+    places = [(right, best), (wrong, "a wrong arm")]
+    settled = " and ".join(f"{arm} in {_of(some, runs)}" for some, arm in places if some)
+    told = []
+    if rounds.any():
+        told.append(f"settled on {settled}")
+    elif settled:
+        told.append(f"taught {settled}, from the start")
+    if rounds.size < runs:
+        told.append(
+            f"had not decided by the horizon in {_of(runs - rounds.size, runs)}{_why(outcome, teacher)}"
+        )
+    return ", and ".join(told)
+
+
+def _why(outcome: Outcome, teacher: int) -> str:
+    """Where the teacher stood in the runs without a decision, in its own words, the commonest first."""
+    reasons = outcome.undecided[teacher]
+    if len(reasons) == 1:
+        return f" ({reasons[0][0]})"
+    told = "; ".join(f"{count} x {sentence}" for sentence, count in reasons[:3])
+    return f" ({told}{'; ...' if len(reasons) > 3 else ''})"
+
+
+def _of(some: int, runs: int) -> str:
+    if some == runs:
+        return "its only run" if runs == 1 else f"all {runs} runs"
+    return f"{some} of {runs} runs"

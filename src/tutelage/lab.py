@@ -1,0 +1,276 @@
+"""The lab: what to simulate, resolved and checked, and played on all cores."""
+
+import contextlib
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage import instances
+from tutelage.errors import InputError
+from tutelage.instances import Instance
+from tutelage.policies import POLICIES
+from tutelage.policies.base import Policy
+from tutelage.registry import Table, split_call, split_top
+from tutelage.results import Collector, Outcome, Request, problem_of
+from tutelage.seeding import teacher_generator
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Teacher
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tutelage.workers import Progress
+
+DEFAULT_HORIZON, DEFAULT_RUNS, DEFAULT_SEED = 50_000, 20, 0
+DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "threads"
+DEFAULT_COUNT = 200  # checkpoints
+
+_MOST = 2**53  # above it a count of pulls is no longer exact as a float
+_COUNTED = re.compile(r"\s*([0-9]+)\s*\*(.*)", re.DOTALL)
+
+Checkpoints = str | int | Sequence[int] | NDArray[np.integer[Any]]
+
+
+def simulate(
+    instance: str | Instance,
+    teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
+    clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
+    *,
+    horizon: int = DEFAULT_HORIZON,
+    runs: int = DEFAULT_RUNS,
+    seed: int = DEFAULT_SEED,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
+    workers: int | None = None,
+    executor: str = DEFAULT_EXECUTOR,
+    retire: Mapping[int, int] | None = None,
+) -> "xr.Dataset":
+    """Simulate teachers side by side, all with the same random numbers, and return every run.
+
+    ``instance``, ``teachers`` and ``clients`` are SPECs as on the command line, or objects; ``teachers`` left
+    out means :func:`default_teachers`.  ``clients`` may be a sequence with one policy a client.
+    ``checkpoints`` are the rounds after which pulls, regret and cost are kept, see :func:`checkpoint_rounds`.
+    ``workers`` (all cores by default) and ``executor`` (``threads``, ``processes``, ``dask://HOST:PORT``)
+    change how long it takes, never the result.  ``retire`` maps clients to the round after which each no
+    longer counts as evidence.
+
+    The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/results.md).
+    Raises ``InputError`` with the offending value and the remedy.
+    """
+    request = make_request(
+        instance,
+        teachers,
+        clients,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=checkpoints,
+        retire=retire,
+    )
+    return run(request, workers=workers, executor=executor).to_dataset()
+
+
+def run(
+    request: Request,
+    *,
+    workers: int | None = None,
+    executor: str = DEFAULT_EXECUTOR,
+    progress: "Progress | None" = None,
+) -> Outcome:
+    """Play all runs of a request.  ``progress`` is told how many runs of all teachers have been played."""
+    from tutelage.workers import play
+
+    collector = Collector(request)
+    with contextlib.closing(play(request, workers=workers, executor=executor, progress=progress)) as played:
+        for teacher, number, outcome in played:
+            collector.put(
+                teacher,
+                number,
+                pulls=outcome.pulls,
+                costs=outcome.costs,
+                events=[(event.round, event.active_arms, event.target) for event in outcome.events],
+                target=outcome.target,
+                decided_in=outcome.decided_in,
+                report=outcome.report,
+            )
+    return collector.finish()
+
+
+def make_request(
+    instance: str | Instance,
+    teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
+    clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
+    *,
+    horizon: int = DEFAULT_HORIZON,
+    runs: int = DEFAULT_RUNS,
+    seed: int = DEFAULT_SEED,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
+    retire: Mapping[int, int] | None = None,
+) -> Request:
+    """The arguments of :func:`simulate`, resolved and checked.  Raises ``InputError``."""
+    horizon = _whole("horizon", horizon, 1, _MOST)
+    runs = _whole("number of runs", runs, 1, 2**31 - 1)
+    seed = _whole("seed", seed, 0, 2**64 - 1)
+    rounds = checkpoint_rounds(checkpoints, horizon)
+    chosen = _teachers(teachers)
+    loaded = instances.load(instance) if isinstance(instance, str) else instance
+    request = Request(
+        instance=loaded,
+        teachers=chosen,
+        policies=_policies(clients, loaded),
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=rounds,
+        retire=_retirements(retire or {}, loaded, horizon),
+    )
+    _check_begin(request)
+    return request
+
+
+def default_teachers() -> tuple[Teacher, ...]:
+    """Every teacher of the table with its defaults, and TAL with the paper's other constants, all 0."""
+    made: list[Teacher] = []
+    for name in TEACHERS:
+        made.append(TEACHERS.parse(name))
+        if name == "tal":
+            made.append(TEACHERS.parse("tal(gamma1=0,gamma2=0)"))
+    return tuple(made)
+
+
+def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int64]:
+    """The rounds [C] of the checkpoints: increasing, within 1 .. T, the last one T.
+
+    ``linear`` or ``linear(count=200)``: evenly spaced, the first T / count.  ``logarithmic`` or
+    ``logarithmic(count=200)``: from 1 on with equal ratios.  A number n is ``linear(count=n)``.  A sequence
+    is taken as it is, with T added.  Fewer come out where the horizon has no room for as many.
+    """
+    if isinstance(checkpoints, str):
+        kind, count = _read_checkpoints(checkpoints)
+        count = min(count, horizon)
+        if kind == "logarithmic":
+            spaced = np.rint(np.geomspace(1, horizon, count))
+        else:
+            spaced = np.array([horizon * (position + 1) // count for position in range(count)])
+        return np.unique(np.append(spaced.astype(np.int64), horizon))
+    if isinstance(checkpoints, int):
+        return checkpoint_rounds(f"linear(count={checkpoints})", horizon)
+    rounds = [_whole("checkpoint", round, 1, horizon) for round in checkpoints]
+    return np.unique(np.array([*rounds, horizon], dtype=np.int64))
+
+
+def _read_checkpoints(spec: str) -> tuple[str, int]:
+    spec = f"linear(count={spec.strip()})" if spec.strip().lstrip("+-").isdigit() else spec
+    name, arguments = split_call(spec, "choice of checkpoints")
+    if name not in ("linear", "logarithmic"):
+        raise InputError(
+            f"There are no checkpoints {name!r}: use linear(count={DEFAULT_COUNT}), "
+            f"logarithmic(count={DEFAULT_COUNT}) or a number."
+        )
+    if [key for key, _ in arguments] not in ([], ["count"]):
+        raise InputError(f"The checkpoints {spec!r} take one count, as in {name}(count={DEFAULT_COUNT}).")
+    text = arguments[0][1] if arguments else str(DEFAULT_COUNT)
+    if not text.isdigit() or int(text) < 1:
+        raise InputError(f"count={text} in {spec!r} is not a whole number of at least 1.")
+    return name, int(text)
+
+
+def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
+    """A policy a client: ``ucb1`` for all, or ``2*ucb1,2*eps-greedy(c=1,d=.5),1*ts`` in this order.
+
+    In a list a policy without a number is one client.  Raises ``InputError`` unless the numbers add up.
+    """
+    parts = split_top(spec, ",")
+    if len(parts) == 1 and not _COUNTED.fullmatch(parts[0]):
+        return (cast(Policy, POLICIES.parse(parts[0])),) * num_clients
+    groups: list[tuple[int, Policy]] = []
+    for part in parts:
+        counted = _COUNTED.fullmatch(part)
+        count, text = (int(counted[1]), counted[2]) if counted else (1, part)
+        if count < 1:
+            raise InputError(
+                f"{part.strip()!r} in the clients {spec!r} counts none: give 1 or more, or leave it out."
+            )
+        groups.append((count, cast(Policy, POLICIES.parse(text))))
+    total = sum(count for count, _ in groups)
+    if total != num_clients:
+        raise InputError(
+            f"The clients {spec!r} add up to {total}, but the instance has {num_clients}: make them equal."
+        )
+    return tuple(policy for count, policy in groups for _ in range(count))
+
+
+def _policies(clients: str | Policy | Sequence[str | Policy], instance: Instance) -> tuple[Policy, ...]:
+    if isinstance(clients, str):
+        return parse_clients(clients, instance.num_clients)
+    if not isinstance(clients, Sequence):
+        return (cast(Policy, _object(clients, POLICIES)),) * instance.num_clients
+    if len(clients) != instance.num_clients:
+        raise InputError(
+            f"There are policies for {len(clients)} clients, but the instance has {instance.num_clients}."
+        )
+    return tuple(_object(each, POLICIES) for each in clients)
+
+
+def _teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tuple[Teacher, ...]:
+    if teachers is None:
+        return default_teachers()
+    listed = [teachers] if isinstance(teachers, str) or not isinstance(teachers, Sequence) else teachers
+    if not listed:
+        raise InputError("There is no teacher: name at least one, or leave the teachers out for all of them.")
+    made: dict[str, Teacher] = {}
+    for each in listed:
+        teacher = _object(each, TEACHERS)
+        spec = TEACHERS.spec(teacher)
+        if spec in made:
+            raise InputError(f"The teacher {spec} is given twice: leave one, or change its parameters.")
+        made[spec] = teacher
+    return tuple(made.values())
+
+
+def _object(given: Any, table: Table) -> Any:
+    """What a SPEC names, or the object itself if it has what an entry of the table has."""
+    if isinstance(given, str):
+        return table.parse(given)
+    lacking = [need for need in table.needs if not hasattr(given, need)]
+    if lacking:
+        raise InputError(f"{given!r} is not a {table.kind}: it has no {' and no '.join(lacking)}.")
+    return given
+
+
+def _retirements(retire: Mapping[int, int], instance: Instance, horizon: int) -> dict[int, int]:
+    checked = {
+        _whole("retired client", client, 0, instance.num_clients - 1): _whole(
+            f"round in which client {client} retires", round, 1, horizon
+        )
+        for client, round in retire.items()
+    }
+    if len(checked) == instance.num_clients:
+        raise InputError("All clients are to retire: leave at least one.")
+    return checked
+
+
+def _check_begin(request: Request) -> None:
+    """Let every teacher say now, before anything is compiled, what it cannot do here."""
+    for teacher in request.teachers:
+        teacher.begin(
+            problem_of(request.instance, request.horizon, teacher), teacher_generator(request.seed, 0)
+        )
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number within bounds; else ``InputError``."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"The {name} {value!r} is not a whole number.") from None
+    if isinstance(value, bool):
+        raise InputError(f"The {name} {value!r} is not a whole number.")
+    if number < least:
+        raise InputError(f"The {name} {number} is below {least}: give {least} or more.")
+    if number > most:
+        raise InputError(f"The {name} {number} is above {most}, the largest that can be used.")
+    return number

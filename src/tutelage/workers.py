@@ -1,0 +1,360 @@
+"""Runs spread over cores: threads, processes, or the machines of a dask cluster.
+
+The unit of work is one run under one teacher.  It draws from generators of its own (``seeding.py``) and its
+outcome goes to a place of its own, so neither the number of workers nor the order in which they finish can
+change a result.  Threads are the default: kernels release Python's lock.
+"""
+
+import contextlib
+import importlib
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import multiprocessing.resource_tracker
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tutelage.errors import InputError
+from tutelage.instances.base import equal_weights
+from tutelage.policies import POLICIES
+from tutelage.policies.base import Policy
+from tutelage.results import Request
+from tutelage.simulation import Cancelled, RunOutcome, simulate_run
+from tutelage.teachers.ends import NoTeaching
+
+EXECUTORS = "threads, processes or dask://HOST:PORT"
+Progress = Callable[[float], None]
+
+_DASK = re.compile(r"dask://(?P<address>[^/\s]+:[0-9]+)/?")
+_TICK = 0.25  # seconds between two reports of progress
+_DASK_TIMEOUT = 10  # seconds for a scheduler to answer
+
+
+class Played(NamedTuple):
+    """The outcome of run ``run`` under teacher ``teacher``, both counted from 0."""
+
+    teacher: int
+    run: int
+    outcome: RunOutcome
+
+
+def default_workers() -> int:
+    """As many as the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_workers(workers: int | None, executor: str) -> None:
+    """Raise ``InputError`` unless runs can be spread this way."""
+    if workers is not None and workers < 1:
+        raise InputError(
+            f"{workers} workers are too few: give 1 or more, or leave the number out for all cores."
+        )
+    if executor not in ("threads", "processes") and not _DASK.fullmatch(executor):
+        raise InputError(f"There is no executor {executor!r}: use {EXECUTORS}.")
+
+
+def play(
+    request: Request,
+    *,
+    workers: int | None = None,
+    executor: str = "threads",
+    progress: Progress | None = None,
+) -> Generator[Played, None, None]:
+    """Play every run of a request under every teacher, and give each outcome as it comes, in any order.
+
+    ``progress`` is told from time to time, in this thread, how many runs have been played (a fraction of one
+    under way counts).  Closing the iterator stops the work soon.
+    """
+    check_workers(workers, executor)
+    warm_up(request)
+    team = _open_team(request, workers, executor)
+    tasks = itertools.product(range(request.runs), range(len(request.teachers)))
+    waiting: dict[Future[RunOutcome], tuple[int, int]] = {}
+    played = 0
+    try:
+        while True:
+            for run, teacher in itertools.islice(tasks, team.slots - len(waiting)):
+                waiting[team.submit(teacher, run)] = (teacher, run)
+            if not waiting:
+                break
+            done, _ = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in done:
+                teacher, run = waiting.pop(future)
+                played += 1
+                yield Played(teacher, run, _result(future, executor))
+            if progress is not None:
+                progress(played + team.under_way())
+    finally:
+        team.stop()
+
+
+def _result(future: Future[RunOutcome], executor: str) -> RunOutcome:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "A worker process ended before its run did; it may have run out of memory: use fewer --workers."
+        ) from error
+    except CancelledError as error:
+        raise ConnectionError(f"The connection to {executor} was lost before the runs were done.") from error
+    except ModuleNotFoundError as error:
+        if not _DASK.fullmatch(executor):
+            raise
+        raise InputError(
+            f"The workers of {executor} cannot import {error.name}: install the same packages there as here."
+        ) from error
+
+
+def warm_up(request: Request) -> None:
+    """Compile, or read from the cache, the kernel of every policy, once and in this thread.
+
+    Raises ``InputError`` naming the policy that cannot be compiled.
+    """
+    kinds: dict[Any, Policy] = {}
+    for policy in request.policies:
+        kinds.setdefault((policy.choose, policy.learn), policy)
+    one = replace(
+        request.instance,
+        local_means=np.ascontiguousarray(request.instance.local_means[:1]),
+        weights=equal_weights(1),
+        client_names=None,
+        samples=_first_samples(request),
+    )
+    enough = threading.Event()
+    enough.set()  # one compiled call: counts of long horizons have a type, and so a kernel, of their own
+    for policy in kinds.values():
+        try:
+            simulate_run(
+                one,
+                [policy],
+                NoTeaching(),
+                horizon=1 if request.horizon < 2**31 else request.horizon,
+                seed=0,
+                run=0,
+                checkpoints=np.ones(1, dtype=np.int64),
+                cancel=enough,
+            )
+        except Cancelled:
+            continue
+        except InputError:
+            raise
+        except Exception as error:
+            spec = POLICIES.spec(policy)
+            if ":" not in spec or isinstance(error, OSError | MemoryError):
+                raise  # not the fault of a policy of one's own
+            raise InputError(f"The policy {spec} cannot be compiled by numba: {_reason(error)}") from error
+
+
+def _first_samples(request: Request) -> Any:
+    """The observed values of the first client alone."""
+    samples, num_arms = request.instance.samples, request.instance.num_arms
+    if samples.offsets.size <= num_arms:
+        return samples
+    return replace(samples, offsets=samples.offsets[: num_arms + 1])
+
+
+def _reason(error: Exception) -> str:
+    """The first line of numba's message that says what is wrong, as the end of a sentence."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith("Failed in")]
+    if len(told) > 1 and told[0].endswith(":"):  # the signature that it means comes in the next line
+        told[0] += told[1].lstrip(">")
+    reason = told[0] if told else "no reason given"
+    return f"{type(error).__name__}: {reason.rstrip('.')}."
+
+
+class _Team(Protocol):
+    """An executor at work on one request.  ``slots`` runs may be submitted and not yet done."""
+
+    slots: int
+
+    def submit(self, teacher: int, run: int) -> Future[RunOutcome]: ...
+
+    def under_way(self) -> float:
+        """How much of the runs that are not done has been played, in runs."""
+        ...
+
+    def stop(self) -> None:
+        """Let no run go on; does not wait for those that do."""
+        ...
+
+
+def _open_team(request: Request, workers: int | None, executor: str) -> _Team:
+    if executor == "threads":
+        return _Threads(request, workers or default_workers())
+    if executor == "processes":
+        return _Processes(request, workers or default_workers())
+    return _Dask(request, workers, executor)
+
+
+def _play_one(
+    request: Request, teacher: int, run: int, cancel: Any = None, watch: Progress | None = None
+) -> RunOutcome:
+    return simulate_run(
+        request.instance,
+        request.policies,
+        request.teachers[teacher],
+        horizon=request.horizon,
+        seed=request.seed,
+        run=run,
+        checkpoints=request.checkpoints,
+        retire=request.retire,
+        cancel=cancel,
+        watch=watch,
+    )
+
+
+class _Threads:
+    """Threads of this process."""
+
+    def __init__(self, request: Request, workers: int) -> None:
+        self.request, self.slots = request, 2 * workers
+        self.pool = ThreadPoolExecutor(workers, thread_name_prefix="tutelage")
+        self.cancel = threading.Event()
+        self.shares: dict[tuple[int, int], float] = {}
+
+    def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
+        return self.pool.submit(self._play, teacher, run)
+
+    def _play(self, teacher: int, run: int) -> RunOutcome:
+        def watch(share: float) -> None:
+            self.shares[teacher, run] = share
+
+        try:
+            return _play_one(self.request, teacher, run, self.cancel, watch)
+        finally:
+            self.shares.pop((teacher, run), None)
+
+    def under_way(self) -> float:
+        return sum(list(self.shares.values()))
+
+    def stop(self) -> None:
+        self.cancel.set()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Processes:
+    """Processes of this machine, started afresh (spawned), each told the request once."""
+
+    def __init__(self, request: Request, workers: int) -> None:
+        try:
+            told = pickle.dumps(request)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError(f"This cannot be sent to other processes: {error}; use threads.") from error
+        self.slots = 2 * workers
+        _start_tracker()
+        context = multiprocessing.get_context("spawn")
+        self.cancel = context.Event()
+        self.pool = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_start_process, initargs=(told, self.cancel)
+        )
+
+    def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
+        with _interrupts_blocked():  # a process that is started here inherits that: Ctrl-C is this one's
+            return self.pool.submit(_play_in_process, teacher, run)
+
+    def under_way(self) -> float:
+        return 0.0
+
+    def stop(self) -> None:
+        self.cancel.set()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_tracker() -> None:
+    """Start Python's tracker of semaphores so that it frees silently what an interrupted command leaves."""
+    quiet = "ignore::UserWarning:multiprocessing.resource_tracker"
+    sys.warnoptions.append(quiet)  # a process that Python starts inherits these options
+    try:
+        multiprocessing.resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(quiet)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_told: dict[str, Any] = {}  # in a worker process: the request, and the event that cancels it
+
+
+def _start_process(request: bytes, cancel: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _told.update(request=pickle.loads(request), cancel=cancel)  # noqa: S301 - our own parent wrote it
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it did."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _play_in_process(teacher: int, run: int) -> RunOutcome:
+    return _play_one(_told["request"], teacher, run, _told["cancel"])
+
+
+class _Dask:
+    """The workers of a dask scheduler, each sent the request once."""
+
+    def __init__(self, request: Request, workers: int | None, executor: str) -> None:
+        try:
+            distributed: Any = importlib.import_module("distributed")
+        except ImportError as error:
+            raise InputError(
+                f"{executor} needs the package distributed: install it with pip install 'tutelage[dask]'."
+            ) from error
+        address = executor.removeprefix("dask://").rstrip("/")
+        try:
+            self.client = distributed.Client(f"tcp://{address}", timeout=_DASK_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"No dask scheduler answers at {address}: start one with dask scheduler, or name another."
+            ) from error
+        cores = sum(self.client.nthreads().values())
+        if not cores:
+            self.client.close()
+            raise InputError(f"The dask scheduler at {address} has no workers: start some with dask worker.")
+        self.slots = workers or 2 * cores
+        self.request = self.client.scatter(request, broadcast=True, hash=False)
+        self.pool = self.client.get_executor(pure=False)
+
+    def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
+        future: Future[RunOutcome] = self.pool.submit(_play_one, self.request, teacher, run)
+        return future
+
+    def under_way(self) -> float:
+        return 0.0
+
+    def stop(self) -> None:
+        self.pool.shutdown(wait=False)
+        self.client.close()

@@ -1,0 +1,124 @@
+"""Bad input: one sentence on standard error, exit status 2, no traceback, nothing on standard output."""
+
+import os
+import subprocess
+
+import pytest
+
+from tutelage import lab
+from tutelage.cli.app import execute
+
+PAPER = ["simulate", "paper"]
+
+BAD = [
+    (["simulate"], "Name an instance"),
+    (["simulate", "papr"], "'papr' (did you mean 'paper'?)"),
+    (["simulate", ""], "instance is empty"),
+    (["simulate", "missing.csv"], "missing.csv"),
+    (["simulate", "uniform:arm=3"], "'arm'"),
+    (["simulate", "uniform:arms=3,arms=4"], "'arms' is given twice"),
+    (["simulate", "uniform:arms=0"], "arms=0"),
+    ([*PAPER, "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
+    ([*PAPER, "--teacher", "twl(gama1=1)"], "'gama1' (did you mean 'gamma1'?)"),
+    ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' is given twice"),
+    ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "gamma1=1.5 lies outside [0, 1]"),
+    ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 lies outside [0, 1]"),
+    ([*PAPER, "--teacher", "tal(gamma2=nan)"], "gamma2=nan lies outside [0, 1]"),
+    ([*PAPER, "--teacher", "twl(gamma1=0,5)"], "decimal comma"),
+    ([*PAPER, "--teacher", "twl(gamma1=x)"], "gamma1=x"),
+    ([*PAPER, "--teacher", "twl(gamma1=1"], "'twl(gamma1=1'"),
+    ([*PAPER, "--teacher", "twl", "--teacher", "twl(gamma1=1)"], "twl(gamma1=1,gamma2=0) is given twice"),
+    ([*PAPER, "--teacher", "known(target=5)"], "target=5"),
+    ([*PAPER, "--teacher", "nowhere.at:All"], "'nowhere.at:All' cannot be imported"),
+    ([*PAPER, "--teacher", "collections:OrderedDict"], "'collections:OrderedDict' is not a teacher"),
+    ([*PAPER, "--teacher", "os:path"], "'os:path' is not a class"),
+    ([*PAPER, "--clients", "ubc1"], "'ubc1' (did you mean 'ucb1'?)"),
+    ([*PAPER, "--clients", "ts(update=often)"], "update=often"),
+    ([*PAPER, "--clients", "2*ucb1,1*ts"], "add up to 3, but the instance has 5"),
+    ([*PAPER, "--clients", "0*ucb1,5*ts"], "'0*ucb1'"),
+    ([*PAPER, "--clients", "5*"], "''"),
+    ([*PAPER, "--horizon", "0"], "horizon 0 is below 1"),
+    ([*PAPER, "--horizon", "-5"], "horizon -5 is below 1"),
+    ([*PAPER, "--horizon", "1.5"], "'1.5' is not a whole number"),
+    ([*PAPER, "--horizon", "many"], "'many' is not a whole number"),
+    ([*PAPER, "--horizon", "9" * 30], "is above 9007199254740992"),
+    ([*PAPER, "--runs", "0"], "runs 0 is below 1"),
+    ([*PAPER, "--runs", "x"], "'x' is not a whole number"),
+    ([*PAPER, "--seed", "-1"], "seed -1 is below 0"),
+    ([*PAPER, "--seed", str(2**64)], f"seed {2**64} is above"),
+    ([*PAPER, "--workers", "0"], "0 workers are too few"),
+    ([*PAPER, "--workers", "x"], "'x' is not a whole number"),
+    ([*PAPER, "--executor", "gpu"], "'gpu'"),
+    ([*PAPER, "--checkpoints", "linear(count=0)"], "count=0"),
+    ([*PAPER, "--checkpoints", "cubic"], "'cubic'"),
+    ([*PAPER, "--out", "/missing/r.nc"], "'/missing'"),
+    ([*PAPER, "--out", "/"], "'/' is a folder"),
+    ([*PAPER, "--out", "/dev/null"], "'/dev/null' is no ordinary file"),
+    ([*PAPER, "--teacher"], "--teacher"),
+    ([*PAPER, "--horizn", "3"], "--horizn"),
+    ([*PAPER, "extra"], "extra"),
+    (["simulat"], "'simulat' (did you mean 'simulate'?)"),
+    (["--loud"], "--loud"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD, ids=[" ".join(arguments)[:60] for arguments, _ in BAD])
+def test_bad_input(arguments, said, capsys):
+    """The sentence has the offending value in it."""
+    assert execute(arguments) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.err.endswith((".\n", "?\n"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError("Unable to allocate 7 TiB"), "not enough memory: ask for fewer runs"),
+        (OSError(28, "No space left on device", "/somewhere"), "/somewhere: No space left on device.\n"),
+        (ConnectionError("The connection was lost."), "The connection was lost.\n"),
+    ],
+)
+def test_what_the_machine_refuses(error, said, capsys, monkeypatch):
+    """Memory, disks and networks: one sentence and exit status 1."""
+
+    def refuse(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(lab, "run", refuse)
+    assert execute([*PAPER, "--horizon", "10"]) == 1
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_too_many_runs_for_any_memory(capsys):
+    """Found before anything is played."""
+    assert execute([*PAPER, "--runs", str(2**31 - 1)]) == 1
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def test_errors_end_the_process_so(python):
+    """The same through ``python -m tutelage``."""
+    ended = python("-m", "tutelage", "simulate", "papr", check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("There is no instance 'papr'")
+    assert not ended.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such pipes there")
+@pytest.mark.parametrize(
+    "arguments", [["simulate", "--list"], [*PAPER, "--horizon", "9", "--json"], ["--help"]]
+)
+def test_a_closed_pipe_ends_silently(python, arguments):
+    """As in ``tutelage ... | head -1``, where nobody reads on."""
+    read, write = os.pipe()
+    os.close(read)
+    ended = python(
+        "-m", "tutelage", *arguments, stdout=write, stderr=subprocess.PIPE, capture_output=False, check=False
+    )
+    os.close(write)
+    assert ended.returncode == 141
+    assert not ended.stderr

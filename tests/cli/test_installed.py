@@ -1,0 +1,167 @@
+"""A policy and a teacher that an installed package brings work by ``package.module:Name(...)``."""
+
+import json
+import os
+
+import pytest
+
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "ownwares"
+version = "1.0"
+"""
+
+WARES = '''
+"""A policy and a teacher from outside."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tutelage.draws import random
+from tutelage.policies.base import first_pulls
+from tutelage.registry import parameter
+from tutelage.rules import KEEP, Set
+from tutelage.teachers.base import Directive, Quota, Report
+
+
+def choose(round, learner, parameters, stream):
+    arm = first_pulls(learner.counts, stream)
+    if arm >= 0:
+        return arm
+    if random(stream) < parameters[0]:
+        return int(learner.state[0])
+    return round % learner.counts.size
+
+
+def learn(arm, reward, learner, parameters, stream):
+    if reward > 0.5:
+        learner.state[0] = arm
+
+
+@dataclass(frozen=True)
+class Sticky:
+    """Sticks to the arm that paid last."""
+
+    loyalty: float = parameter(0.5, help="how often it sticks, in [0, 1]")
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+
+    def state_size(self, num_arms):
+        return 1
+
+    def parameters(self):
+        return (self.loyalty,)
+
+
+@dataclass(frozen=True)
+class Broken(Sticky):
+    """Its choose names what is not there."""
+
+    choose = staticmethod(lambda round, learner, parameters, stream: learner.moods)
+
+
+@dataclass(frozen=True)
+class State:
+    num_arms: int
+    asked: int = 0
+
+
+@dataclass(frozen=True)
+class Patient:
+    """Waits for some pulls of every arm, then teaches the last arm."""
+
+    pulls: int = parameter(3, help="how long it waits")
+
+    state_type: ClassVar[type] = State
+    needs_best_arm: ClassVar[bool] = False
+    lab_only: ClassVar[bool] = False
+
+    def segments(self, problem):
+        return (self.pulls,)
+
+    def begin(self, problem, generator):
+        return State(problem.num_arms)
+
+    def directive(self, state):
+        arms = tuple(range(state.num_arms))
+        if not state.asked:
+            return Directive((KEEP,) * state.num_arms, Quota((self.pulls,) * state.num_arms), arms)
+        target = arms[-1]
+        return Directive((Set(0.0),) * target + (KEEP,), None, (target,), target=target)
+
+    def advance(self, state, evidence):
+        assert all(len(sums) == 1 for sums in evidence.sums)
+        return State(state.num_arms, state.asked + 1)
+
+    def retire(self, state, client):
+        return state
+
+    def report(self, state):
+        nothing = (None,) * state.num_arms
+        return Report(1, tuple(range(state.num_arms)), None, nothing, nothing, True, "waiting")
+'''
+
+TEACHER, POLICY = "ownwares.shelf:Patient(pulls=4)", "ownwares.shelf:Sticky(loyalty=0.25)"
+
+
+@pytest.fixture(scope="module")
+def site(python, tmp_path_factory):
+    """The folder that the package has been installed into."""
+    source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    (source / "ownwares").mkdir()
+    (source / "pyproject.toml").write_text(PROJECT)
+    (source / "ownwares" / "__init__.py").write_text("")
+    (source / "ownwares" / "shelf.py").write_text(WARES)
+    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    python("-m", "pip", "install", "--quiet", *offline, "--target", site, source)
+    return site
+
+
+@pytest.fixture
+def simulate(python, site):
+    """``tutelage simulate paper ...`` in a process that finds the package."""
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path}
+    return lambda *arguments: python(
+        "-m", "tutelage", "simulate", "paper", *arguments, check=False, env=environment
+    )
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_policy_and_teacher_of_an_installed_package(simulate, executor):
+    """Both are compiled and consulted as the built-in ones are, beside them, in threads and processes."""
+    clients = f"2*{POLICY},3*ucb1"
+    ended = simulate(
+        *("--teacher", TEACHER, "--teacher", "none", "--clients", clients),
+        *("--horizon", "300", "--runs", "2", "--json", "--executor", executor),
+    )
+    assert not ended.stderr
+    told = json.loads(ended.stdout)
+    assert told["clients"] == [POLICY, POLICY, "ucb1", "ucb1", "ucb1"]
+    own = told["teachers"][0]
+    assert own["teacher"] == TEACHER
+    assert own["learning"]["finished"] == 2
+    assert all(20 <= round < 300 for round in own["learning"]["rounds"])
+    assert own["target"] == {"counts": [0, 0, 0, 0, 2], "wrong": 0}
+
+
+def test_its_parameters_are_checked(simulate):
+    """An unknown one is named, with the nearest."""
+    ended = simulate("--clients", "ownwares.shelf:Sticky(loyalti=1)")
+    assert ended.returncode == 2
+    assert "'loyalti' (did you mean 'loyalty'?)" in ended.stderr
+
+
+def test_a_policy_that_numba_refuses(simulate):
+    """One sentence that names the policy and has numba's own words."""
+    ended = simulate("--clients", "ownwares.shelf:Broken", "--horizon", "10", "--runs", "1")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(
+        "The policy ownwares.shelf:Broken(loyalty=0.5) cannot be compiled by numba: "
+    )
+    assert "'moods'" in ended.stderr
+    assert ended.stderr.count("\n") == 1

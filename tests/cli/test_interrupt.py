@@ -1,0 +1,73 @@
+"""Ctrl-C: at once, one line, exit status 130."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
+LONG = ["simulate", "paper", "--horizon", "1000000000", "--runs", "3", "--workers", "2"]
+
+
+def interrupted(arguments, *, after, presses=1):
+    """Start the command, press Ctrl-C (for its whole process group, as a terminal does) and wait."""
+    running = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "tutelage", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(after)
+    pressed = time.monotonic()
+    for _ in range(presses):
+        os.killpg(running.pid, signal.SIGINT)
+        time.sleep(0.02)
+    out, error = running.communicate(timeout=60)
+    return running, out, error, time.monotonic() - pressed
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled(python):
+    """Kernels compiled before, so that the runs are under way when Ctrl-C is pressed."""
+    python("-m", "tutelage", "simulate", "paper", "--horizon", "10")
+
+
+@pytest.mark.parametrize("presses", [1, 2, 3])
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_while_compiled_code_runs(executor, presses):
+    """Nothing is waited for, and pressing again makes no difference."""
+    running, out, error, seconds = interrupted([*LONG, "--executor", executor], after=3, presses=presses)
+    assert running.returncode == 130
+    assert (out, error) == ("", "Interrupted.\n")
+    assert seconds < 10
+    deadline = time.monotonic() + 30
+    while _group_lives(running.pid):  # worker processes end with their parent
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_while_starting():
+    """Also before the command has read its arguments; a process that has not begun may die of the signal."""
+    running, out, error, _ = interrupted(LONG, after=0.3)
+    assert (running.returncode, out, error) == (130, "", "Interrupted.\n") or (
+        running.returncode == -signal.SIGINT
+    )
+
+
+def test_nothing_is_left_of_the_file(tmp_path):
+    """``--out`` is only there when it is complete."""
+    running, *_ = interrupted([*LONG, "--out", str(tmp_path / "r.nc")], after=2)
+    assert running.returncode == 130
+    assert not list(tmp_path.iterdir())
+
+
+def _group_lives(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

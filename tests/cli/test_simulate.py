@@ -1,0 +1,186 @@
+"""``tutelage simulate`` as people and scripts meet it."""
+
+import json
+
+import pytest
+
+import tutelage
+from tutelage import lab
+from tutelage.cli import table
+from tutelage.cli.app import execute
+
+SMALL = ["--horizon", "400", "--runs", "3", "--clients", "2*ucb1,2*eps-greedy,1*ts", "--seed", "4"]
+
+
+def test_json_is_the_only_thing_on_standard_output(capsys):
+    """One document, that of the library's summary, and nothing on standard error where no terminal is."""
+    teachers = ["--teacher", "twl", "--teacher", "known"]
+    assert execute(["simulate", "paper", *teachers, *SMALL, "--json"]) == 0
+    printed = capsys.readouterr()
+    request = lab.make_request(
+        "paper", ["twl", "known"], "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4
+    )
+    assert json.loads(printed.out) == lab.run(request).summary()
+    assert printed.out.endswith("}\n")
+    assert not printed.err
+
+
+def test_same_request_same_bytes(capsys):
+    """The document does not depend on workers or executor, to the last character."""
+    documents = set()
+    for spread in (["--workers", "1"], ["--workers", "3"], ["--workers", "2", "--executor", "processes"]):
+        assert execute(["simulate", "paper", "--teacher", "twl", *SMALL, "--json", *spread]) == 0
+        documents.add(capsys.readouterr().out)
+    assert len(documents) == 1
+
+
+def test_out_saves_what_the_library_returns(tmp_path, capsys):
+    """``--out`` holds the dataset of tutelage.simulate, and the table says where it is."""
+    path = tmp_path / "r.nc"
+    assert execute(["simulate", "paper", "--teacher", "twl", *SMALL, "--out", str(path)]) == 0
+    assert f"Every run is saved in {path}." in " ".join(capsys.readouterr().out.split())
+    returned = tutelage.simulate("paper", "twl", "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4)
+    assert tutelage.load(path).identical(returned)
+
+
+def test_table_in_a_pipe_is_plain_and_narrow(capsys):
+    """No colour, no box, at most 80 columns, no spaces at line ends."""
+    assert execute(["simulate", "paper", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
+
+
+def test_table_says_what_it_shows(capsys):
+    """Instance, notes, clients, every teacher, every column's meaning, and what was learned."""
+    assert execute(["simulate", "uniform:seed=3", *SMALL]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "instance uniform:clients=5,arms=5,seed=3,law=bernoulli" in text
+    assert "seed 3" in text
+    assert "2 x ucb1, 2 x eps-greedy(c=1,d=1), 1 x ts(update=bernoulli)" in text
+    assert "3 runs of 400 rounds with each teacher, seed 4" in text
+    for column in ("regret", "cost", "decided", "wrong", "late"):
+        assert f" {column} " in text
+    assert "range of 80 % of them (10th to 90th percentile)" in text
+    assert "All teachers played the same runs, with the same random numbers." in text
+    assert "twl(gamma1=1,gamma2=0) had not decided by the horizon in all 3 runs (" in text
+    assert "known taught the best arm in all 3 runs, from the start." in text
+    assert "na and none settle on no arm, by design." in text
+
+
+def test_a_horizon_too_short_to_learn_says_so(capsys):
+    """The sentence of the teacher's report: no epoch fits."""
+    assert execute(["simulate", "paper", "--teacher", "tal", "--horizon", "3", "--runs", "1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "had not decided by the horizon in its only run (epoch 1 needs more pulls" in text
+
+
+def test_table_of_one_run_has_no_band(capsys):
+    """One run has a value, no range of runs."""
+    assert execute(["simulate", "paper", "--teacher", "known", "--horizon", "50", "--runs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "percentile" not in out
+    assert "1 run of 50 rounds" in out
+
+
+def test_learned_sentences():
+    """Decided for the best arm, for a wrong one, and not at all."""
+    request = lab.make_request("paper", ["ng", "known(target=0)", "none"], horizon=20, runs=30)
+    outcome = lab.run(request)
+    right = int((outcome.target[0] == 4).sum())
+    guesses = f"the best arm in {right} of 30 runs and a wrong arm in {30 - right} of 30 runs"
+    assert list(table.learned(outcome)) == [
+        f"ng taught {guesses}, from the start.",
+        "known(target=0) taught a wrong arm in all 30 runs, from the start.",
+        "none settles on no arm, by design.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (0.012345, "0.0123"),
+        (1.234, "1.23"),
+        (12.34, "12.3"),
+        (123.4, "123"),
+        (123456.7, "123,457"),
+        (1.5e6, "1.500M"),
+        (123.4e6, "123.4M"),
+        (5e12, "5.000e+12"),
+    ],
+)
+def test_sensible_digits(value, shown):
+    """Enough to compare, no more."""
+    assert table.number(value) == shown
+
+
+@pytest.mark.parametrize(
+    "name", [*lab.TEACHERS, *lab.POLICIES, *lab.instances.INSTANCES, "beta", "empirical"]
+)
+def test_list_names_everything(name, capsys):
+    """Every entry of every table, in a pipe of at most 80 columns."""
+    assert execute(["simulate", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  {name}" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_list_shows_parameters(capsys):
+    """Type, default and help of a parameter; one that must be given is called required."""
+    assert execute(["simulate", "--list"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "gamma1 number, default 1 what an active arm is revealed as" in text
+    assert "path word, required" in text
+    assert "target whole number, optional" in text
+
+
+def test_list_as_json(capsys):
+    """``--list --json`` is a document too."""
+    assert execute(["simulate", "--list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == ["instances", "policies", "teachers", "reward laws"]
+    twl = next(entry for entry in told["teachers"] if entry["name"] == "twl")
+    assert [item["name"] for item in twl["parameters"]] == ["gamma1", "gamma2"]
+    assert twl["parameters"][0] | {"help": ""} == {
+        "name": "gamma1",
+        "type": "float",
+        "required": False,
+        "default": 1.0,
+        "help": "",
+    }
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], [], ["simulate", "--help"]])
+def test_help(arguments, capsys):
+    """Plain text without boxes or options for shell completion."""
+    assert execute(arguments) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Usage: tutelage")
+    assert out.isascii()
+    assert "completion" not in out
+
+
+def test_version(capsys):
+    """The name and the version."""
+    assert execute(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("tutelage")
+
+
+@pytest.mark.parametrize("arguments", ['["--help"]', '["simulate", "--list"]', '["simulate", "papr"]'])
+def test_quick_commands_import_no_numba(python, arguments):
+    """Help, the list and a mistyped name compile nothing and load no xarray."""
+    code = f"""if True:
+        import sys
+        from tutelage.cli.app import execute
+        execute({arguments})
+        assert not {{"numba", "xarray", "polars", "pandas", "h5py"}} & set(sys.modules)
+    """
+    python("-c", code)
+
+
+def test_the_library_in_a_few_lines(python):
+    """What the issue asks of ``python -c "import tutelage"``."""
+    code = 'import tutelage; print(tutelage.simulate("paper", "known", horizon=20, runs=2).sizes["run"])'
+    ended = python("-c", code)
+    assert ended.stdout == "2\n"

@@ -1,0 +1,209 @@
+"""The same result however runs are spread; what happens when they cannot be, or are stopped."""
+
+import sys
+import threading
+import time
+
+import pytest
+
+from tutelage import lab, workers
+from tutelage.errors import InputError
+from tutelage.policies.base import no_learning
+from tutelage.policies.ucb1 import UCB1
+
+ASKED = {"clients": "2*ucb1,2*eps-greedy,1*ts", "horizon": 900, "runs": 5, "seed": 5}
+TEACHERS = ["twl", "none", "ng"]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """One worker."""
+    return lab.simulate("paper", TEACHERS, **ASKED, workers=1)
+
+
+@pytest.mark.parametrize("number", [2, 7, None])
+def test_any_number_of_threads(alone, number):
+    """More threads change nothing, not even the order."""
+    assert lab.simulate("paper", TEACHERS, **ASKED, workers=number).identical(alone)
+
+
+def test_processes(alone):
+    """Spawned processes give the same."""
+    assert lab.simulate("paper", TEACHERS, **ASKED, workers=2, executor="processes").identical(alone)
+
+
+@pytest.mark.filterwarnings("default")  # the cluster's own, not ours
+def test_dask(alone):
+    """The workers of a dask scheduler give the same."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        assert lab.simulate("paper", TEACHERS, **ASKED, executor=address).identical(alone)
+
+
+@pytest.mark.filterwarnings("default")
+def test_dask_without_workers():
+    """A scheduler on which nothing would ever run."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with pytest.raises(InputError, match="has no workers"):
+            lab.simulate("paper", "none", horizon=2, runs=1, executor=address)
+
+
+@pytest.mark.filterwarnings("default")
+def test_dask_scheduler_that_does_not_answer(monkeypatch):
+    """One sentence with the address."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_DASK_TIMEOUT", 1)
+    with pytest.raises(InputError, match=r"No dask scheduler answers at 127\.0\.0\.1:1"):
+        lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
+
+
+def test_dask_not_installed(monkeypatch):
+    """The sentence names the extra."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"tutelage\[dask\]"):
+        lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("spread", "said"),
+    [
+        ({"workers": 0}, "0 workers are too few"),
+        ({"workers": -2}, "-2 workers are too few"),
+        ({"executor": "gpu"}, "no executor 'gpu'"),
+        ({"executor": "dask://nowhere"}, "no executor 'dask://nowhere'"),
+        ({"executor": "dask://h:port"}, "no executor"),
+    ],
+)
+def test_what_is_refused(spread, said):
+    """One sentence with the offending value."""
+    with pytest.raises(InputError, match=said):
+        lab.simulate("paper", "none", horizon=2, runs=1, **spread)
+
+
+def test_progress_ends_at_all_runs():
+    """It is told in the calling thread, never beyond the total, and ends at the total."""
+    told = []
+    here = threading.get_ident()
+
+    def progress(played):
+        assert threading.get_ident() == here
+        told.append(played)
+
+    lab.run(lab.make_request("paper", ["twl", "none"], horizon=500, runs=4), progress=progress)
+    assert told[-1] == 8
+    assert max(told) == 8
+
+
+def test_a_long_run_tells_its_share():
+    """One run of many slices is told as a fraction before it is done."""
+    told = []
+
+    class Enough(Exception):
+        pass
+
+    def watch(share):
+        told.append(share)
+        if 0 < share < 1:
+            raise Enough
+
+    request = lab.make_request("paper", "none", horizon=40_000_000, runs=1)
+    with pytest.raises(Enough):
+        list(workers.play(request, progress=watch))
+    assert 0 < told[-1] < 1
+
+
+def test_an_error_in_a_run_stops_the_others():
+    """What a run raises reaches the caller soon, although long runs are under way."""
+
+    class Failing(lab.TEACHERS.cls("none")):
+        def begin(self, problem, generator):
+            if threading.current_thread() is not threading.main_thread():
+                raise ArithmeticError("of the teacher")
+            return super().begin(problem, generator)
+
+    request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    start = time.monotonic()
+    with pytest.raises(ArithmeticError, match="of the teacher"):
+        lab.run(request)
+    assert time.monotonic() - start < 60
+    _no_worker_is_left()
+
+
+_INTERRUPTED = """if True:
+    import _thread, threading, time, tutelage
+    tutelage.simulate("paper", "none", horizon=10, runs=1)  # compiled now
+    threading.Timer(1.0, _thread.interrupt_main).start()
+    start = time.monotonic()
+    try:
+        tutelage.simulate("paper", "none", horizon=10**9, runs=3, workers=2, executor={executor!r})
+    except KeyboardInterrupt:
+        print(time.monotonic() - start)
+"""
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_library_callers_are_interrupted_promptly(python, executor):
+    """Ctrl-C during runs of minutes: KeyboardInterrupt within moments, and the interpreter can end."""
+    ended = python("-c", _INTERRUPTED.format(executor=executor), timeout=120)
+    assert float(ended.stdout) < 10
+
+
+def test_a_policy_that_cannot_be_compiled():
+    """The sentence names the policy and says what numba says."""
+
+    class Broken(UCB1):
+        choose = staticmethod(lambda _, learner, parameters, stream: learner.nothing)
+        learn = staticmethod(no_learning)
+
+    with pytest.raises(InputError, match=r"The policy .*Broken cannot be compiled by numba: .*'nothing'"):
+        lab.simulate("paper", "none", Broken(), horizon=2, runs=1)
+
+
+def test_what_cannot_be_pickled_cannot_go_to_processes():
+    """A policy made inside a function has no name that another process could import."""
+
+    class Local(UCB1):
+        pass
+
+    with pytest.raises(InputError, match="cannot be sent to other processes"):
+        lab.simulate("paper", "none", Local(), horizon=2, runs=1, executor="processes")
+
+
+def test_warming_up_one_client_serves_all(monkeypatch):
+    """Only one client of each policy is played to compile its kernel, also on resampled data."""
+    sizes = []
+    monkeypatch.setattr(
+        workers, "simulate_run", lambda instance, *_, **__: sizes.append(instance.num_clients)
+    )
+    workers.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
+    assert sizes == [1, 1]
+
+
+_MEMORY = """if True:
+    import resource, sys, tutelage
+    result = tutelage.simulate("paper", ["twl", "none"], horizon=2000, runs=1000)
+    assert result.pulls.shape == (2, 1000, 5, 200, 5)
+    tutelage.save(result, sys.argv[1])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_a_thousand_runs_fit_in_a_gibibyte(python, tmp_path):
+    """1,000 runs with 200 checkpoints on 5 x 5, simulated and saved, at the peak of the process."""
+    ended = python("-c", _MEMORY, tmp_path / "r.nc")
+    assert int(ended.stdout) < 1024**2  # kibibytes
+
+
+def _no_worker_is_left():
+    """Cancelled runs end with the slice that they are in."""
+    deadline = time.monotonic() + 60
+    while any(thread.name.startswith("tutelage") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

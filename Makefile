@@ -14,18 +14,15 @@ help: ## list the targets
 
 # ------------------------------------------------------------------------------------- the main job
 
-TEACHERS := --teacher 'tal(gamma1=1,gamma2=0)' --teacher 'tal(gamma1=0,gamma2=0)' \
-            --teacher 'twl(gamma1=1,gamma2=0)' --teacher ng --teacher na --teacher known --teacher none
-
 run: .venv/run.stamp ## all teachers side by side: the paper's instance, then a real radio network
 	@echo 'Five clients that want different arms (the instance of the paper), each under every teacher:'
 	@echo
-	@$(BIN)/tutelage simulate paper $(TEACHERS) \
+	@$(BIN)/tutelage simulate paper \
 	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1
 	@echo
 	@echo 'Fifteen clients in a measured radio network (Grenoble):'
 	@echo
-	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 $(TEACHERS) \
+	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 \
 	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1
 	@echo
 	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=3 --teacher twl --clients ucb1 --horizon 50000 --runs 20 --seed 1'

@@ -81,8 +81,8 @@ class Ladder:
     def report(self, state: LadderState) -> Report:
         """How far it is."""
         nothing = (None,) * state.problem.num_arms
-        active = self.directive(state).active_arms
-        return Report(state.consultations, active, None, nothing, nothing, True, "climbing")
+        now = self.directive(state)
+        return Report(state.consultations, now.active_arms, now.target, nothing, nothing, True, "climbing")
 
 
 def _means(state: LadderState) -> NDArray[np.float64]:

@@ -1,0 +1,60 @@
+"""States as JSON, and what a teacher refuses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tutelage.errors import InputError
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Problem, check_gamma, decode_state, encode_state
+from tutelage.teachers.intervals import Evidences, Intervals
+from tutelage.teachers.tal import TalState
+
+
+@given(
+    st.lists(st.floats(0, 1e9), min_size=1, max_size=6),
+    st.lists(st.one_of(st.none(), st.floats(-1, 2)), min_size=2, max_size=2),
+    st.floats(0.01, 0.99),
+)
+def test_every_float_comes_back_bit_for_bit(sums, bounds, weight):
+    """Weights, sums and bounds survive JSON exactly, empty arrays with their shape."""
+    problem = Problem(2, 2, 100, (weight, 1 - weight))
+    arrays = (np.array([sums, sums]).T, np.zeros((0, 2)))
+    state = TalState(problem, Evidences(arrays, (1,)), Intervals(tuple(bounds), tuple(bounds[::-1])), 3, 1)
+    decoded = decode_state(TEACHERS.parse("tal"), encode_state(state))
+    assert decoded.problem == problem
+    assert decoded.intervals == state.intervals
+    assert (decoded.epoch, decoded.target, decoded.evidences.retired) == (3, 1, (1,))
+    for mine, theirs in zip(decoded.evidences.sums, arrays, strict=True):
+        assert mine.dtype == np.float64
+        assert mine.shape == theirs.shape
+        assert mine.tobytes() == theirs.tobytes()
+
+
+def test_a_state_holds_no_other_objects():
+    """What JSON cannot tell may not be in a state: a programming error, said at once."""
+
+    @dataclass
+    class State:
+        anything: object
+
+    with pytest.raises(TypeError, match="may not hold a complex"):
+        encode_state(State(1j))
+
+
+@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["tal", "twl"])
+@pytest.mark.parametrize("key", ["gamma1", "gamma2"])
+def test_gammas_lie_within_the_unit(name, key, value):
+    """A constant reward outside [0, 1] cannot be revealed: an InputError with name and value."""
+    with pytest.raises(InputError, match=f"{key}={value:g}"):
+        TEACHERS.cls(name)(**{key: value})
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_gammas_within_the_unit(value):
+    """The ends are included."""
+    check_gamma("gamma1", value)

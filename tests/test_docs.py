@@ -1,0 +1,63 @@
+"""Every command, option, policy, teacher, instance and law is named by some page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tutelage.cli.app import app
+from tutelage.instances import INSTANCES
+from tutelage.instances.laws import LAWS
+from tutelage.policies import POLICIES
+from tutelage.registry import parameters_of
+from tutelage.teachers import TEACHERS
+
+ROOT = Path(__file__).parent.parent
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+}
+
+
+@pytest.mark.parametrize(
+    ("page", "table"),
+    [
+        ("docs/instances.md", INSTANCES),
+        ("docs/instances.md", LAWS),
+        ("docs/policies.md", POLICIES),
+        ("docs/teachers.md", TEACHERS),
+    ],
+)
+def test_every_entry_has_its_page(page, table):
+    """A table's page names each of its entries, in code style."""
+    missing = [name for name in table if not re.search(rf"`{re.escape(name)}[`(:]", PAGES[page])]
+    assert missing == []
+
+
+def test_every_parameter_is_named():
+    """The parameters of instances stand on their page."""
+    named = PAGES["docs/instances.md"].lower()
+    for name in INSTANCES:
+        for item in parameters_of(INSTANCES.cls(name)):
+            assert f"`{item.name}" in named or item.name == "path", f"{name}'s {item.name}"
+
+
+def test_every_command_and_option_has_a_page():
+    """Each command of the command line has a page that names all its options."""
+    import typer.main
+
+    group = typer.main.get_command(app)
+    text = "\n".join(PAGES.values())
+    for name, command in group.commands.items():
+        assert f"tutelage {name}" in text, f"the command {name}"
+        for option in command.params:
+            for written in option.opts:
+                if written.startswith("--") and written != "--help":
+                    assert f"`{written}" in text, f"{name}'s {written}"
+
+
+def test_links_lead_somewhere():
+    """Every relative link in a page leads to a file or folder of the project."""
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"

@@ -1,0 +1,46 @@
+"""epsilon-first: explore, then exploit (Even-Dar, Mannor and Mansour 2002; Vermorel and Mohri 2005)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.draws import index
+from tutelage.errors import InputError
+from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
+from tutelage.registry import parameter
+
+
+def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
+    """Any of the K arms in the first ``pulls`` pulls, then the best mean."""
+    arm = first_pulls(learner.counts, stream)
+    if arm >= 0:
+        return arm
+    if round <= parameters[0]:
+        return index(stream, learner.counts.size)
+    return argmax(learner.means, stream)
+
+
+@dataclass(frozen=True)
+class EpsilonFirst:
+    """epsilon-first: any arm in its first ``pulls`` pulls, then the best mean (means go on being updated).
+
+    Afterwards it leaves an arm only when the arm's mean falls, so an arm that looked bad when exploration
+    ended may never be pulled again.
+    """
+
+    pulls: int = parameter(100, help="how many of its own pulls it explores for, at least 0")
+
+    choose = staticmethod(choose)
+    learn = staticmethod(no_learning)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pulls < float("inf"):
+            raise InputError(f"eps-first's pulls={self.pulls:g} is not a whole number of at least 0.")
+
+    def state_size(self, num_arms: int) -> int:
+        return 0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (float(self.pulls),)

@@ -1,0 +1,107 @@
+"""Sliding-window UCB: forgets, on purpose (Garivier and Moulines 2008, 2011)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.policies.base import Learner, argmax
+from tutelage.registry import parameter
+
+# Parts of the state, K numbers each: indices; pulls in the window; sums of the rewards in the window's
+# earlier and later block; the latest reward; for how many pulls on end it has been that.  Then come the
+# place in the block and, for each of its places, the arm (from 1; 0 for none) and a number.
+_COUNTS, _EARLIER, _LATER, _LATEST, _STREAK, _PLACE = 1, 2, 3, 4, 5, 6
+
+
+def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
+    """The arm with the largest index; one that was not pulled within the window comes first."""
+    state, num_arms = learner.state, learner.counts.size
+    log = parameters[1] * math.log(min(round, parameters[0]))
+    for arm in range(num_arms):
+        count = state[_COUNTS * num_arms + arm]
+        state[arm] = math.inf
+        if count > 0.0:
+            state[arm] = windowed_mean(arm, num_arms, count, state) + math.sqrt(log / count)
+    return argmax(state[:num_arms], stream)
+
+
+def windowed_mean(arm: int, num_arms: int, count: float, state: NDArray[np.float64]) -> float:
+    """The mean of the arm's rewards in the window: exactly the constant where all of them are equal."""
+    if state[_STREAK * num_arms + arm] >= count:
+        return state[_LATEST * num_arms + arm]  # type: ignore[no-any-return]
+    return (state[_EARLIER * num_arms + arm] + state[_LATER * num_arms + arm]) / count  # type: ignore[no-any-return]
+
+
+def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
+    """Put the reward into the window and let the pull that is now too old go.
+
+    A sum from which old rewards are subtracted would drift.  Pulls come in blocks as long as the window, so
+    the window is the end of one block and the beginning of the next.  When a block ends, the sums of its
+    ends are taken once from the newest pull backwards; a pull that goes then only exchanges its arm's sum
+    for the next shorter one.
+    """
+    state, num_arms, window = learner.state, learner.counts.size, int(parameters[0])
+    counts = state[_COUNTS * num_arms : _EARLIER * num_arms]
+    earlier = state[_EARLIER * num_arms : _LATER * num_arms]
+    later = state[_LATER * num_arms : _LATEST * num_arms]
+    latest = state[_LATEST * num_arms : _STREAK * num_arms]
+    streak = state[_STREAK * num_arms : _PLACE * num_arms]
+    places = state[_PLACE * num_arms + 1 :]  # the arms [window], then the numbers [window]
+    place = int(state[_PLACE * num_arms])
+    old = int(places[place]) - 1
+    if old >= 0:
+        counts[old] -= 1.0
+        earlier[old] = places[window + place]
+    places[place], places[window + place] = arm + 1.0, reward
+    counts[arm] += 1.0
+    later[arm] += reward
+    streak[arm] = streak[arm] + 1.0 if reward == latest[arm] else 1.0
+    latest[arm] = reward
+    if place + 1 == window:
+        _close_block(places, window, earlier, later)
+        place = -1
+    state[_PLACE * num_arms] = place + 1.0
+
+
+def _close_block(
+    places: NDArray[np.float64], window: int, earlier: NDArray[np.float64], later: NDArray[np.float64]
+) -> None:
+    """Exchange each reward of the block for the sum of its arm's later rewards in it."""
+    for arm in range(earlier.size):
+        earlier[arm] = later[arm] = 0.0
+    for place in range(window - 1, -1, -1):
+        arm = int(places[place]) - 1
+        following = earlier[arm]
+        earlier[arm] = following + places[window + place]
+        places[window + place] = following
+
+
+@dataclass(frozen=True)
+class SlidingWindow:
+    """Sliding-window UCB: the largest mean + sqrt(xi log(min(t, window)) / n) of the last ``window`` pulls.
+
+    Mean and n are those within the window.  It forgets what it was taught: an arm that is not in the window
+    any more comes first, so every arm is pulled for ever.
+    """
+
+    window: int = parameter(1000, help="how many of its last pulls it remembers, at least 1")
+    xi: float = parameter(0.6, help="how much it explores, at least 0; its theorem asks for more than 1/2")
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.window < float("inf"):
+            raise InputError(f"sliding-window's window={self.window:g} is not a whole number of at least 1.")
+        if not 0 <= self.xi < float("inf"):
+            raise InputError(f"sliding-window's xi={self.xi:g} is not a number of at least 0.")
+
+    def state_size(self, num_arms: int) -> int:
+        return _PLACE * num_arms + 1 + 2 * self.window
+
+    def parameters(self) -> tuple[float, ...]:
+        return (float(self.window), self.xi)

@@ -1,10 +1,10 @@
 """Plain Python transcriptions that the compiled engine must equal, draw for draw.
 
-Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL and LIFT their
-description in docs/extending.md; everything runs round by round over all clients.  Nothing of the engine is
-used, nor of `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as
-docs/decisions/0001 says. `ContractServer` runs any other teacher by the contract; from the teacher's side
-it takes only the value `Evidence`.
+Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL, LIFT, SINK and
+SHIFT their description in docs/extending.md; everything runs round by round over all clients.  Nothing of
+the engine is used, nor of `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed
+as docs/decisions/0001 says. `ContractServer` runs any other teacher by the contract; from the teacher's
+side it takes only the value `Evidence`.
 """
 
 import math
@@ -285,9 +285,14 @@ class Pupil:
         else:
             self.z += ((k != directive.target) - self.z) / 200
         rule = directive.rules[k]
-        shown = {"Keep": self.keep, "Set": self.set, "Level": self.flatten, "Lift": self.lift}[
-            type(rule).__name__
-        ](directive, rule, k, X)
+        shown = {
+            "Keep": self.keep,
+            "Set": self.set,
+            "Level": self.flatten,
+            "Lift": self.lift,
+            "Sink": self.sink,
+            "Shift": self.shift,
+        }[type(rule).__name__](directive, rule, k, X)
         self.S[k] += shown
         return shown
 
@@ -301,6 +306,37 @@ class Pupil:
         if self.z / 2 > rule.lift - self.Q[k] / self.N[k]:
             return max(X, clip01(rule.lift * self.N[k] - self.S[k]))
         return X
+
+    def beta(self, n, delta):
+        """Jun et al., Lemma 1, with sigma = 1/2."""
+        return math.sqrt(math.log(math.pi**2 * self.K * n * n / (3 * delta)) / (2 * n))
+
+    def sink(self, directive, rule, k, X):
+        """Jun et al., sections 3 and 4: S[k] with this pull may reach N[k] (mean of K - 2 beta - Delta_0)."""
+        K = directive.target
+        if K in (None, k):
+            return X
+        if self.N[K] == 0:
+            return 0.0
+        level = self.S[K] / self.N[K] - 2 * self.beta(self.N[K], rule.delta) - rule.margin
+        room = level * self.N[k] - self.S[k]
+        return 0.0 if room <= 0 else min(X, room)
+
+    def shift(self, directive, rule, k, X):
+        """Liu and Shroff, the adaptive attack on pre-attack means, clipped or in proportion."""
+        K = directive.target
+        if K in (None, k):
+            return X
+        if self.N[K] == 0:
+            return 0.0
+        mean = self.Q[k] / self.N[k]
+        gap = mean - self.Q[K] / self.N[K]
+        alpha = gap + (self.beta(self.N[k], rule.delta) + self.beta(self.N[K], rule.delta))
+        if alpha <= 0 or mean == 0:
+            return X
+        if not rule.scaled:
+            return clip01(X - alpha)
+        return 0.0 if alpha >= mean else X * ((mean - alpha) / mean)
 
     def flatten(self, directive, rule, k, X):
         active = directive.active_arms

@@ -17,7 +17,7 @@ from tutelage.policies.base import Policy
 from tutelage.registry import Table, split_call, split_top
 from tutelage.results import Collector, Outcome, Request, problem_of
 from tutelage.seeding import teacher_generator
-from tutelage.teachers import TEACHERS
+from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
 from tutelage.teachers.base import Teacher
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def simulate(
     change how long it takes, never the result.  ``retire`` maps clients to the round after which each no
     longer counts as evidence.
 
-    The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/results.md).
+    The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
     Raises ``InputError`` with the offending value and the remedy.
     """
     request = make_request(
@@ -132,13 +132,8 @@ def make_request(
 
 
 def default_teachers() -> tuple[Teacher, ...]:
-    """Every teacher of the table with its defaults, and TAL with the paper's other constants, all 0."""
-    made: list[Teacher] = []
-    for name in TEACHERS:
-        made.append(TEACHERS.parse(name))
-        if name == "tal":
-            made.append(TEACHERS.parse("tal(gamma1=0,gamma2=0)"))
-    return tuple(made)
+    """The teachers that are put side by side where none is named."""
+    return tuple(TEACHERS.parse(spec) for spec in SIDE_BY_SIDE)
 
 
 def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int64]:

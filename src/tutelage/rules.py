@@ -5,18 +5,20 @@ and S sum of revealed rewards of each arm, and two numbers that LEVEL and LIFT k
 plain Python; the engine compiles this very function, the server calls it as it is.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND = 0, 1, 2, 3, 4
+KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
 NUM_NUMBERS = 8  # the most that a rule carries
 
 FROZEN_LEVEL, OFF_TARGET = 0, 1  # slots of a client's `kept`
 START_LEVEL, LEAST_LEVEL = 0.5, 0.05
 OFF_TARGET_WINDOW = 200.0
+_PI_SQUARED = math.pi * math.pi
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,44 @@ class Lift:
         return (self.lift,)
 
 
-Rule = Keep | Set | Align | Level | Lift
+@dataclass(frozen=True)
+class Sink:
+    """SINK(margin, delta): hold the arm's revealed mean below what the target is surely worth to the client.
+
+    Jun et al. 2018, the attacks on eps-greedy (``margin`` 0) and on UCB (``margin`` their Delta_0).  While
+    the arm's revealed mean would exceed S / N - 2 beta(N) - ``margin`` of the target, beta as in
+    :func:`half_width`, the reward is lowered, to 0 at the least.
+    """
+
+    margin: float
+    delta: float
+
+    kind = SINK_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return (self.margin, self.delta)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """SHIFT(delta, scaled): lower every reward by how much the arm may be worth more than the target.
+
+    Liu and Shroff 2019, the adaptive attack by constant estimation.  The shift is alpha = Q / N + beta(N) of
+    the arm, less Q / N - beta(N) of the target, if that is above 0.  It is taken off the reward as far as
+    0 allows; ``scaled`` multiplies the reward by 1 - alpha N / Q instead, which lowers rewards within
+    [0, 1] by alpha on average.
+    """
+
+    delta: float
+    scaled: bool
+
+    kind = SHIFT_KIND
+
+    def numbers(self) -> tuple[float, ...]:
+        return (self.delta, float(self.scaled))
+
+
+Rule = Keep | Set | Align | Level | Lift | Sink | Shift
 KEEP, ALIGN = Keep(), Align()
 
 
@@ -171,6 +210,10 @@ def reveal(orders: Orders, memory: RuleMemory, arm: int, reward: float, aligned:
         pulls = memory.pulls[arm]
         if kept[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
             return max(reward, _clip(lift * pulls - memory.revealed[arm]))
+    if kind in (SINK_KIND, SHIFT_KIND):
+        return (
+            _sink(orders, memory, arm, reward) if kind == SINK_KIND else _shift(orders, memory, arm, reward)
+        )
     return reward
 
 
@@ -211,3 +254,41 @@ def _freeze(orders: Orders, memory: RuleMemory, freeze_pulls: float, freeze_shar
                 return
             total += memory.observed[arm] / memory.pulls[arm]
     memory.kept[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / orders.num_active))
+
+
+def half_width(pulls: float, num_arms: int, delta: float) -> float:
+    """beta(N) = sqrt(2 sigma^2 / N log(pi^2 K N^2 / (3 delta))) with sigma = 1/2; N is at least 1.
+
+    Jun et al. 2018, Lemma 1: with probability 1 - ``delta`` the means of all K arms stay within it for ever.
+    Rewards in [0, 1] are sub-Gaussian with 1/2, whatever their law.
+    """
+    return math.sqrt(math.log(_PI_SQUARED * num_arms * pulls * pulls / (3.0 * delta)) / (2.0 * pulls))
+
+
+def _sink(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = orders.target
+    if target < 0 or arm == target:
+        return reward
+    target_pulls = float(memory.pulls[target])
+    if target_pulls == 0.0:  # beta is infinite
+        return 0.0
+    margin, delta = orders.numbers[arm, 0], orders.numbers[arm, 1]
+    mean = memory.revealed[target] / target_pulls
+    line = mean - 2.0 * half_width(target_pulls, orders.kinds.size, delta) - margin
+    return min(reward, _clip(line * memory.pulls[arm] - memory.revealed[arm]))
+
+
+def _shift(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = orders.target
+    if target < 0 or arm == target:
+        return reward
+    pulls, target_pulls = float(memory.pulls[arm]), float(memory.pulls[target])
+    if target_pulls == 0.0:
+        return 0.0
+    delta, scaled = orders.numbers[arm, 0], orders.numbers[arm, 1]
+    mean, target_mean = memory.observed[arm] / pulls, memory.observed[target] / target_pulls
+    widths = half_width(pulls, orders.kinds.size, delta) + half_width(target_pulls, orders.kinds.size, delta)
+    shift = max(0.0, mean - target_mean + widths)
+    if scaled == 0.0:
+        return _clip(reward - shift)
+    return reward * (max(0.0, mean - shift) / mean) if mean > 0.0 else reward

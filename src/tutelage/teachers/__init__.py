@@ -11,7 +11,12 @@ TEACHERS = Table(
         "ng": "tutelage.teachers.naive:NaivelyGuess",
         "na": "tutelage.teachers.naive:NaivelyAlign",
         "known": "tutelage.teachers.ends:KnownTarget",
+        "jun": "tutelage.teachers.jun:Jun",
+        "ace": "tutelage.teachers.ace:ACE",
         "none": "tutelage.teachers.ends:NoTeaching",
     },
     needs=("state_type", "segments", "begin", "directive", "advance", "retire", "report"),
 )
+
+# What is compared where nobody names a teacher: all but the attacks, and TAL with the paper's other constants.
+SIDE_BY_SIDE = ("tal", "tal(gamma1=0,gamma2=0)", "twl", "ng", "na", "known", "none")

@@ -1,0 +1,72 @@
+"""The adaptive attack of Liu and Shroff, "Data Poisoning Attacks on Stochastic Bandits"."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from tutelage.errors import InputError
+from tutelage.registry import parameter
+from tutelage.rules import Shift
+from tutelage.teachers.aimed import aim, aimed_directive, check_delta, check_target
+from tutelage.teachers.base import Directive, Evidence, Problem, Report
+from tutelage.teachers.ends import FixedState, fixed_report
+
+FITS = ("scaled", "clipped")
+
+
+@dataclass(frozen=True)
+class ACE:
+    """Adaptive attack by constant estimation: every other arm loses what it may be worth above the target.
+
+    Liu and Shroff 2019 (ICML), for clients of any kind.  A reward X of arm i becomes X - alpha with
+
+        alpha = max(0, Q_i / N_i - Q_K / N_K + beta(N_i) + beta(N_K)),
+
+    K the target, N the client's pulls, Q the sums of its *observed* rewards (this one included), beta the
+    half-width of :func:`tutelage.rules.half_width`.  While all means lie within beta, which they do for ever
+    with probability 1 - ``delta``, alpha is at least the true gap: to the client the target is the best arm.
+
+    Departs from the paper: there rewards are unbounded.  Clipped to [0, 1] (``fit=clipped``) the shift leaves
+    rewards of 0 as they are, so that a mean of mu becomes mu (1 - alpha) and not mu - alpha, and once beta is
+    small the client prefers another arm for good (test_a_clipped_shift_fails).  By default the reward is
+    scaled instead, to X (1 - alpha N_i / Q_i), at least 0: the same alpha on average, and still no arm's
+    mean exceeds the target's.  Before the client's first pull of the target others are revealed as 0.
+    """
+
+    target: int | None = parameter(None, help="the arm to teach, counted from 0; the best arm if left out")
+    delta: float = parameter(0.05, help="the chance that a confidence interval ever fails, in (0, 1)")
+    fit: str = parameter("scaled", help="how a shifted reward is kept within [0, 1]: scaled or clipped")
+
+    state_type: ClassVar[type] = FixedState
+    lab_only: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_target("ace", self.target)
+        check_delta("ace", self.delta)
+        if self.fit not in FITS:
+            raise InputError(f"ace's fit={self.fit!r} is not known: write {' or '.join(FITS)}.")
+
+    @property
+    def needs_best_arm(self) -> bool:
+        return self.target is None
+
+    def segments(self, problem: Problem) -> tuple[int, ...]:
+        """None: it learns nothing."""
+        return ()
+
+    def begin(self, problem: Problem, generator: Generator) -> FixedState:
+        """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
+        return aim("ace", self.target, problem)
+
+    def directive(self, state: FixedState) -> Directive:
+        return aimed_directive(state, Shift(self.delta, self.fit == "scaled"))
+
+    def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
+        return state
+
+    def retire(self, state: FixedState, client: int) -> FixedState:
+        return state
+
+    def report(self, state: FixedState) -> Report:
+        return fixed_report(state, f"shifting all other arms below the known target, arm {state.target}")

@@ -1,4 +1,4 @@
-"""epsilon-greedy with a decreasing epsilon (Auer, Cesa-Bianchi and Fischer 2002; Shi et al., section VI-B)."""
+"""epsilon-greedy, epsilon falling (Auer, Cesa-Bianchi and Fischer 2002; Shi et al., section VI-B)."""
 
 from dataclasses import dataclass
 from typing import Any

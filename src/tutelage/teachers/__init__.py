@@ -18,5 +18,5 @@ TEACHERS = Table(
     needs=("state_type", "segments", "begin", "directive", "advance", "retire", "report"),
 )
 
-# What is compared where nobody names a teacher: all but the attacks, and TAL with the paper's other constants.
+# Compared where nobody names a teacher: all but the attacks, and TAL with the paper's other constants.
 SIDE_BY_SIDE = ("tal", "tal(gamma1=0,gamma2=0)", "twl", "ng", "na", "known", "none")

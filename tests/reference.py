@@ -252,11 +252,15 @@ class Aligning:
 
     target = None
 
-    def __init__(self, nu, generators):
-        self.nu, self.generators, self.events = nu, generators, []
+    def __init__(self, phases, generators):
+        self.phases, self.generators, self.events = phases, generators, []
 
     def round(self, t, pi, x):
-        return [1.0 if self.generators[m].random() < self.nu[pi[m]] else 0.0 for m in range(len(pi))]
+        nu = [means for after, means in self.phases if after < t][-1]
+        return [
+            None if k is None else 1.0 if self.generators[m].random() < nu[k] else 0.0
+            for m, k in enumerate(pi)
+        ]
 
 
 # ------------------------------------------------------------------------------------------ the contract
@@ -376,12 +380,15 @@ class ContractServer:
         return self.directive.target
 
     def round(self, t, pi, x):
-        for m, pupil in enumerate(self.pupils):
-            self.observe(m, pupil, pi[m], x[m])
+        acting = [m for m in range(len(pi)) if pi[m] is not None]
+        for m in acting:
+            self.observe(m, self.pupils[m], pi[m], x[m])
         if self.is_due():
             self.state = self.teacher.advance(self.state, self.evidence())
-            self.publish(t)
-        shown = [pupil.reveal(self.directive, pi[m], x[m]) for m, pupil in enumerate(self.pupils)]
+            self.publish(t, pi, x)
+        shown = [None] * len(pi)
+        for m in acting:
+            shown[m] = self.pupils[m].reveal(self.directive, pi[m], x[m])
         for client in sorted(client for client, last in self.retire.items() if last == t):
             self.gone.add(client)
             self.state = self.teacher.retire(self.state, client)
@@ -423,8 +430,16 @@ class ContractServer:
             self.delivered[k] = done
         return Evidence(tuple(sums))
 
-    def publish(self, t):
+    def publish(self, t, pi=(), x=()):
+        before = self.directive.restarts
         self.directive = self.teacher.directive(self.state)
+        if self.directive.restarts > before:
+            self.pupils = [Pupil(self.problem.num_arms) for _ in self.pupils]
+            self.sums = [[[0.0] for _ in self.pupils] for _ in range(self.problem.num_arms)]
+            self.delivered = [0] * self.problem.num_arms
+            for m, k in enumerate(pi):
+                if k is not None:
+                    self.observe(m, self.pupils[m], k, x[m])
         self.events.append((t, list(self.directive.active_arms), self.directive.target))
 
 
@@ -443,21 +458,33 @@ class Game:
     target: int | None
 
 
-def play(clients, server, rewards, policies, draw, T):
-    """T rounds: choose, observe, let the server answer, reveal."""
+def everybody(m, t):
+    """The paper's clients act in every round."""
+    return True
+
+
+def play(clients, server, rewards, policies, draw, T, acts=everybody):
+    """T rounds: choose, observe, let the server answer, reveal.  Who does not act in a round has arm None."""
     M = len(clients)
     game = Game(
         [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None
     )
+    turns = [0] * M
     for t in range(1, T + 1):
-        pi = [clients[m].choose(t, policies[m]) for m in range(M)]
-        x = [draw(m, pi[m], rewards[m]) for m in range(M)]
+        acting = [m for m in range(M) if acts(m, t)]
+        pi, x = [None] * M, [None] * M
+        for m in acting:
+            turns[m] += 1
+            pi[m] = clients[m].choose(turns[m], policies[m])
+            x[m] = draw(m, pi[m], rewards[m], t)
         shown = server.round(t, pi, x)
-        for m in range(M):
+        for m in acting:
             clients[m].learn(pi[m], shown[m], policies[m])
-            game.arms[m].append(pi[m])
-            game.observed[m].append(x[m])
-            game.revealed[m].append(shown[m])
-            game.costs[m].append((game.costs[m][-1] if t > 1 else 0.0) + abs(shown[m] - x[m]))
+        for m in range(M):
+            game.arms[m].append(pi[m] if m in acting else -1)
+            game.observed[m].append(x[m] if m in acting else 0.0)
+            game.revealed[m].append(shown[m] if m in acting else 0.0)
+            cost = abs(shown[m] - x[m]) if m in acting else 0.0
+            game.costs[m].append((game.costs[m][-1] if t > 1 else 0.0) + cost)
     game.events, game.target = server.events, server.target
     return game

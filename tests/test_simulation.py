@@ -1,6 +1,7 @@
 """The compiled engine against the plain-Python transcription of the paper."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 
 from tests import reference
 from tests.contracts.ladder import Ladder
-from tutelage import simulation
+from tutelage import instances, simulation
 from tutelage.instances.base import Instance
+from tutelage.instances.conditions import Conditions, Shift
 from tutelage.instances.laws import Samples, parse_law
 from tutelage.policies import POLICIES
-from tutelage.simulation import Cancelled, problem_of, simulate_run
+from tutelage.simulation import Cancelled, problem_of, silences, simulate_run
 from tutelage.teachers import TEACHERS
 
 POLICY_SPECS = ["ucb1", "eps-greedy", "eps-greedy(c=5,d=0.5)", "ts", "ts(update=fractional)"]
@@ -65,24 +67,25 @@ def make_instance(means, weights, law):
     return Instance("random", means, weights, parse_law(law), **samples)
 
 
-def play_reference(instance, law, mix, server_of, T, seed, run):
+def play_reference(instance, law, mix, server_of, T, seed, run, acts=reference.everybody):
     """The same game in plain Python; ``server_of(stage, generators)`` makes the server."""
     M, K = instance.num_clients, instance.num_arms
     stage = reference.Stage(M, K, T, tuple(instance.weights.tolist()))
     rewards = [reference.generator(seed, run, 1, m, 0) for m in range(M)]
     policies = [reference.generator(seed, run, 1, m, 1) for m in range(M)]
     plain_law = ("beta", 4.0) if law.startswith("beta") else (law,)
-    samples, means = instance.samples, instance.local_means.tolist()
+    samples = instance.samples
 
-    def draw(m, k, rng):
+    def draw(m, k, rng, t):
         observed = None
         if law == "empirical":
             start, end = samples.offsets[m * K + k], samples.offsets[m * K + k + 1]
             observed = samples.values[start:end].tolist(), samples.cumulative[start:end].tolist()
-        return reference.draw_reward(plain_law, means[m][k], observed, rng)
+        means = [phase.local_means for phase in instance.phases if phase.after < t][-1]
+        return reference.draw_reward(plain_law, float(means[m][k]), observed, rng)
 
     clients = [reference_policy(spec, K) for spec in mix]
-    return reference.play(clients, server_of(stage, rewards), rewards, policies, draw, T)
+    return reference.play(clients, server_of(stage, rewards), rewards, policies, draw, T, acts)
 
 
 def assert_equal(outcome, game, T):
@@ -134,7 +137,7 @@ def test_engine_equals_baselines(game, name):
     nu = instance.global_means.tolist()
     server_of = {
         "ng": lambda stage, _: reference.Fixed(guess),
-        "na": lambda stage, rewards: reference.Aligning(nu, rewards),
+        "na": lambda stage, rewards: reference.Aligning([(0, nu)], rewards),
         "known": lambda stage, _: reference.Fixed(nu.index(max(nu))),
         "none": lambda stage, _: reference.Fixed(None),
     }[name]
@@ -147,7 +150,8 @@ def test_engine_keeps_the_contract(game, mode, length, data):
     """Any quota, segments, rules with a memory, retirement: the engine equals the round-by-round runner."""
     means, weights, law, mix, T, seed = game
     instance = make_instance(means, weights, law)
-    assert_contract(instance, law, mix, Ladder(mode, length), T, seed, draw_retirements(data, len(mix), T))
+    retire = draw_retirements(data, len(mix), T)
+    assert_contract(instance, law, mix, Ladder(mode, length), T, seed, retire)
 
 
 @given(games(), st.sampled_from(["tal(gamma1=0.1)", "twl", "known", "none"]), st.data())
@@ -155,7 +159,8 @@ def test_engine_retires_clients(game, spec, data):
     """Clients retired in the midst of a run: the engine equals the round-by-round runner."""
     means, weights, law, mix, T, seed = game
     instance = make_instance(means, weights, law)
-    assert_contract(instance, law, mix, TEACHERS.parse(spec), T, seed, draw_retirements(data, len(mix), T))
+    retire = draw_retirements(data, len(mix), T)
+    assert_contract(instance, law, mix, TEACHERS.parse(spec), T, seed, retire)
 
 
 def draw_retirements(data, M, T):
@@ -164,7 +169,7 @@ def draw_retirements(data, M, T):
     return {m: data.draw(st.integers(1, max(1, T - 1))) for m in leaving} if T > 1 else {}
 
 
-def assert_contract(instance, law, mix, teacher, T, seed, retire):
+def assert_contract(instance, law, mix, teacher, T, seed, retire, acts=reference.everybody):
     """The engine and the plain runner of the contract agree in everything, the teacher's state included."""
     servers = []
 
@@ -173,7 +178,7 @@ def assert_contract(instance, law, mix, teacher, T, seed, retire):
         servers.append(reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0), retire))
         return servers[0]
 
-    plain = play_reference(instance, law, mix, server_of, T, seed, 0)
+    plain = play_reference(instance, law, mix, server_of, T, seed, 0, acts)
     outcome = run_engine(instance, mix, teacher, T, seed, 0, retire=retire)
     assert_equal(outcome, plain, T)
     assert outcome.report == teacher.report(servers[0].state)
@@ -213,3 +218,94 @@ def test_pieces_of_a_long_run_fit(monkeypatch):
     pieces = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
     assert pieces.trace.revealed.tolist() == whole.trace.revealed.tolist()
     assert pieces.events == whole.events
+
+
+def plain_acts(conditions, M, seed):
+    """When clients act, in plain Python: (m, t) -> bool, asked in order of rounds."""
+    streams = [reference.generator(seed, 0, 1, m, 2) for m in range(M)]
+    wait = list(conditions.delays or [0] * M)
+    last = dict(conditions.stops)
+
+    def acts(m, t):
+        if t > last.get(m, t):
+            return False
+        if wait[m] > 0:
+            wait[m] -= 1
+            return False
+        activity = conditions.activity[m] if conditions.activity else 1.0
+        if activity < 1.0 and streams[m].random() >= activity:
+            return False
+        wait[m] = conditions.delays[m] if conditions.delays else 0
+        return True
+
+    return acts
+
+
+@st.composite
+def conditions(draw, M, K, T):
+    """Clients that act seldom, late, or stop, and means that shift."""
+    shares = st.one_of(st.just(1.0), st.floats(0.05, 1.0))
+    later = st.integers(1, max(1, T))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return Conditions(
+        activity=draw(st.one_of(st.just(()), st.tuples(*[shares] * M))),
+        delays=draw(st.one_of(st.just(()), st.tuples(*[st.integers(0, 3)] * M))),
+        stops=tuple(draw(st.dictionaries(st.integers(0, M - 1), later, max_size=M - 1)).items()),
+        shifts=tuple(Shift(after, rng.random((M, K))) for after in draw(st.sets(later, max_size=2))),
+    )
+
+
+@given(
+    games(), st.sampled_from(["ladder-any", "ladder-all", "twl", "tal(gamma1=0.1)", "na", "none"]), st.data()
+)
+def test_engine_under_real_conditions(game, spec, data):
+    """Stragglers, late pulls, stops, shifting means, retirement: the engine equals the plain runner."""
+    means, weights, law, mix, T, seed = game
+    law = "bernoulli" if law == "empirical" else law
+    M, K = means.shape
+    real = data.draw(conditions(M, K, T))
+    instance = replace(make_instance(means, weights, law), conditions=real)
+    teacher = Ladder(spec[7:], 12) if spec.startswith("ladder") else TEACHERS.parse(spec)
+    retire = draw_retirements(data, M, T)
+    if spec == "na":
+        plain = play_reference(
+            instance,
+            law,
+            mix,
+            lambda stage, streams: reference.Aligning(
+                [(p.after, p.global_means.tolist()) for p in instance.phases], streams
+            ),
+            T,
+            seed,
+            0,
+            plain_acts(real, M, seed),
+        )
+        assert_equal(run_engine(instance, mix, teacher, T, seed, 0), plain, T)
+    else:
+        assert_contract(instance, law, mix, teacher, T, seed, retire, plain_acts(real, M, seed))
+
+
+@given(st.floats(0.02, 1.0), st.integers(0, 3), st.integers(1, 400), st.floats(1, 30), st.integers(0, 1000))
+def test_silence_is_found_as_it_is_defined(activity, delay, stop, multiple, seed):
+    """The round in which a client is retired by rule is the first with a silence over so many usual gaps."""
+    real = Conditions(activity=(activity, 1.0), delays=(delay, 0), stops=((0, stop),))
+    acts = plain_acts(real, 2, seed)
+    pulls, expected = [], None
+    for t in range(1, 801):
+        if acts(0, t):
+            pulls.append(t)
+        elif len(pulls) > 1 and t - pulls[-1] > multiple * (pulls[-1] / len(pulls)):
+            expected = t
+            break
+    instance = Instance("two", np.full((2, 2), 0.5), np.full(2, 0.5), conditions=real)
+    assert silences(instance, seed, 0, 800, multiple).get(0) == expected
+
+
+def test_a_silent_client_is_retired_and_learning_goes_on():
+    """One of five clients stops early: without the rule TWL never decides, with it it does."""
+    stops = Conditions(stops=((0, 100),))
+    paper = replace(instances.load("paper"), conditions=stops)
+    ask = [POLICIES.parse("ucb1")] * 5
+    play = {"horizon": 50_000, "seed": 1, "run": 0, "checkpoints": np.array([50_000])}
+    assert simulate_run(paper, ask, TEACHERS.parse("twl"), **play).target is None
+    assert simulate_run(paper, ask, TEACHERS.parse("twl"), retire_after=20.0, **play).target == 4

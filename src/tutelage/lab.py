@@ -1,6 +1,7 @@
 """The lab: what to simulate, resolved and checked, and played on all cores."""
 
 import contextlib
+import dataclasses
 import operator
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from tutelage import instances
 from tutelage.errors import InputError
 from tutelage.instances import Instance
+from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.registry import Table, split_call, split_top
@@ -46,7 +48,9 @@ def simulate(
     checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     workers: int | None = None,
     executor: str = DEFAULT_EXECUTOR,
+    conditions: Conditions | None = None,
     retire: Mapping[int, int] | None = None,
+    retire_after: float | None = None,
 ) -> "xr.Dataset":
     """Simulate teachers side by side, all with the same random numbers, and return every run.
 
@@ -54,8 +58,10 @@ def simulate(
     out means :func:`default_teachers`.  ``clients`` may be a sequence with one policy a client.
     ``checkpoints`` are the rounds after which pulls, regret and cost are kept, see :func:`checkpoint_rounds`.
     ``workers`` (all cores by default) and ``executor`` (``threads``, ``processes``, ``dask://HOST:PORT``)
-    change how long it takes, never the result.  ``retire`` maps clients to the round after which each no
-    longer counts as evidence.
+    change how long it takes, never the result.  ``conditions`` say when clients act and when their means
+    shift (instead of the instance's own).  ``retire`` maps clients to the round after which each no longer
+    counts as evidence; with ``retire_after`` that also holds for one that has been silent over so many of
+    its usual gaps.
 
     The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
     Raises ``InputError`` with the offending value and the remedy.
@@ -68,7 +74,9 @@ def simulate(
         runs=runs,
         seed=seed,
         checkpoints=checkpoints,
+        conditions=conditions,
         retire=retire,
+        retire_after=retire_after,
     )
     return run(request, workers=workers, executor=executor).to_dataset()
 
@@ -108,7 +116,9 @@ def make_request(
     runs: int = DEFAULT_RUNS,
     seed: int = DEFAULT_SEED,
     checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
+    conditions: Conditions | None = None,
     retire: Mapping[int, int] | None = None,
+    retire_after: float | None = None,
 ) -> Request:
     """The arguments of :func:`simulate`, resolved and checked.  Raises ``InputError``."""
     horizon = _whole("horizon", horizon, 1, _MOST)
@@ -117,6 +127,10 @@ def make_request(
     rounds = checkpoint_rounds(checkpoints, horizon)
     chosen = _teachers(teachers)
     loaded = instances.load(instance) if isinstance(instance, str) else instance
+    if conditions is not None:
+        loaded = dataclasses.replace(loaded, conditions=conditions)
+    if retire_after is not None and not 1 <= retire_after < float("inf"):
+        raise InputError(f"Clients cannot retire after {retire_after:g} usual gaps: give 1 or more.")
     request = Request(
         instance=loaded,
         teachers=chosen,
@@ -126,6 +140,7 @@ def make_request(
         seed=seed,
         checkpoints=rounds,
         retire=_retirements(retire or {}, loaded, horizon),
+        retire_after=retire_after,
     )
     _check_begin(request)
     return request

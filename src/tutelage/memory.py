@@ -15,11 +15,14 @@ NOT_YET = np.iinfo(np.int64).max  # "the count was not reached" among rounds
 class Memory(NamedTuple):
     """One run's clients.  Nothing in it grows with the horizon."""
 
-    rounds: NDArray[np.int64]  # [M] pulls made
+    rounds: NDArray[np.int64]  # [M] rounds passed
+    turns: NDArray[np.int64]  # [M] pulls made
+    waits: NDArray[np.int64]  # [M] rounds until the pull on its way arrives
     pending_arm: NDArray[np.int64]  # [M] arm of a pull observed but not yet revealed, else -1
     pending_reward: NDArray[np.float64]  # [M]
-    # what rules look at
-    pulls: NDArray[np.int64]  # [M, K] N
+    pulls: NDArray[np.int64]  # [M, K] since the start
+    # what rules look at, since the teacher began (anew)
+    counted: NDArray[np.int64]  # [M, K] N
     observed: NDArray[np.float64]  # [M, K] Q
     revealed: NDArray[np.float64]  # [M, K] S
     kept: NDArray[np.float64]  # [M, 2] what LEVEL and LIFT keep
@@ -36,12 +39,30 @@ class Memory(NamedTuple):
     reached: NDArray[np.int64]  # [M, K] round in which the quota's count was reached, else NOT_YET
     costs: NDArray[np.float64]  # [M] sum of abs(revealed - observed)
     next_checkpoints: NDArray[np.int64]  # [M] index of the next checkpoint to record
-    streams: NDArray[np.uint64]  # [M, 2, 4] of rewards and of policies
+    streams: NDArray[np.uint64]  # [M, 3, 4] of rewards, policies and activity
 
     def copy_from(self, other: "Memory") -> None:
         """Make every array equal to another memory's of the same shape."""
         for mine, theirs in zip(self, other, strict=True):
             np.copyto(mine, theirs)
+
+    def begin_anew(self, cuts: NDArray[np.int64]) -> None:
+        """Forget all evidence and what rules remember; pulls that are pending are the first of the new."""
+        for array in (
+            self.counted,
+            self.observed,
+            self.revealed,
+            self.kept,
+            self.segments,
+            self.segment_sums,
+        ):
+            array[...] = 0
+        for client, arm in enumerate(self.pending_arm.tolist()):
+            if arm >= 0:
+                reward = self.pending_reward[client]
+                self.counted[client, arm] = 1
+                self.observed[client, arm] = reward
+                add_to_segment(arm, 1, reward, self.segments[client], self.segment_sums[client], cuts)
 
     def copy(self) -> "Memory":
         """A memory of its own with the same content."""
@@ -58,9 +79,12 @@ def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[n
 
     return Memory(
         rounds=whole(num_clients),
+        turns=whole(num_clients),
+        waits=whole(num_clients),
         pending_arm=np.full(num_clients, -1, dtype=np.int64),
         pending_reward=np.zeros(num_clients),
         pulls=whole(num_clients, num_arms),
+        counted=whole(num_clients, num_arms),
         observed=np.zeros((num_clients, num_arms)),
         revealed=np.zeros((num_clients, num_arms)),
         kept=np.zeros((num_clients, 2)),

@@ -4,7 +4,9 @@ Shapes: R runs, M clients, C checkpoints, K arms.  A sum over arms or clients is
 the same pulls give the same last digit everywhere.
 """
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,26 @@ def pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.float64]) ->
     regret = np.zeros(pulls.shape[:-1])
     for arm, gap in enumerate(gaps.tolist()):
         regret += pulls[..., arm] * gap
+    return regret
+
+
+def phased_regret(
+    pulls: NDArray[np.integer[Any]],
+    rounds: NDArray[np.int64],
+    phases: Sequence[tuple[int, NDArray[np.float64]]],
+) -> NDArray[np.float64]:
+    """Pseudo-regret [..., C] where the gaps change: each pull counts with the gaps of its own phase.
+
+    ``pulls`` [..., C, K] are those up to each of the ``rounds`` [C]; ``phases`` are (after, gaps [K]): from
+    round after + 1 on these gaps hold.  Every ``after`` but the first, 0, must be among the rounds or
+    beyond them.
+    """
+    regret = pseudo_regret(pulls, phases[0][1])
+    for (_, before), (after, gaps) in itertools.pairwise(phases):
+        start = int(np.searchsorted(rounds, after))
+        if start < rounds.size:
+            since = pulls[..., start:, :] - pulls[..., start : start + 1, :]
+            regret[..., start:] += pseudo_regret(since, gaps) - pseudo_regret(since, before)
     return regret
 
 

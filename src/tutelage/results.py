@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.instances.base import Instance
+from tutelage.instances.base import Instance, Phase
 from tutelage.instances.laws import LAWS
-from tutelage.metrics import over_clients, over_runs, pseudo_regret
+from tutelage.metrics import over_clients, over_runs, phased_regret
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.seeding import teacher_generator
@@ -60,8 +60,9 @@ class Request:
     """A simulation, resolved: every default filled in, every SPEC an object.
 
     ``policies`` has one entry a client, ``checkpoints`` are rounds 1 .. T, increasing, the last one T.
-    ``retire`` maps clients to the round after which each no longer counts.  ``lab.make_request`` checks all
-    of it.
+    ``retire`` maps clients to the round after which each no longer counts; with ``retire_after`` that also
+    holds for one that has been silent over so many of its usual gaps.  ``lab.make_request`` checks all of
+    it.
     """
 
     instance: Instance
@@ -72,6 +73,18 @@ class Request:
     seed: int
     checkpoints: NDArray[np.int64]
     retire: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    retire_after: float | None = None
+
+    @property
+    def recorded(self) -> NDArray[np.int64]:
+        """The rounds after which a run is looked at: the checkpoints and those in which means shift."""
+        shifts = [phase.after for phase in self.instance.phases[1:] if phase.after < self.horizon]
+        return np.union1d(self.checkpoints, np.array(shifts, dtype=np.int64))
+
+    @property
+    def final_phase(self) -> Phase:
+        """The phase in which the horizon lies."""
+        return [phase for phase in self.instance.phases if phase.after < self.horizon][-1]
 
     @property
     def teacher_specs(self) -> tuple[str, ...]:
@@ -94,6 +107,7 @@ class Request:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
             "retire": {str(client): round for client, round in sorted(self.retire.items())},
+            "retire_after": self.retire_after,
         }
 
 
@@ -112,10 +126,33 @@ def instance_as_json(instance: Instance) -> dict[str, Any]:
     told["weights"] = instance.weights.tolist()
     told["law"] = LAWS.spec(instance.law)
     told["notes"] = dict(instance.notes)
+    told |= _conditions_as_json(instance)
     if instance.client_names:
         told["client_names"] = list(instance.client_names)
     if instance.arm_names:
         told["arm_names"] = list(instance.arm_names)
+    return told
+
+
+def _conditions_as_json(instance: Instance) -> dict[str, Any]:
+    """When clients act and when means shift, as far as that is not as in the paper."""
+    real = instance.conditions
+    told: dict[str, Any] = {}
+    if real.activity:
+        told["activity"] = list(real.activity)
+    if real.delays:
+        told["delays"] = list(real.delays)
+    if real.stops:
+        told["stops"] = {str(client): round for client, round in real.stops}
+    if len(instance.phases) > 1:
+        told["shifts"] = [
+            {
+                "after": phase.after,
+                "global_means": phase.global_means.tolist(),
+                "best_arms": list(phase.best_arms),
+            }
+            for phase in instance.phases[1:]
+        ]
     return told
 
 
@@ -155,9 +192,12 @@ class Outcome:
         return asked.directive(asked.begin(problem, teacher_generator(request.seed, 0))).quota is None
 
     def is_wrong(self, teacher: int) -> NDArray[np.bool_]:
-        """Which runs [R] were decided for an arm whose global mean is below the best (a tie is not wrong)."""
+        """Which runs [R] hold to an arm whose global mean is below the best (a tie is not wrong).
+
+        Where means shift, those at the horizon count.
+        """
         target = self.target[teacher]
-        wrong: NDArray[np.bool_] = (target != NONE) & (self.request.instance.gaps[target] > 0.0)
+        wrong: NDArray[np.bool_] = (target != NONE) & (self.request.final_phase.gaps[target] > 0.0)
         return wrong
 
     def summary(self) -> dict[str, Any]:
@@ -251,6 +291,9 @@ class Collector:
     def __init__(self, request: Request) -> None:
         self.request = request
         instance = request.instance
+        self.recorded = request.recorded
+        self.kept = np.searchsorted(self.recorded, request.checkpoints)
+        self.phases = [(phase.after, phase.gaps) for phase in instance.phases]
         each = (len(request.teachers), request.runs)
         shape = (*each, instance.num_clients, request.checkpoints.size)
         whole = np.int32 if request.horizon < 2**31 else np.int64
@@ -278,11 +321,14 @@ class Collector:
         decided_in: int | None,
         report: Report,
     ) -> None:
-        """Keep one run: pulls [M, C, K], costs [M, C], its events as (round, active arms, target)."""
+        """Keep one run, its events as (round, active arms, target).
+
+        ``pulls`` and ``costs`` are as of each round of the request's ``recorded``.
+        """
         at = (teacher, run)
-        self.pulls[at] = pulls
-        self.regret[at] = pseudo_regret(pulls, self.request.instance.gaps)
-        self.cost[at] = costs
+        self.pulls[at] = pulls[:, self.kept]
+        self.regret[at] = phased_regret(pulls, self.recorded, self.phases)[:, self.kept]
+        self.cost[at] = costs[:, self.kept]
         self.target[at] = NONE if target is None else target
         self.decided_in[at] = NONE if decided_in is None else decided_in
         self.epoch[at], self.reachable[at] = report.epoch, report.reachable

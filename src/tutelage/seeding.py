@@ -1,9 +1,10 @@
 """One seed in, independent generators out.
 
 ``SeedSequence(seed)`` spawns one child a run.  A run's child spawns the teacher's generator, and for every
-client one generator for its rewards and one for its policy.  Nothing depends on the number of workers, on
-the order of the clients or on how many runs or clients there are: run r of 10 is run r of 1,000, and client
-m of 5 draws as client m of 50.  All teachers of one comparison play the same children.
+client one generator for its rewards, one for its policy and one for when it acts.  Nothing depends on the
+number of workers, on the order of the clients or on how many runs or clients there are: run r of 10 is run
+r of 1,000, and client m of 5 draws as client m of 50.  All teachers of one comparison play the same
+children.
 
 The bit generator is SFC64: its four words of state fit in one row of an array, so compiled code carries
 thousands of streams without a Python object each (docs/decisions/0002-streams.md).
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 from numpy.typing import NDArray
 
-REWARDS, POLICY = 0, 1  # the second axis of `streams`
+REWARDS, POLICY, ACTIVITY = 0, 1, 2  # the second axis of `streams`
 
 
 def run_sequence(seed: int, run: int) -> SeedSequence:
@@ -27,18 +28,18 @@ def teacher_generator(seed: int, run: int) -> Generator:
 
 
 def client_generator(seed: int, run: int, client: int, purpose: int) -> Generator:
-    """The generator of one client of a run; ``purpose`` is ``REWARDS`` or ``POLICY``."""
+    """The generator of one client of a run; ``purpose`` is ``REWARDS``, ``POLICY`` or ``ACTIVITY``."""
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 1, client, purpose))))
 
 
 def client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:
-    """The same generators as rows of SFC64 words, for compiled code: uint64 [M, 2, 4].
+    """The same generators as rows of SFC64 words, for compiled code: uint64 [M, 3, 4].
 
     Row ``[m, REWARDS]`` continues exactly like ``client_generator(seed, run, m, REWARDS)``.
     """
-    words = np.empty((num_clients, 2, 4), dtype=np.uint64)
+    words = np.empty((num_clients, 3, 4), dtype=np.uint64)
     for client in range(num_clients):
-        for purpose in (REWARDS, POLICY):
+        for purpose in (REWARDS, POLICY, ACTIVITY):
             sequence = SeedSequence(seed, spawn_key=(run, 1, client, purpose))
             words[client, purpose] = SFC64(sequence).state["state"]["state"]
     return words

@@ -8,146 +8,28 @@ that the consultation gives.  tests/reference.py is the round-by-round transcrip
 for draw.
 """
 
-import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import random
+from tutelage.advance import Acting, Record, Trace, acts, kernel_for
 from tutelage.errors import InputError
-from tutelage.instances.base import Instance
-from tutelage.instances.laws import LawArrays, draw
-from tutelage.kernels import compiled_main
-from tutelage.memory import NOT_YET, Memory, Shown, add_to_segment, new_memory, show
+from tutelage.instances.base import Instance, Phase
+from tutelage.kernels import compiled
+from tutelage.memory import NOT_YET, new_memory
 from tutelage.policies import POLICIES
-from tutelage.policies.base import Learner, Policy, no_learning
+from tutelage.policies.base import Policy
 from tutelage.results import problem_of
-from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, make_orders, reveal
-from tutelage.seeding import POLICY, REWARDS, client_streams, teacher_generator
+from tutelage.rules import make_orders
+from tutelage.seeding import ACTIVITY, client_streams, teacher_generator
 from tutelage.teachers.base import Directive, Evidence, Report, Teacher
 
 _SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
-
-
-class Record(NamedTuple):
-    """What is kept of a run: the state after each checkpoint's round."""
-
-    checkpoints: NDArray[np.int64]  # [C] rounds, increasing
-    pulls: NDArray[np.integer[Any]]  # [M, C, K]
-    costs: NDArray[np.float64]  # [M, C]
-
-
-class Trace(NamedTuple):
-    """Every pull of a run in order, for those who ask; without a trace the arrays have no rounds."""
-
-    arms: NDArray[np.int64]  # [M, T]
-    observed: NDArray[np.float64]  # [M, T]
-    revealed: NDArray[np.float64]  # [M, T]
-
-
-def advance(
-    memory: Memory,
-    record: Record,
-    trace: Trace,
-    law: LawArrays,
-    orders: Orders,
-    cuts: NDArray[np.int64],
-    quota: NDArray[np.int64],
-    clients: NDArray[np.int64],
-    parameters: NDArray[np.float64],
-    last_round: int,
-    stop_at_quota: bool,
-) -> None:
-    """Take each of these clients to a pending pull: of ``last_round``, or of the round that meets its quota.
-
-    A pull that is pending at the start is revealed first.  With ``stop_at_quota`` a client stops in the
-    first round from now on in which it has ``quota[k]`` pulls of each arm k with ``quota[k]`` > 0.
-    ``choose`` and ``learn`` are those of the clients' policy; ``parameters`` has a row for each client of
-    the run.
-    """
-    for client in clients:
-        pulls, observed, revealed = memory.pulls[client], memory.observed[client], memory.revealed[client]
-        rule_memory = RuleMemory(pulls, observed, revealed, memory.kept[client])
-        shown = Shown(
-            memory.counts[client],
-            memory.means[client],
-            memory.constants[client],
-            memory.constant_counts[client],
-            memory.rests[client],
-        )
-        learner = Learner(shown.counts, shown.means, memory.states[client])
-        segments, sums, reached = memory.segments[client], memory.segment_sums[client], memory.reached[client]
-        rewards, policy_stream = memory.streams[client, REWARDS], memory.streams[client, POLICY]
-        settings = parameters[client]
-        missing = 0
-        for arm in range(quota.size):
-            if pulls[arm] < quota[arm]:
-                missing += 1
-        round = memory.rounds[client]
-        cost = memory.costs[client]
-        checkpoint = memory.next_checkpoints[client]
-        arm, reward = memory.pending_arm[client], memory.pending_reward[client]
-        pending = arm >= 0
-        while True:
-            if pending:
-                aligned = 0.0
-                if orders.kinds[arm] == ALIGN_KIND:
-                    aligned = 1.0 if random(rewards) < law.global_means[arm] else 0.0
-                value = reveal(orders, rule_memory, arm, reward, aligned)
-                cost += abs(value - reward)
-                revealed[arm] += value
-                show(shown, arm, value)
-                learn(arm, value, learner, settings, policy_stream)
-                if round <= trace.arms.shape[1]:
-                    trace.arms[client, round - 1] = arm
-                    trace.observed[client, round - 1] = reward
-                    trace.revealed[client, round - 1] = value
-                if checkpoint < record.checkpoints.size and round == record.checkpoints[checkpoint]:
-                    for each in range(pulls.size):
-                        record.pulls[client, checkpoint, each] = pulls[each]
-                    record.costs[client, checkpoint] = cost
-                    checkpoint += 1
-                pending = False
-            if round >= last_round:
-                break
-            round += 1
-            arm = choose(round, learner, settings, policy_stream)
-            if not 0 <= arm < pulls.size:
-                raise IndexError
-            reward = draw(law, client, arm, rewards)
-            pulls[arm] += 1
-            observed[arm] += reward
-            add_to_segment(arm, pulls[arm], reward, segments, sums, cuts)
-            if pulls[arm] == quota[arm]:
-                reached[arm] = round
-                missing -= 1
-            pending = True
-            if round == last_round or (stop_at_quota and missing == 0):
-                break
-        memory.rounds[client] = round
-        memory.costs[client] = cost
-        memory.next_checkpoints[client] = checkpoint
-        memory.pending_arm[client] = arm if pending else -1
-        memory.pending_reward[client] = reward
-
-
-def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
-    """Stands for the policy's ``choose``, which a kernel is compiled with."""
-    raise AssertionError
-
-
-learn = no_learning
-
-
-@functools.cache
-def _kernel(choose_function: Any, learn_function: Any) -> Any:
-    name = f"advance_{choose_function.__module__.rpartition('.')[2]}"
-    return compiled_main(advance, name, choose=choose_function, learn=learn_function)
 
 
 @dataclass(frozen=True)
@@ -191,6 +73,7 @@ def simulate_run(
     run: int,
     checkpoints: NDArray[np.int64],
     retire: Mapping[int, int] | None = None,
+    retire_after: float | None = None,
     cancel: threading.Event | None = None,
     watch: Callable[[float], None] | None = None,
     trace: bool = False,
@@ -198,13 +81,18 @@ def simulate_run(
     """Play one run to its horizon.
 
     ``policies`` has one entry a client; ``checkpoints`` are rounds 1 .. T, increasing.  ``retire`` maps
-    clients to the round after which each is retired.  ``cancel``, once set, ends the run soon with
-    :class:`Cancelled`. ``watch`` is told now and then which share of the run has been played.  ``trace``
-    keeps every pull, M x T of them.
+    clients to the round after which each is retired; with ``retire_after`` a client is also retired once it
+    has been silent for more than that many of its usual gaps (:func:`first_silence`).  ``cancel``, once set,
+    ends the run soon with :class:`Cancelled`.  ``watch`` is told now and then which share of the run has
+    been played.  ``trace`` keeps every pull, M x T of them.
     """
     traced = _new_trace(instance.num_clients, horizon if trace else 0)
+    retire = dict(retire or {})
+    if retire_after is not None:
+        for client, round in silences(instance, seed, run, horizon, retire_after).items():
+            retire[client] = min(round, retire.get(client, round))
     return _Run(
-        instance, policies, teacher, horizon, seed, run, checkpoints, retire or {}, cancel, watch, traced
+        instance, policies, teacher, horizon, seed, run, checkpoints, retire, cancel, watch, traced
     ).play()
 
 
@@ -229,16 +117,19 @@ class _Run:
         self.cancel, self.watch = cancel, watch
         self.problem = problem_of(instance, horizon, teacher)
         self.law = instance.law_arrays()
+        self.acting = Acting(*instance.conditions.arrays(instance.num_clients))
         self.policies = policies
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
         self.cuts = np.array(teacher.segments(self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
         self.memory = new_memory(num_arms, self.cuts.size, state_size, client_streams(seed, run, num_clients))
+        self.memory.waits[:] = self.acting.delays
         self.record = _new_record(num_clients, num_arms, checkpoints, horizon)
         self.delivered = np.zeros(num_arms, dtype=np.int64)
         self.everybody = np.ones(num_clients, dtype=np.bool_)
         self.counted = self.everybody.copy()  # whose pulls are evidence: all but the retired
-        self.retirements = sorted((round, client) for client, round in retire.items() if round < horizon)
+        self.pauses = _pauses(instance, retire, horizon)
+        self.restarts = 0
         self.events: list[Event] = []
         self.target: int | None = None
         self.decided_in: int | None = None
@@ -247,16 +138,16 @@ class _Run:
 
     def play(self) -> RunOutcome:
         while True:
-            pause = self.retirements[0][0] if self.retirements else self.horizon
+            pause = self.pauses[0].round if self.pauses else self.horizon
             event = self._next_event(pause)
             if event is not None:
                 self.state = self.teacher.advance(self.state, self._evidence())
                 self._publish(event)
             if event is None or event == pause:
                 self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
-                if not self.retirements:
+                if not self.pauses:
                     break
-                self._retire(*self.retirements.pop(0))
+                self._change(self.pauses.pop(0))
         return RunOutcome(
             pulls=self.record.pulls,
             costs=self.record.costs,
@@ -267,19 +158,28 @@ class _Run:
             trace=self.trace,
         )
 
-    def _retire(self, round: int, client: int) -> None:
-        self.counted[client] = False
-        self.state = self.teacher.retire(self.state, client)
-        self._publish(round)
+    def _change(self, pause: "_Pause") -> None:
+        """What happens between two rounds: the means shift, or a client is retired (never the last one)."""
+        if pause.phase is not None:
+            local_means = np.ascontiguousarray(pause.phase.local_means)
+            self.law = self.law._replace(local_means=local_means, global_means=pause.phase.global_means)
+        elif self.counted.sum() > 1:
+            self.counted[pause.client] = False
+            self.state = self.teacher.retire(self.state, pause.client)
+            self._publish(pause.round)
 
     def _publish(self, round: int) -> None:
         """Take the teacher's directive; ``round`` is the round in which it says this."""
         directive = self.teacher.directive(self.state)
         self.directive: Directive = directive
         self.orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
+        if directive.restarts > self.restarts:
+            self.restarts = directive.restarts
+            self.memory.begin_anew(self.cuts)
+            self.delivered = np.zeros_like(self.delivered)
         counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
         self.quota = np.array(counts, dtype=np.int64)
-        met = self.memory.pulls >= self.quota
+        met = self.memory.counted >= self.quota
         self.memory.reached[...] = np.where(met, 0, NOT_YET)
         if round > 0:
             self.events.append(Event(round, directive.active_arms, directive.target))
@@ -309,7 +209,7 @@ class _Run:
         """
         listed = self.quota > 0
         while (now := self._now()) < last:
-            missing = (self.quota - self.memory.pulls)[self.counted][:, listed].max(axis=0)
+            missing = (self.quota - self.memory.counted)[self.counted][:, listed].max(axis=0)
             sure = max(1, int(missing.min()))
             end = min(last, now + max(sure * int(listed.sum()), _LEAST_STRETCH))
             before = self.memory.copy() if end > now + sure else self.memory
@@ -329,7 +229,7 @@ class _Run:
 
     def _met(self) -> NDArray[np.bool_]:
         """Which clients [M] have all listed pulls."""
-        met: NDArray[np.bool_] = np.all(self.memory.pulls >= self.quota, axis=1)
+        met: NDArray[np.bool_] = np.all(self.memory.counted >= self.quota, axis=1)
         return met
 
     def _advance(self, last: int, whom: NDArray[np.bool_], *, stop_at_quota: bool = False) -> None:
@@ -356,6 +256,7 @@ class _Run:
                 self.record,
                 self.trace,
                 self.law,
+                self.acting,
                 self.orders,
                 self.cuts,
                 self.quota,
@@ -393,7 +294,65 @@ def _new_record(num_clients: int, num_arms: int, checkpoints: NDArray[np.int64],
 
 def _new_trace(num_clients: int, num_rounds: int) -> Trace:
     shape = (num_clients, num_rounds)
-    return Trace(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+    return Trace(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+
+
+@dataclass(frozen=True)
+class _Pause:
+    """Something that happens after a round: a phase of new means begins, or a client is retired."""
+
+    round: int
+    phase: Phase | None = None
+    client: int = -1
+
+
+def _pauses(instance: Instance, retire: Mapping[int, int], horizon: int) -> list[_Pause]:
+    """All pauses within the horizon, in their order; of one round the new means first, then by client."""
+    pauses = [_Pause(phase.after, phase) for phase in instance.phases[1:]]
+    pauses += [_Pause(round, client=client) for client, round in sorted(retire.items())]
+    return sorted((pause for pause in pauses if pause.round < horizon), key=lambda pause: pause.round)
+
+
+def silences(instance: Instance, seed: int, run: int, horizon: int, retire_after: float) -> dict[int, int]:
+    """The clients that fall silent, with the round after which that is plain.
+
+    When a client acts depends on nothing but its own stream, so this can be known before the run.
+    """
+    streams = client_streams(seed, run, instance.num_clients)
+    activity, delays, last_rounds = instance.conditions.arrays(instance.num_clients)
+    watch = compiled(first_silence)
+    found = {}
+    for client in range(instance.num_clients):
+        round = watch(
+            horizon,
+            float(retire_after),
+            activity[client],
+            delays[client],
+            last_rounds[client],
+            streams[client, ACTIVITY],
+        )
+        if round > 0:
+            found[client] = int(round)
+    return found
+
+
+def first_silence(
+    horizon: int, retire_after: float, activity: float, delay: int, stops_after: int, stream: Any
+) -> int:
+    """The first round in which a client has been silent for more than ``retire_after`` usual gaps; 0 if none.
+
+    The usual gap is the number of rounds up to its latest pull over its pulls.  Before its second pull a
+    client has none.
+    """
+    wait, turns, latest = delay, 0, 0
+    for round in range(1, horizon + 1):
+        if acts(round, wait, activity, stops_after, stream):
+            wait, turns, latest = delay, turns + 1, round
+        else:
+            wait -= 1
+            if turns > 1 and (round - latest) * turns > retire_after * latest:
+                return round
+    return 0
 
 
 def _group(
@@ -408,5 +367,5 @@ def _group(
     for client, policy in enumerate(policies):
         told = policy.parameters()
         parameters[client, : len(told)] = told
-    groups = [(_kernel(*functions), np.array(clients)) for functions, clients in members.items()]
+    groups = [(kernel_for(*functions), np.array(clients)) for functions, clients in members.items()]
     return groups, parameters, max(policy.state_size(num_arms) for policy in policies)

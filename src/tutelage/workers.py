@@ -34,6 +34,7 @@ import numpy as np
 
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
+from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.results import Request
@@ -139,6 +140,7 @@ def warm_up(request: Request) -> None:
         weights=equal_weights(1),
         client_names=None,
         samples=_first_samples(request),
+        conditions=Conditions(),
     )
     enough = threading.Event()
     enough.set()  # one compiled call: counts of long horizons have a type, and so a kernel, of their own
@@ -217,8 +219,9 @@ def _play_one(
         horizon=request.horizon,
         seed=request.seed,
         run=run,
-        checkpoints=request.checkpoints,
+        checkpoints=request.recorded,
         retire=request.retire,
+        retire_after=request.retire_after,
         cancel=cancel,
         watch=watch,
     )

@@ -4,6 +4,8 @@ import re
 
 import typer
 
+from tutelage.errors import InputError
+
 _WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
 
 
@@ -14,3 +16,24 @@ def whole_number(text: str | int) -> int:
     if not _WHOLE.fullmatch(text.strip()):
         raise typer.BadParameter(f"{text!r} is not a whole number, as in 1000 or 1_000")
     return int(text)
+
+
+def number(text: str | float) -> float:
+    """A number, with a decimal point."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, as in 20 or 2.5") from None
+
+
+def client_rounds(option: str, given: list[str] | None) -> dict[int, int]:
+    """``["0:1000", "3:20_000"]`` as {client: round}.  Raises ``InputError``."""
+    found: dict[int, int] = {}
+    for text in given or []:
+        client, colon, round = text.partition(":")
+        if not colon or not _WHOLE.fullmatch(client.strip()) or not _WHOLE.fullmatch(round.strip()):
+            raise InputError(f"{option} {text!r} is not CLIENT:ROUND, as in {option} 0:1000.")
+        if int(client) in found:
+            raise InputError(f"{option} names client {int(client)} twice: leave one.")
+        found[int(client)] = int(round)
+    return found

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from tutelage import lab
-from tutelage.cli.options import whole_number
+from tutelage.cli.options import client_rounds, number, whole_number
 from tutelage.errors import InputError
+from tutelage.instances import load
+from tutelage.instances.conditions import with_options
 from tutelage.results import check_writable, save
 
 
@@ -58,6 +60,45 @@ def simulate(
             help="Rounds to keep in --out: linear(count=200), logarithmic(count=200), or a number of them.",
         ),
     ] = lab.DEFAULT_CHECKPOINTS,
+    activity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            show_default="1",
+            help="Probability with which a client acts in a round; one number, or 1;1;0.1 for each client.",
+        ),
+    ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="D",
+            show_default="0",
+            help="Rounds that a pull takes to arrive; one number, or 0;0;5 for each client.",
+        ),
+    ] = None,
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="M:T", show_default=False, help="Client M stops after round T; once for each client."
+        ),
+    ] = None,
+    retire: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="M:T",
+            show_default=False,
+            help="Client M no longer counts after round T; once for each client.",
+        ),
+    ] = None,
+    retire_after: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GAPS",
+            parser=number,
+            show_default="never",
+            help="A client that has been silent over this many of its usual gaps no longer counts.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -97,8 +138,18 @@ def simulate(
         )
     if out is not None:
         check_writable(out)
+    loaded = load(instance)
     request = lab.make_request(
-        instance, teacher or None, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
+        loaded,
+        teacher or None,
+        clients,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=checkpoints,
+        conditions=with_options(loaded, activity, delay, client_rounds("--stop", stop)),
+        retire=client_rounds("--retire", retire),
+        retire_after=retire_after,
     )
     with Bar(runs * len(request.teachers)) as bar:
         outcome = lab.run(request, workers=workers, executor=executor, progress=bar)

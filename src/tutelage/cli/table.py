@@ -48,13 +48,14 @@ def number(value: float) -> str:
 def _request(request: Request) -> list[tuple[str, str]]:
     instance = request.instance
     best = ", ".join(_arm(instance, arm) for arm in instance.best_arms)
+    at_first = " at first" if len(instance.phases) > 1 else ""
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
     clients = Counter(request.client_specs)
     return [
         ("instance", instance.name),
         ("size", f"{instance.num_clients} clients, {instance.num_arms} arms, both counted from 0"),
-        ("best arm", f"{best}, whose {weighted}mean over all clients is {mean}"),
+        ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
         *((name, _note(name, fact)) for name, fact in instance.notes),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
         (
@@ -84,6 +85,8 @@ def _columns(request: Request) -> list[tuple[str, str]]:
         "what all clients lost: for each pull, how much lower the arm's mean over all clients is than the "
         "best arm's"
     )
+    best = "the best arm" + (" or one tied with it" if len(request.final_phase.best_arms) > 1 else "")
+    best += " at the end" if len(request.instance.phases) > 1 else ""
     cost = "how much the teacher changed: the sum of |revealed - observed| over all rewards"
     if request.runs > 1:
         regret += "; the mean of the runs, and below it the range of 80 % of them (10th to 90th percentile)"
@@ -92,13 +95,9 @@ def _columns(request: Request) -> list[tuple[str, str]]:
         ("regret", regret),
         ("cost", cost),
         ("decided", "runs in which the teacher settled on an arm to teach, and the median round"),
-        ("wrong", "runs in which that is not the best arm" + _or_tied(request)),
-        ("late", f"share of all pulls after round {_late_round(request):,} that went to the best arm"),
+        ("wrong", f"runs in which that is not {best}"),
+        ("late", f"share of all pulls after round {_late_round(request):,} that went to {best}"),
     ]
-
-
-def _or_tied(request: Request) -> str:
-    return " or one tied with it" if len(request.instance.best_arms) > 1 else ""
 
 
 def _rows(outcome: Outcome) -> Grid:
@@ -157,7 +156,7 @@ def _late_share(outcome: Outcome, teacher: int) -> float:
     """The share of all pulls after :func:`_late_round` that went to a best arm."""
     pulls, position = outcome.pulls[teacher], _late_position(outcome.request)
     before: NDArray[Any] = pulls[:, :, position] if position >= 0 else np.zeros_like(pulls[:, :, 0])
-    return share_on(outcome.request.instance.best_arms, before, pulls[:, :, -1])
+    return share_on(outcome.request.final_phase.best_arms, before, pulls[:, :, -1])
 
 
 def _late_position(request: Request) -> int:
@@ -186,7 +185,7 @@ def _learned(outcome: Outcome, teacher: int) -> str:
     runs, rounds = outcome.request.runs, _decisions(outcome, teacher)
     wrong = int(outcome.is_wrong(teacher).sum())
     right = int(rounds.size) - wrong
-    best = "a best arm" if len(outcome.request.instance.best_arms) > 1 else "the best arm"
+    best = "a best arm" if len(outcome.request.final_phase.best_arms) > 1 else "the best arm"
     places = [(right, best), (wrong, "a wrong arm")]
     settled = " and ".join(f"{arm} in {_of(some, runs)}" for some, arm in places if some)
     told = []

@@ -27,6 +27,7 @@ INSTANCES = Table(
         "movielens": "tutelage.instances.movielens:MovieLens",
         "radio": "tutelage.instances.radio:Radio",
         "grenoble": "tutelage.instances.grenoble:Grenoble",
+        "shift": "tutelage.instances.shift:Shifting",
     },
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.instances.conditions import Conditions
 from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples
 
 _ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
@@ -30,7 +31,9 @@ class Instance:
     ``local_means`` is float64 [M, K] in [0, 1]; ``weights`` [M], positive, summing to 1 within 1e-9.
     ``notes`` are facts shown with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
     where best arms are exactly tied, are added to them here.
-    Raises ``InputError`` where a mean, the weights, the names or the samples cannot be used.
+    ``conditions`` say when clients act and when their means shift; regret and the best arm then are those of
+    each phase, and what is asked of the instance itself (``global_means``, ``best_arm``) is of the first.
+    Raises ``InputError`` where a mean, the weights, the names, the samples or the conditions cannot be used.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Instance:
     client_names: tuple[str, ...] | None = None
     arm_names: tuple[str, ...] | None = None
     samples: Samples = _NO_SAMPLES
+    conditions: Conditions = Conditions()
     notes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -51,8 +55,26 @@ class Instance:
             raise InputError(
                 f"{self.name}: law=empirical needs observed rewards of every cell; use another law."
             )
+        self.conditions.check(self.num_clients, self.num_arms)
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
-        object.__setattr__(self, "notes", facts + self._gap_notes())
+        facts = tuple(fact for fact in facts if fact[0] not in ("activity", "delay", "stop", "shift"))
+        object.__setattr__(self, "notes", facts + self._gap_notes() + self._condition_notes())
+
+    def _condition_notes(self) -> tuple[tuple[str, str], ...]:
+        """When clients act, and what a shift brings."""
+        real, told = self.conditions, []
+        if real.activity:
+            shares = _per_client(real.activity)
+            told.append(("activity", f"a client acts in a round with probability {shares}"))
+        if real.delays:
+            told.append(("delay", f"a pull arrives later by rounds: {_per_client(real.delays)}"))
+        if real.stops:
+            stops = (f"{self.client_label(client)} after round {round:,}" for client, round in real.stops)
+            told.append(("stop", ", ".join(stops)))
+        for phase in self.phases[1:]:
+            best = ", ".join(self.arm_label(arm) for arm in phase.best_arms)
+            told.append(("shift", f"after round {phase.after:,} the best arm is {best}"))
+        return tuple(told)
 
     def _gap_notes(self) -> tuple[tuple[str, str], ...]:
         """The gap, and a sentence where two best arms are exactly tied."""
@@ -75,10 +97,14 @@ class Instance:
     @functools.cached_property
     def global_means(self) -> NDArray[np.float64]:
         """The global means nu [K]: nu_k = sum_m w_m mu_km, by correctly rounded sums."""
-        columns = self.local_means.T
-        if np.all(self.weights == self.weights[0]):
-            return np.array([math.fsum(column) / self.num_clients for column in columns])
-        return np.array([math.fsum(column * self.weights) for column in columns])
+        return _weighted(self.local_means, self.weights)
+
+    @functools.cached_property
+    def phases(self) -> tuple["Phase", ...]:
+        """The stretches of rounds between which the means shift, in order; the first begins at round 0."""
+        shifts = sorted(self.conditions.shifts, key=lambda shift: shift.after)
+        means = [(0, self.local_means), *((shift.after, shift.local_means) for shift in shifts)]
+        return tuple(Phase(after, each, _weighted(each, self.weights)) for after, each in means)
 
     @functools.cached_property
     def best_arm(self) -> int:
@@ -88,8 +114,7 @@ class Instance:
     @functools.cached_property
     def gaps(self) -> NDArray[np.float64]:
         """Delta [K]: the best global mean less the arm's; exactly 0 where only rounding tells them apart."""
-        gaps: NDArray[np.float64] = self.global_means.max() - self.global_means
-        return np.where(gaps < _ROUNDING, 0.0, gaps)
+        return self.phases[0].gaps
 
     @property
     def best_arms(self) -> tuple[int, ...]:
@@ -121,6 +146,40 @@ class Instance:
             values=self.samples.values,
             cumulative=self.samples.cumulative,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Rounds ``after`` + 1 and later: the local means [M, K] and global means [K] that hold then."""
+
+    after: int
+    local_means: NDArray[np.float64]
+    global_means: NDArray[np.float64]
+
+    @functools.cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Delta [K]: the best global mean less the arm's; exactly 0 where only rounding tells them apart."""
+        gaps: NDArray[np.float64] = self.global_means.max() - self.global_means
+        return np.where(gaps < _ROUNDING, 0.0, gaps)
+
+    @property
+    def best_arms(self) -> tuple[int, ...]:
+        """All arms whose global mean equals the best one, rounding aside."""
+        return tuple(int(arm) for arm in np.flatnonzero(self.gaps == 0.0))
+
+
+def _weighted(means: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """sum_m w_m mu_km [K] by correctly rounded sums."""
+    if np.all(weights == weights[0]):
+        return np.array([math.fsum(column) / len(weights) for column in means.T])
+    return np.array([math.fsum(column * weights) for column in means.T])
+
+
+def _per_client(values: tuple[float, ...]) -> str:
+    """``0.5``, or ``1, 1, 0.1 (by client)`` where they differ."""
+    if len(set(values)) == 1:
+        return f"{values[0]:g}"
+    return f"{', '.join(f'{value:g}' for value in values)} (by client)"
 
 
 def equal_weights(num_clients: int) -> NDArray[np.float64]:

@@ -61,7 +61,7 @@ def build(
     weights = equal_weights(num_clients) if own_weights is None else own_weights
     if source.weights is not None:
         weights = read_weights(source.weights, num_clients)
-    extra = {} if samples is None else {"samples": samples}
+    extra: dict[str, Any] = {} if samples is None else {"samples": samples}
     return Instance(
         name=canonical(kind, source, {**(resolved or {}), "law": LAWS.spec(law)}),
         local_means=local_means,

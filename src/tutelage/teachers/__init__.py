@@ -14,6 +14,7 @@ TEACHERS = Table(
         "jun": "tutelage.teachers.jun:Jun",
         "ace": "tutelage.teachers.ace:ACE",
         "none": "tutelage.teachers.ends:NoTeaching",
+        "watch": "tutelage.teachers.watch:Watch",
     },
     needs=("state_type", "segments", "begin", "directive", "advance", "retire", "report"),
 )

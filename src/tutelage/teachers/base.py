@@ -56,13 +56,18 @@ class Quota:
 
 @dataclass(frozen=True)
 class Directive:
-    """What a teacher has published: one rule per arm, and when it wants to be asked again (None: never)."""
+    """What a teacher has published: one rule per arm, and when it wants to be asked again (None: never).
+
+    When ``restarts`` grows, evidence begins anew: ledgers, quotas and what rules remember count from the pulls
+    of this round on.
+    """
 
     rules: tuple[Rule, ...]
     quota: Quota | None
     active_arms: tuple[int, ...]
     leader: int | None = None
     target: int | None = None
+    restarts: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,105 @@
+"""What real clients do that the paper's do not: act seldom, answer late, stop, and see their world change."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+
+if TYPE_CHECKING:
+    from tutelage.instances.base import Instance
+
+ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """From round ``after`` + 1 on the local means are these, float64 [M, K] in [0, 1]."""
+
+    after: int
+    local_means: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """When clients act and when their means change.  Left out, all is as in the paper.
+
+    ``activity`` [M]: the probability with which a client acts in a round, in (0, 1].
+    ``delays`` [M]: how many rounds late its pulls arrive.  The client waits for the reward, so it acts at
+    most once in 1 + delay rounds; what it does is the same as if it chose when the pull arrives.
+    ``stops``: clients with the last round in which each acts.
+    ``shifts``: after which rounds the local means become others (piecewise stationary).
+    """
+
+    activity: tuple[float, ...] = ()
+    delays: tuple[int, ...] = ()
+    stops: tuple[tuple[int, int], ...] = ()
+    shifts: tuple[Shift, ...] = ()
+
+    def check(self, num_clients: int, num_arms: int) -> None:
+        """Raise ``InputError`` unless all of it fits M clients and K arms."""
+        for name, values in (("activities", self.activity), ("delays", self.delays)):
+            if len(values) not in (0, num_clients):
+                raise InputError(f"There are {len(values)} {name} for {num_clients} clients: give one each.")
+        for client, share in enumerate(self.activity):
+            if not 0 < share <= 1:
+                raise InputError(f"The activity {share:g} of client {client} lies outside (0, 1].")
+        for client, delay in enumerate(self.delays):
+            if delay < 0:
+                raise InputError(f"The delay {delay} of client {client} is below 0.")
+        for client, round in self.stops:
+            if not 0 <= client < num_clients:
+                raise InputError(f"There is no client {client} to stop: they are 0 to {num_clients - 1}.")
+            if round < 0:
+                raise InputError(f"Client {client} cannot stop after round {round}: give 0 or more.")
+        for shift in self.shifts:
+            if shift.local_means.shape != (num_clients, num_arms):
+                raise InputError(f"The means after round {shift.after} are not {num_clients} x {num_arms}.")
+            if not np.all((shift.local_means >= 0.0) & (shift.local_means <= 1.0)):
+                raise InputError(f"A mean after round {shift.after} lies outside [0, 1].")
+            if shift.after < 1:
+                raise InputError(f"The means cannot shift after round {shift.after}: give 1 or more.")
+
+    def arrays(self, num_clients: int) -> ConditionArrays:
+        """Activity, delay and last round of every client, as compiled code reads them."""
+        last = np.full(num_clients, np.iinfo(np.int64).max)
+        for client, round in self.stops:
+            last[client] = round
+        activity = np.array(self.activity or (1.0,) * num_clients, dtype=np.float64)
+        return activity, np.array(self.delays or (0,) * num_clients, dtype=np.int64), last
+
+
+def with_options(
+    instance: "Instance", activity: str | None, delay: str | None, stops: Mapping[int, int]
+) -> Conditions:
+    """The instance's conditions with what is given here in their place.  Raises ``InputError``."""
+    real = instance.conditions
+    if activity is not None:
+        real = replace(real, activity=read_per_client("activity", activity, instance.num_clients))
+    if delay is not None:
+        delays = read_per_client("delay", delay, instance.num_clients)
+        for each in delays:
+            if each != int(each):
+                raise InputError(f"The delay {each:g} is not a whole number of rounds.")
+        real = replace(real, delays=tuple(int(each) for each in delays))
+    return replace(real, stops=tuple(sorted(stops.items()))) if stops else real
+
+
+def read_per_client(name: str, text: str, num_clients: int) -> tuple[float, ...]:
+    """``"0.5"`` for all clients or ``"1;1;0.1"``, one number a client.  Raises ``InputError``."""
+    parts = text.strip().split(";")
+    try:
+        values = [float(part) for part in parts]
+    except ValueError:
+        raise InputError(f"The {name} {text!r} is not a number, or numbers as in 1;0.5;0.1.") from None
+    if not all(math.isfinite(value) for value in values):
+        raise InputError(f"The {name} {text!r} is not finite.")
+    if len(values) == 1:
+        values *= num_clients
+    if len(values) != num_clients:
+        raise InputError(f"The {name} {text!r} has {len(values)} numbers for {num_clients} clients.")
+    return tuple(values)

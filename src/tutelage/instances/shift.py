@@ -1,0 +1,52 @@
+"""Means that change: one instance up to a round, another from then on (piecewise stationary)."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from tutelage.errors import InputError
+from tutelage.instances import load
+from tutelage.instances.base import Instance
+from tutelage.instances.conditions import Shift
+from tutelage.instances.laws import Empirical
+from tutelage.registry import parameter
+
+
+@dataclass(frozen=True)
+class Shifting:
+    """An instance whose local means become those of another after a given round.
+
+    ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not say where the second instance ends:
+    put it in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights, reward law and names are the first
+    one's.  The second may be a shift itself; its rounds count from this one on.
+    """
+
+    path: str = parameter(help="the instance at first")
+    then: str = parameter(help="the instance afterwards, with as many clients and arms, in quotes")
+    at: int = parameter(help="the last round of the first instance, at least 1")
+
+    def load(self) -> Instance:
+        """Both instances as one.  Raises ``InputError`` if they do not fit together."""
+        first, then = load(self.path), load(self.then)
+        if self.at < 1:
+            raise InputError(f"shift: at={self.at} is too early; give 1 or a later round.")
+        if first.local_means.shape != then.local_means.shape:
+            sizes = [f"{each.num_clients} clients and {each.num_arms} arms" for each in (first, then)]
+            raise InputError(
+                f"shift: the instances differ in size, {sizes[0]} and {sizes[1]}; take equal ones."
+            )
+        if isinstance(first.law, Empirical):
+            raise InputError(
+                "shift: law=empirical has observed rewards of the first instance alone; use another."
+            )
+        earlier = tuple(shift for shift in first.conditions.shifts if shift.after < self.at)
+        later = tuple(Shift(self.at + phase.after, phase.local_means) for phase in then.phases)
+        return dataclasses.replace(
+            first,
+            name=f"shift:{_quoted(first.name)},then={_quoted(then.name)},at={self.at}",
+            conditions=dataclasses.replace(first.conditions, shifts=earlier + later),
+        )
+
+
+def _quoted(name: str) -> str:
+    quote = "'" if '"' in name else '"'
+    return f"{quote}{name}{quote}"

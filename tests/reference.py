@@ -424,7 +424,10 @@ class ContractServer:
         return Evidence(tuple(sums))
 
     def publish(self, t):
-        self.directive = self.teacher.directive(self.state)
+        before, self.directive = self.directive.target, self.teacher.directive(self.state)
+        if self.directive.target != before:
+            for pupil in self.pupils:
+                pupil.z = 0.0
         self.events.append((t, list(self.directive.active_arms), self.directive.target))
 
 

@@ -26,9 +26,10 @@ from tutelage.memory import NOT_YET, Memory, Shown, add_to_segment, new_memory, 
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy, no_learning
 from tutelage.results import problem_of
-from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, make_orders, reveal
+from tutelage.rules import ALIGN_KIND, OFF_TARGET, Orders, RuleMemory, cost, make_orders, reveal
 from tutelage.seeding import POLICY, REWARDS, client_streams, teacher_generator
 from tutelage.teachers.base import Directive, Evidence, Report, Teacher
+from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
 _SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
@@ -89,7 +90,7 @@ def advance(
             if pulls[arm] < quota[arm]:
                 missing += 1
         round = memory.rounds[client]
-        cost = memory.costs[client]
+        spent = memory.costs[client]
         checkpoint = memory.next_checkpoints[client]
         arm, reward = memory.pending_arm[client], memory.pending_reward[client]
         pending = arm >= 0
@@ -99,7 +100,7 @@ def advance(
                 if orders.kinds[arm] == ALIGN_KIND:
                     aligned = 1.0 if random(rewards) < law.global_means[arm] else 0.0
                 value = reveal(orders, rule_memory, arm, reward, aligned)
-                cost += abs(value - reward)
+                spent += cost(reward, value)
                 revealed[arm] += value
                 show(shown, arm, value)
                 learn(arm, value, learner, settings, policy_stream)
@@ -110,7 +111,7 @@ def advance(
                 if checkpoint < record.checkpoints.size and round == record.checkpoints[checkpoint]:
                     for each in range(pulls.size):
                         record.pulls[client, checkpoint, each] = pulls[each]
-                    record.costs[client, checkpoint] = cost
+                    record.costs[client, checkpoint] = spent
                     checkpoint += 1
                 pending = False
             if round >= last_round:
@@ -130,7 +131,7 @@ def advance(
             if round == last_round or (stop_at_quota and missing == 0):
                 break
         memory.rounds[client] = round
-        memory.costs[client] = cost
+        memory.costs[client] = spent
         memory.next_checkpoints[client] = checkpoint
         memory.pending_arm[client] = arm if pending else -1
         memory.pending_reward[client] = reward
@@ -152,7 +153,7 @@ def _kernel(choose_function: Any, learn_function: Any) -> Any:
 
 @dataclass(frozen=True)
 class Event:
-    """A consultation: the round, and what the directive published in it says."""
+    """A consultation, or a client's retirement: the round, and what the directive published in it says."""
 
     round: int
     active_arms: tuple[int, ...]
@@ -231,7 +232,7 @@ class _Run:
         self.law = instance.law_arrays()
         self.policies = policies
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
-        self.cuts = np.array(teacher.segments(self.problem), dtype=np.int64)
+        self.cuts = np.array(ask_segments(teacher, self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
         self.memory = new_memory(num_arms, self.cuts.size, state_size, client_streams(seed, run, num_clients))
         self.record = _new_record(num_clients, num_arms, checkpoints, horizon)
@@ -242,7 +243,7 @@ class _Run:
         self.events: list[Event] = []
         self.target: int | None = None
         self.decided_in: int | None = None
-        self.state = teacher.begin(self.problem, teacher_generator(seed, run))
+        self.state = ask(teacher, "begin", self.problem, teacher_generator(seed, run))
         self._publish(0)
 
     def play(self) -> RunOutcome:
@@ -250,7 +251,7 @@ class _Run:
             pause = self.retirements[0][0] if self.retirements else self.horizon
             event = self._next_event(pause)
             if event is not None:
-                self.state = self.teacher.advance(self.state, self._evidence())
+                self.state = ask(self.teacher, "advance", self.state, self._evidence())
                 self._publish(event)
             if event is None or event == pause:
                 self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
@@ -263,18 +264,18 @@ class _Run:
             events=tuple(self.events),
             target=self.target,
             decided_in=self.decided_in,
-            report=self.teacher.report(self.state),
+            report=ask_report(self.teacher, self.state),
             trace=self.trace,
         )
 
     def _retire(self, round: int, client: int) -> None:
         self.counted[client] = False
-        self.state = self.teacher.retire(self.state, client)
+        self.state = ask(self.teacher, "retire", self.state, client)
         self._publish(round)
 
     def _publish(self, round: int) -> None:
         """Take the teacher's directive; ``round`` is the round in which it says this."""
-        directive = self.teacher.directive(self.state)
+        directive = ask_directive(self.teacher, self.problem, self.state)
         self.directive: Directive = directive
         self.orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
         counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
@@ -285,6 +286,7 @@ class _Run:
             self.events.append(Event(round, directive.active_arms, directive.target))
         if directive.target != self.target:  # a retirement may withdraw a decision or change it
             self.target = directive.target
+            self.memory.kept[:, OFF_TARGET] = 0.0
             self.decided_in = None if directive.target is None else round
 
     def _next_event(self, last: int) -> int | None:
@@ -364,8 +366,10 @@ class _Run:
                 last,
                 stop_at_quota,
             )
-        except IndexError:
+        except IndexError as error:
             policy = POLICIES.spec(self.policies[clients[0]])
+            if str(error):  # a foreign policy's kernel, compiled with bounds checked
+                raise InputError(f"The policy {policy} went beyond an array: {error}.") from None
             raise InputError(
                 f"The policy {policy} chose an arm that there is none of: choose() must give 0 to "
                 f"{self.problem.num_arms - 1}."
@@ -408,5 +412,9 @@ def _group(
     for client, policy in enumerate(policies):
         told = policy.parameters()
         parameters[client, : len(told)] = told
+    sizes = [policy.state_size(num_arms) for policy in policies]
+    for policy, size in zip(policies, sizes, strict=True):
+        if size < 0:
+            raise InputError(f"The policy {POLICIES.spec(policy)} asks for {size} numbers of state.")
     groups = [(_kernel(*functions), np.array(clients)) for functions, clients in members.items()]
-    return groups, parameters, max(policy.state_size(num_arms) for policy in policies)
+    return groups, parameters, max(sizes)

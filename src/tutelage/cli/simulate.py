@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from tutelage import lab
+from tutelage.cli import ending
 from tutelage.cli.options import whole_number
+from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.results import check_writable, save
 
@@ -89,23 +91,31 @@ def simulate(
     from tutelage.cli.progress import Bar
 
     if show_list:
-        listing.show(as_json=as_json)
+        with printing():
+            listing.show(as_json=as_json)
         return
     if instance is None:
         raise InputError(
             "Name an instance, as in tutelage simulate paper; tutelage simulate --list shows all."
         )
     if out is not None:
-        check_writable(out)
+        ending.clears(check_writable(out).parent)
     request = lab.make_request(
         instance, teacher or None, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
     )
+    unsaved: Exception | None = None
     with Bar(runs * len(request.teachers)) as bar:
         outcome = lab.run(request, workers=workers, executor=executor, progress=bar)
         if out is not None:
             bar.say(f"saving {out}")
-            save(outcome.to_dataset(), out)
-    if as_json:
-        sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
-    else:
-        table.show(outcome, out)
+            try:
+                save(outcome.to_dataset(), out)
+            except (InputError, OSError, MemoryError) as error:
+                unsaved = error  # told last: what was computed is not lost
+    with printing():
+        if as_json:
+            sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
+        else:
+            table.show(outcome, None if unsaved else out)
+    if unsaved is not None:
+        raise unsaved

@@ -14,8 +14,8 @@ help: ## list the targets
 
 # ------------------------------------------------------------------------------------- the main job
 
-run: .venv/run.stamp ## all teachers side by side: the paper's instance, then a real radio network
-	@echo 'Five clients that want different arms (the instance of the paper), each under every teacher:'
+run: .venv/run.stamp ## the teachers side by side: the paper's instance, then a real radio network
+	@echo 'Five clients that want different arms (the instance of the paper), under one teacher after another:'
 	@echo
 	@$(BIN)/tutelage simulate paper \
 	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1

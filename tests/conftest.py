@@ -1,7 +1,9 @@
 """Test-wide settings."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,3 +25,12 @@ def python():
         return subprocess.run([sys.executable, *map(str, arguments)], **options)  # noqa: PLW1510, S603
 
     return run
+
+
+@pytest.fixture
+def data():
+    """The folder of real data sets that TUTELAGE_DATA names; without it the test is skipped."""
+    folder = os.environ.get("TUTELAGE_DATA")
+    if not folder:
+        pytest.skip("set TUTELAGE_DATA to the folder that holds ml-latest-small and grenoble-k7")
+    return Path(folder)

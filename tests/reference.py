@@ -431,9 +431,11 @@ class ContractServer:
         return Evidence(tuple(sums))
 
     def publish(self, t, pi=(), x=()):
-        before = self.directive.restarts
-        self.directive = self.teacher.directive(self.state)
-        if self.directive.restarts > before:
+        before, self.directive = self.directive, self.teacher.directive(self.state)
+        if self.directive.target != before.target:
+            for pupil in self.pupils:
+                pupil.z = 0.0
+        if self.directive.restarts > before.restarts:
             self.pupils = [Pupil(self.problem.num_arms) for _ in self.pupils]
             self.sums = [[[0.0] for _ in self.pupils] for _ in range(self.problem.num_arms)]
             self.delivered = [0] * self.problem.num_arms

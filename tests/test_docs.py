@@ -1,6 +1,7 @@
 """Every command, option, policy, teacher, instance and law is named by some page."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,29 @@ def test_every_command_and_option_has_a_page():
             for written in option.opts:
                 if written.startswith("--") and written != "--help":
                     assert f"`{written}" in text, f"{name}'s {written}"
+
+
+def test_the_examples_of_extending_play(tmp_path, python):
+    """The policy and the teacher that docs/extending.md shows whole are put into a package and simulated."""
+    text = PAGES["docs/extending.md"]
+    blocks = [
+        textwrap.dedent(block) for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.MULTILINE)
+    ]
+    package = tmp_path / "mypackage"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name, mark in (("policies", "class Greedy"), ("teachers", "class Explore:")):
+        (package / f"{name}.py").write_text(next(block for block in blocks if mark in block))
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import tutelage
+data = tutelage.simulate(
+    "paper", "mypackage.teachers:Explore(pulls=50)", "mypackage.policies:Greedy", horizon=2000, runs=2
+)
+assert (data.target == 4).all()
+"""
+    assert python("-c", code).returncode == 0
 
 
 def test_links_lead_somewhere():

@@ -89,10 +89,9 @@ def test_no_folder_to_cache_in(monkeypatch):
 
 
 PROGRAM = """
-    from main import main
-    from tutelage.kernels import compiled_main
-    kernel = compiled_main(main, "main")
-    print(kernel(1.0), sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+    from main import main from tutelage.kernels import compiled_main kernel = compiled_main(main, "main")
+    print(kernel(1.0), sum(kernel.dispatcher.stats.cache_hits.values()),
+    sum(kernel.dispatcher.stats.cache_misses.values()))
 """
 
 
@@ -119,3 +118,30 @@ def test_kernel_is_reused_until_something_it_reaches_changes(tmp_path):
     assert run_program(tmp_path) == (3.0, 1, 0)
     (tmp_path / "part.py").write_text("FACTOR = 5.0\n\ndef part(x):\n    return x * FACTOR\n")
     assert run_program(tmp_path) == (6.0, 0, 1)
+
+
+def make(arm):
+    """Functions that differ in nothing but what they close over."""
+
+    def choose(x):
+        return x + arm
+
+    return choose
+
+
+def test_digest_changes_with_what_a_function_closes_over():
+    """Two closures of one code are two kernels."""
+    assert kernels._digest(make(0), {}) != kernels._digest(make(3), {})
+    assert kernels._digest(make(3), {}) == kernels._digest(make(3), {})
+    assert compiled_main(make(3), "close")(1) == 4
+    assert compiled_main(make(0), "close")(1) == 1
+
+
+def test_a_damaged_cache_is_done_without(tmp_path):
+    """A kernel whose file on disk is cut short is compiled anew, and gives the same."""
+    (tmp_path / "main.py").write_text("from part import part\n\ndef main(x):\n    return part(x) + 1.0\n")
+    (tmp_path / "part.py").write_text("FACTOR = 2.0\n\ndef part(x):\n    return x * FACTOR\n")
+    run_program(tmp_path)
+    for path in (tmp_path / "cache").rglob("*.nb?"):
+        path.write_bytes(path.read_bytes()[:50])
+    assert run_program(tmp_path)[0] == 3.0

@@ -143,7 +143,7 @@ def test_ucb1_shares_constant_rewards_equally(num_arms, gamma):
 
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_regret_of_a_wrong_guess_grows_linearly(clients):
-    """Section III on NG: taught a wrong arm, clients lose its gap .4 nearly every round."""
+    """Section IV on NG: taught a wrong arm, clients lose its gap .4 nearly every round."""
     regret = on_paper("known(target=0)", clients, 5).regret
     gained = np.diff(regret, axis=1) / (T / 4 * 5 * 0.4)
     assert ((gained > 0.97) & (gained <= 1.0)).all()
@@ -151,7 +151,7 @@ def test_regret_of_a_wrong_guess_grows_linearly(clients):
 
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_cost_of_naively_aligning_grows_linearly(clients):
-    """Section III on NA: a share of all rewards is adjusted for ever."""
+    """Section IV on NA: a share of all rewards is adjusted for ever."""
     gained = np.diff(on_paper("na", clients).cost, axis=1).mean(axis=0)
     assert (gained > 0.3 * T / 4 * 5).all()
     assert gained.max() < 1.05 * gained.min()

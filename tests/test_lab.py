@@ -9,6 +9,7 @@ from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.policies.ucb1 import UCB1
+from tutelage.teachers import SIDE_BY_SIDE
 from tutelage.teachers.twl import TWL
 
 
@@ -52,14 +53,11 @@ def test_one_policy_object_is_for_all_clients():
 
 
 def test_defaults():
-    """Without teachers all of the table play, TAL with both of the paper's settings; UCB1 clients."""
+    """Without teachers those put side by side play, TAL with both of the paper's settings; UCB1 clients."""
     request = lab.make_request("paper")
-    assert request.teacher_specs == (
-        "tal(gamma1=1,gamma2=0)",
-        "tal(gamma1=0,gamma2=0)",
-        *(spec for spec in request.teacher_specs[2:]),
-    )
-    assert [spec.partition("(")[0] for spec in request.teacher_specs] == ["tal", *lab.TEACHERS]
+    assert request.teachers == tuple(lab.TEACHERS.parse(spec) for spec in SIDE_BY_SIDE)
+    assert {"tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)"} <= set(request.teacher_specs)
+    assert request.client_specs == ("ucb1",) * 5
     assert (request.horizon, request.runs, request.seed) == (50_000, 20, 0)
     assert request.checkpoints.tolist() == list(range(250, 50_001, 250))
 
@@ -83,6 +81,10 @@ def test_clients_in_order():
         ("linear(count=4)", 10, [2, 5, 7, 10]),
         ("4", 10, [2, 5, 7, 10]),
         (4, 10, [2, 5, 7, 10]),
+        (np.int64(4), 10, [2, 5, 7, 10]),
+        ("0004", 10, [2, 5, 7, 10]),
+        (np.array([5, 2]), 9, [2, 5, 9]),
+        ({5, 2}, 9, [2, 5, 9]),
         ("linear(count=1)", 10, [10]),
         ("logarithmic(count=4)", 1000, [1, 10, 100, 1000]),
         ("logarithmic(count=1)", 7, [1, 7]),
@@ -133,7 +135,25 @@ def test_checkpoints_do_not_grow_with_the_horizon(kind, horizon):
         ({"checkpoints": "linear(count=x)"}, "count=x"),
         ({"checkpoints": "linear(number=3)"}, "take one count"),
         ({"checkpoints": "linear(count=3,count=4)"}, "take one count"),
-        ({"checkpoints": 0}, "count=0"),
+        ({"checkpoints": 0}, "number of checkpoints 0 is below 1"),
+        ({"checkpoints": "\u00b2"}, "is not a choice of checkpoints"),
+        ({"checkpoints": "linear(count=\u00b2)"}, "count=\u00b2"),
+        ({"checkpoints": "9" * 5000}, "9999999999... has 5000 digits"),
+        ({"checkpoints": "99999999999", "horizon": 2**53}, "99999999999 checkpoints are too many"),
+        ({"checkpoints": 10**5000}, "number of checkpoints of 16610 bits is above"),
+        ({"checkpoints": None}, "checkpoints None are none"),
+        ({"checkpoints": 2.5}, "checkpoints 2.5 are none"),
+        ({"checkpoints": b"5"}, "checkpoints b'5' are none"),
+        ({"checkpoints": True}, "number of checkpoints True is not a whole number"),
+        ({"checkpoints": [2.5]}, "checkpoint 2.5 is not a whole number"),
+        ({"checkpoints": [[1], [2, 3]]}, r"checkpoint \[1\] is not a whole number"),
+        ({"horizon": 10**5000}, "horizon of 16610 bits is above"),
+        ({"clients": "9" * 5000 + "*ucb1"}, "9999999999... has 5000 digits"),
+        ({"clients": None}, "None is not a policy"),
+        ({"clients": UCB1}, "UCB1 is a class, not a policy"),
+        ({"teachers": [TWL]}, "TWL is a class, not a teacher"),
+        ({"retire": [0]}, r"retire=\[0\] does not say when"),
+        ({"retire": 5}, "retire=5 does not say when"),
         ({"checkpoints": [0, 5]}, "checkpoint 0 is below 1"),
         ({"checkpoints": [10**9]}, "checkpoint 1000000000 is above"),
         ({"retire": {5: 10}}, "retired client 5 is above 4"),
@@ -182,3 +202,43 @@ def test_counts_of_a_long_horizon_are_whole():
     one = Instance("one", np.array([[0.5]]), np.array([1.0]))
     collector = lab.Collector(lab.make_request(one, "none", horizon=2**31, runs=1))
     assert collector.pulls.dtype == np.int64
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"paper", ["paper"]])
+def test_what_is_no_instance(wrong):
+    """A sentence names what was given and what may be."""
+    with pytest.raises(InputError, match=r"is not an instance: give a text such as 'paper'"):
+        lab.make_request(wrong)
+
+
+def test_a_path_is_a_table(tmp_path):
+    """A pathlib.Path is a table of means, whatever its letters."""
+    path = tmp_path / "a,b=c.csv"
+    path.write_text("0.2,0.9\n0.4,0.1\n")
+    assert lab.make_request(path).instance.local_means.tolist() == [[0.2, 0.9], [0.4, 0.1]]
+    with pytest.raises(InputError, match="no file or folder"):
+        lab.make_request(tmp_path / "nowhere.csv")
+
+
+def test_what_does_not_fit_into_memory(monkeypatch):
+    """Refused before anything is played; the size is that of the arrays."""
+    request = lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    collector = lab.Collector(request)
+    size = collector.pulls.nbytes + collector.regret.nbytes + collector.cost.nbytes
+    monkeypatch.setattr(lab, "_memory_in_bytes", lambda: size)
+    lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    monkeypatch.setattr(lab, "_memory_in_bytes", lambda: size - 1)
+    with pytest.raises(
+        InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"
+    ):
+        lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    monkeypatch.setattr(lab, "_memory_in_bytes", lambda: None)
+    lab.make_request("paper", runs=2**31 - 1)
+
+
+def test_memory_is_told_or_unknown(monkeypatch):
+    """The operating system's word, or none where it has no sysconf."""
+    told = lab._memory_in_bytes()
+    assert told is None or told > 2**26
+    monkeypatch.delattr(lab.os, "sysconf", raising=False)
+    assert lab._memory_in_bytes() is None

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tutelage.metrics import OverRuns, over_clients, over_runs, pseudo_regret, share_on
+from tutelage.metrics import OverRuns, over_clients, over_runs, phased_regret, pseudo_regret, share_on
 
 
 def test_regret_is_pulls_times_gaps():
@@ -46,3 +46,18 @@ def test_share_counts_pulls_between_two_states():
     before, after = np.array([[1, 1, 1]]), np.array([[6, 5, 2]])
     assert share_on((0, 2), before, after) == 0.6
     assert math.isnan(share_on((0,), after, after))
+
+
+def test_regret_counts_each_pull_with_its_own_phase():
+    """Pulls before a shift with the old gaps, after it with the new ones, whatever the checkpoints."""
+    rng = np.random.default_rng(3)
+    gaps = [rng.random(3) for _ in range(3)]
+    arms = rng.integers(3, size=(2, 40))
+    after = [0, 12, 30]
+    rounds = np.array([5, 12, 20, 30, 40])
+    pulls = np.array([[[int((row[:t] == k).sum()) for k in range(3)] for t in rounds] for row in arms])
+    regret = phased_regret(pulls, rounds, list(zip(after, gaps, strict=True)))
+    phase = np.searchsorted(after, np.arange(1, 41), side="left") - 1
+    for row, found in zip(arms, regret, strict=True):
+        each = [gaps[phase[t]][arm] for t, arm in enumerate(row)]
+        assert np.allclose(found, [sum(each[:t]) for t in rounds])

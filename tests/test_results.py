@@ -283,3 +283,54 @@ def test_many_events_make_room():
 
 def _problem():
     return Problem(num_clients=5, num_arms=5, horizon=100, weights=(0.2,) * 5)
+
+
+def test_name_that_is_not_unicode(tmp_path):
+    """The request is saved with its bytes escaped, and reads back as it was."""
+    name = "table:caf\udce9.csv"
+    odd = Instance(name, np.array([[0.2, 0.6]]), np.array([1.0]))
+    played = lab.simulate(odd, "none", horizon=5, runs=1)
+    results.save(played, tmp_path / "odd.nc")
+    read = results.load(tmp_path / "odd.nc")
+    assert read.identical(played)
+    assert json.loads(read.attrs["request"])["instance"]["name"] == name
+
+
+@pytest.mark.parametrize("path", ["~nouser/x.nc", "a\0b.nc", "\ud800.nc", "n" * 5000, None, 5])
+def test_what_is_no_path(path):
+    """Neither a place to save to nor a file to load: one sentence each."""
+    for refuse in (results.check_writable, results.load):
+        with pytest.raises(InputError) as caught:
+            refuse(path)
+        assert str(caught.value).endswith(".")
+
+
+def test_links_in_a_circle(tmp_path):
+    """No place to save to."""
+    (tmp_path / "a.nc").symlink_to(tmp_path / "b.nc")
+    (tmp_path / "b.nc").symlink_to(tmp_path / "a.nc")
+    with pytest.raises(InputError, match=r"cannot be written to"):
+        results.check_writable(tmp_path / "a.nc")
+
+
+@pytest.mark.parametrize("start", [0, 97, 194, 291])
+def test_damaged_files(dataset, tmp_path, start):
+    """Flipped bytes in the signature, the root group or its attributes are refused in one sentence."""
+    path = tmp_path / "damaged.nc"
+    results.save(dataset, path)
+    content = bytearray(path.read_bytes())
+    for at in range(start, start + 16):
+        content[at] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is not a NetCDF file that can be read \(.+\): get it anew\.$"):
+        results.load(path)
+
+
+def test_readers_may_raise_anything(dataset, tmp_path, monkeypatch):
+    """What h5netcdf raises on a damaged file becomes a sentence."""
+    path = tmp_path / "damaged.nc"
+    results.save(dataset, path)
+    for error in (KeyError("x"), RuntimeError("two\nlines"), IndexError()):
+        monkeypatch.setattr(xr, "load_dataset", lambda *_, error=error, **__: (_ for _ in ()).throw(error))
+        with pytest.raises(InputError, match=r"is not a NetCDF file that can be read \(.+\): get it anew\.$"):
+            results.load(path)

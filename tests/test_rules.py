@@ -35,7 +35,7 @@ LEVELS = st.builds(
     slack=st.floats(0, 10),
     slack_share=st.floats(0, 1),
     push=st.floats(0, 4),
-    freeze_pulls=st.sampled_from([0.0, 5.0, 50.0]),
+    freeze_pulls=st.sampled_from([1.0, 5.0, 50.0]),
     freeze_share=UNIT,
 )
 RULES = st.one_of(st.just(KEEP), st.builds(Set, UNIT), LEVELS, st.builds(Lift, UNIT))

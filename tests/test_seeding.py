@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.random import SFC64, Generator, SeedSequence
 
 from tutelage.seeding import (
+    ACTIVITY,
     POLICY,
     REWARDS,
     client_generator,
@@ -27,9 +28,9 @@ def words_of(generator):
 def test_rows_are_the_generators(seed, run, num_clients):
     """Row [m, purpose] of the streams is where the generator of that client and purpose begins."""
     rows = client_streams(seed, run, num_clients)
-    assert rows.shape == (num_clients, 2, 4)
+    assert rows.shape == (num_clients, 3, 4)
     assert rows.dtype == np.uint64
-    for client, purpose in itertools.product(range(num_clients), (REWARDS, POLICY)):
+    for client, purpose in itertools.product(range(num_clients), (REWARDS, POLICY, ACTIVITY)):
         assert rows[client, purpose].tolist() == words_of(client_generator(seed, run, client, purpose))
 
 
@@ -49,11 +50,11 @@ def test_runs_are_the_children_of_the_seed(num_runs):
 
 
 def test_all_generators_are_grandchildren_of_the_run():
-    """What the run's sequence spawns: the teacher, then the clients, each with rewards and policy."""
+    """What the run's sequence spawns: the teacher, then the clients with three generators each."""
     teacher, clients = run_sequence(7, 4).spawn(2)
     assert words_of(teacher_generator(7, 4)) == words_of(Generator(SFC64(teacher)))
     for client, sequence in enumerate(clients.spawn(3)):
-        for purpose, child in enumerate(sequence.spawn(2)):
+        for purpose, child in enumerate(sequence.spawn(3)):
             assert words_of(client_generator(7, 4, client, purpose)) == words_of(Generator(SFC64(child)))
 
 
@@ -67,7 +68,7 @@ def test_children_are_distinct():
             words_of(teacher_generator(seed, run)),
         ]
     ]
-    assert len(begins) == 4 * 10 * 21
+    assert len(begins) == 4 * 10 * 31
     assert len({word for begin in begins for word in begin[:3]}) == 3 * len(begins)
 
 

@@ -79,6 +79,16 @@ def test_dask_not_installed(monkeypatch):
         ({"executor": "gpu"}, "no executor 'gpu'"),
         ({"executor": "dask://nowhere"}, "no executor 'dask://nowhere'"),
         ({"executor": "dask://h:port"}, "no executor"),
+        ({"executor": "dask://h:0"}, "port in 'dask://h:0' lies outside 1 to 65535"),
+        ({"executor": "dask://h:65536"}, "port in 'dask://h:65536' lies outside"),
+        ({"executor": f"dask://h:{'9' * 5000}"}, "lies outside 1 to 65535"),
+        ({"executor": None}, "no executor None"),
+        ({"executor": 5}, "no executor 5"),
+        ({"executor": ["threads"]}, "no executor"),
+        ({"workers": "a"}, "number of workers 'a' is not a whole number"),
+        ({"workers": 1.5}, "number of workers 1.5 is not a whole number"),
+        ({"workers": float("nan")}, "number of workers nan is not a whole number"),
+        ({"workers": True}, "number of workers True is not a whole number"),
     ],
 )
 def test_what_is_refused(spread, said):
@@ -130,7 +140,7 @@ def test_an_error_in_a_run_stops_the_others():
 
     request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
     start = time.monotonic()
-    with pytest.raises(ArithmeticError, match="of the teacher"):
+    with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: of the teacher"):
         lab.run(request)
     assert time.monotonic() - start < 60
     _no_worker_is_left()

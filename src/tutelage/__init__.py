@@ -8,10 +8,10 @@ The names here are loaded when they are first used, so ``import tutelage`` compi
     tutelage.save(result, "result.nc")
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing typing takes time in which Ctrl-C gives Python's traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from tutelage.errors import InputError
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
@@ -48,7 +48,9 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name == "__version__":
         return import_module("tutelage.results").version()
     if name not in _HOMES:

@@ -15,7 +15,7 @@ from tutelage.instances.laws import LawArrays, draw
 from tutelage.kernels import compiled_main
 from tutelage.memory import Memory, Shown, add_to_segment, show
 from tutelage.policies.base import Learner, no_learning
-from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, reveal
+from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, cost, reveal
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
 
@@ -94,7 +94,7 @@ def advance(
         )
         steady = activity == 1.0 and delay == 0 and last_round <= stops_after
         round, turn, wait = memory.rounds[client], memory.turns[client], memory.waits[client]
-        cost = memory.costs[client]
+        spent = memory.costs[client]
         checkpoint = memory.next_checkpoints[client]
         arm, reward = memory.pending_arm[client], memory.pending_reward[client]
         pending = arm >= 0
@@ -104,7 +104,7 @@ def advance(
                 if orders.kinds[arm] == ALIGN_KIND:
                     aligned = 1.0 if random(rewards) < law.global_means[arm] else 0.0
                 value = reveal(orders, rule_memory, arm, reward, aligned)
-                cost += abs(value - reward)
+                spent += cost(reward, value)
                 revealed[arm] += value
                 show(shown, arm, value)
                 learn(arm, value, learner, settings, policy_stream)
@@ -116,7 +116,7 @@ def advance(
             if checkpoint < record.checkpoints.size and round == record.checkpoints[checkpoint]:
                 for each in range(pulls.size):
                     record.pulls[client, checkpoint, each] = pulls[each]
-                record.costs[client, checkpoint] = cost
+                record.costs[client, checkpoint] = spent
                 checkpoint += 1
             if round >= last_round:
                 break
@@ -145,7 +145,7 @@ def advance(
             if round == last_round or (stop_at_quota and missing == 0):
                 break
         memory.rounds[client], memory.turns[client], memory.waits[client] = round, turn, wait
-        memory.costs[client] = cost
+        memory.costs[client] = spent
         memory.next_checkpoints[client] = checkpoint
         memory.pending_arm[client] = arm if pending else -1
         memory.pending_reward[client] = reward

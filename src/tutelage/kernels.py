@@ -5,14 +5,17 @@ numba.  :func:`compiled` copies such a function, exchanges every plain function 
 one (``draws.py`` for its twins), and hands it to numba.  So every formula stands once, runs interpreted
 in a debugger, and a kernel can be made for a policy that an installed package brings.
 
+The code of a policy that is not ours is compiled with the bounds of its arrays checked.
+
 Kernels are cached on disk by a digest of all the code and constants they are made of: an edit in any file
 that a kernel reaches makes a new kernel, which numba's own check (the one file's date) would miss.
 """
 
 import functools
 import hashlib
+import pickle
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
@@ -33,21 +36,36 @@ _INNER_OPTIONS: dict[str, Any] = {**_OPTIONS, "forceinline": True}
 def compiled(function: Plain) -> Any:
     """The numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
     source = TWINS.get(function, function)
-    return numba.njit(**_INNER_OPTIONS)(_relinked(source, {}))
+    ours = str(source.__module__).partition(".")[0] in ("tutelage", "numba")
+    return numba.njit(boundscheck=not ours, **_INNER_OPTIONS)(_relinked(source, {}))
 
 
 def compiled_main(function: Plain, name: str, **bindings: Plain) -> Any:
     """A kernel that Python calls, cached on disk, with some of its global names bound to other functions.
 
-    ``simulation.advance`` is compiled once a policy this way: its ``choose`` and ``learn`` are bound to the
+    ``advance.advance`` is compiled once a policy this way: its ``choose`` and ``learn`` are bound to the
     policy's, so that they are inlined.
     """
     linked = _relinked(function, bindings)
     linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
     try:
-        return numba.njit(cache=True, **_OPTIONS)(linked)
+        return _Kernel(linked, numba.njit(cache=True, **_OPTIONS)(linked))
     except RuntimeError:  # no folder to cache in can be written
-        return numba.njit(**_OPTIONS)(linked)
+        return _Kernel(linked, numba.njit(**_OPTIONS)(linked))
+
+
+class _Kernel:
+    """A kernel that does without its cache where that cannot be read or written (damaged, a full disk)."""
+
+    def __init__(self, linked: Plain, dispatcher: Any) -> None:
+        self.linked, self.dispatcher = linked, dispatcher
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self.dispatcher(*arguments)
+        except (pickle.UnpicklingError, EOFError, OSError):  # before the kernel has run
+            self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
+            return self.dispatcher(*arguments)
 
 
 def _relinked(function: Plain, bindings: dict[str, Plain]) -> Plain:
@@ -69,7 +87,7 @@ def _reached(function: Plain, bindings: dict[str, Plain]) -> dict[str, Any]:
 
 
 def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
-    """A short hash of the code and constants that a kernel is made of."""
+    """A short hash of the code and constants that a kernel is made of; the same in every process."""
     told = hashlib.sha256(f"{numba.__version__} {np.__version__} {_INNER_OPTIONS}".encode())
     seen: set[Plain] = set()
 
@@ -78,19 +96,31 @@ def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
         if current in seen:
             return
         seen.add(current)
-        code = current.__code__
-        parts = (code.co_consts, code.co_names, code.co_varnames, current.__defaults__)
-        told.update(code.co_code + repr(parts).encode())
+        tell_code(current.__code__)
+        tell_value(current.__defaults__)
+        for cell in current.__closure__ or ():
+            tell_value(cell.cell_contents)
         for name, value in sorted(_reached(current, bound).items()):
             told.update(name.encode())
-            if isinstance(value, FunctionType):
-                tell(value, {})
-            elif isinstance(value, np.ndarray):
-                told.update(value.tobytes())
-            elif isinstance(value, type) and hasattr(value, "_fields"):
-                told.update(repr(value._fields).encode())
-            elif not isinstance(value, ModuleType):
-                told.update(repr(getattr(value, "py_func", value)).encode())
+            tell_value(value)
+
+    def tell_code(code: CodeType) -> None:
+        told.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
+        for constant in code.co_consts:
+            tell_value(constant)
+
+    def tell_value(value: Any) -> None:
+        value = getattr(value, "py_func", value)  # what somebody has compiled already
+        if isinstance(value, FunctionType):
+            tell(value, {})
+        elif isinstance(value, CodeType):
+            tell_code(value)
+        elif isinstance(value, np.ndarray):
+            told.update(value.tobytes())
+        elif isinstance(value, type) and hasattr(value, "_fields"):
+            told.update(repr(value._fields).encode())
+        elif not isinstance(value, ModuleType):
+            told.update(repr(value).encode())
 
     tell(function, bindings)
     return told.hexdigest()[:12]

@@ -3,8 +3,10 @@
 import contextlib
 import dataclasses
 import operator
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,10 +19,11 @@ from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.registry import Table, split_call, split_top
-from tutelage.results import Collector, Outcome, Request, problem_of
+from tutelage.results import Collector, Outcome, Request, problem_of, size_in_bytes
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
 from tutelage.teachers.base import Teacher
+from tutelage.teachers.checks import ask, ask_directive, ask_segments
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,13 +35,16 @@ DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "thre
 DEFAULT_COUNT = 200  # checkpoints
 
 _MOST = 2**53  # above it a count of pulls is no longer exact as a float
+_MOST_CHECKPOINTS = 10_000_000
+_DIGITS = re.compile(r"[0-9]+")
+_SIGNED = re.compile(r"[+-]*[0-9]+")
 _COUNTED = re.compile(r"\s*([0-9]+)\s*\*(.*)", re.DOTALL)
 
 Checkpoints = str | int | Sequence[int] | NDArray[np.integer[Any]]
 
 
 def simulate(
-    instance: str | Instance,
+    instance: str | PurePath | Instance,
     teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
     clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
     *,
@@ -54,9 +60,10 @@ def simulate(
 ) -> "xr.Dataset":
     """Simulate teachers side by side, all with the same random numbers, and return every run.
 
-    ``instance``, ``teachers`` and ``clients`` are SPECs as on the command line, or objects; ``teachers`` left
-    out means :func:`default_teachers`.  ``clients`` may be a sequence with one policy a client.
-    ``checkpoints`` are the rounds after which pulls, regret and cost are kept, see :func:`checkpoint_rounds`.
+    ``instance``, ``teachers`` and ``clients`` are SPECs as on the command line, or objects; ``instance`` may
+    be the ``Path`` of a table of means.  ``teachers`` left out means :func:`default_teachers`.  ``clients``
+    may be a sequence with one policy a client.  ``checkpoints`` are the rounds after which pulls, regret and
+    cost are kept, see :func:`checkpoint_rounds`.
     ``workers`` (all cores by default) and ``executor`` (``threads``, ``processes``, ``dask://HOST:PORT``)
     change how long it takes, never the result.  ``conditions`` say when clients act and when their means
     shift (instead of the instance's own).  ``retire`` maps clients to the round after which each no longer
@@ -108,7 +115,7 @@ def run(
 
 
 def make_request(
-    instance: str | Instance,
+    instance: str | PurePath | Instance,
     teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
     clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
     *,
@@ -126,7 +133,7 @@ def make_request(
     seed = _whole("seed", seed, 0, 2**64 - 1)
     rounds = checkpoint_rounds(checkpoints, horizon)
     chosen = _teachers(teachers)
-    loaded = instances.load(instance) if isinstance(instance, str) else instance
+    loaded = instance if isinstance(instance, Instance) else instances.load(instance)
     if conditions is not None:
         loaded = dataclasses.replace(loaded, conditions=conditions)
     if retire_after is not None and not 1 <= retire_after < float("inf"):
@@ -139,9 +146,10 @@ def make_request(
         runs=runs,
         seed=seed,
         checkpoints=rounds,
-        retire=_retirements(retire or {}, loaded, horizon),
+        retire=_retirements({} if retire is None else retire, loaded, horizon),
         retire_after=retire_after,
     )
+    _check_size(request)
     _check_begin(request)
     return request
 
@@ -161,19 +169,26 @@ def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int6
     if isinstance(checkpoints, str):
         kind, count = _read_checkpoints(checkpoints)
         count = min(count, horizon)
+        if count > _MOST_CHECKPOINTS:
+            raise InputError(f"{count} checkpoints are too many: ask for {_MOST_CHECKPOINTS} or fewer.")
         if kind == "logarithmic":
             spaced = np.rint(np.geomspace(1, horizon, count))
         else:
             spaced = np.array([horizon * (position + 1) // count for position in range(count)])
         return np.unique(np.append(spaced.astype(np.int64), horizon))
-    if isinstance(checkpoints, int):
-        return checkpoint_rounds(f"linear(count={checkpoints})", horizon)
+    if hasattr(checkpoints, "__index__") and not getattr(checkpoints, "ndim", 0):
+        count = _whole("number of checkpoints", checkpoints, 1, _MOST)
+        return checkpoint_rounds(f"linear(count={count})", horizon)
+    if isinstance(checkpoints, bytes) or not isinstance(checkpoints, Iterable):
+        raise InputError(
+            f"The checkpoints {checkpoints!r} are none: give linear, logarithmic, a whole number or rounds."
+        )
     rounds = [_whole("checkpoint", round, 1, horizon) for round in checkpoints]
     return np.unique(np.array([*rounds, horizon], dtype=np.int64))
 
 
 def _read_checkpoints(spec: str) -> tuple[str, int]:
-    spec = f"linear(count={spec.strip()})" if spec.strip().lstrip("+-").isdigit() else spec
+    spec = f"linear(count={spec.strip()})" if _SIGNED.fullmatch(spec.strip()) else spec
     name, arguments = split_call(spec, "choice of checkpoints")
     if name not in ("linear", "logarithmic"):
         raise InputError(
@@ -183,9 +198,19 @@ def _read_checkpoints(spec: str) -> tuple[str, int]:
     if [key for key, _ in arguments] not in ([], ["count"]):
         raise InputError(f"The checkpoints {spec!r} take one count, as in {name}(count={DEFAULT_COUNT}).")
     text = arguments[0][1] if arguments else str(DEFAULT_COUNT)
-    if not text.isdigit() or int(text) < 1:
+    if not _DIGITS.fullmatch(text) or not text.strip("0"):
         raise InputError(f"count={text} in {spec!r} is not a whole number of at least 1.")
-    return name, int(text)
+    return name, _read_count(text, "checkpoints")
+
+
+def _read_count(digits: str, what: str) -> int:
+    """A count as people write it; Python reads no more than 4300 digits, and no count needs 20."""
+    significant = digits.lstrip("0")
+    if len(significant) > 19:
+        raise InputError(
+            f"The number of {what} {significant[:10]}... has {len(significant)} digits: give a smaller one."
+        )
+    return int(significant or "0")
 
 
 def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
@@ -199,7 +224,7 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     groups: list[tuple[int, Policy]] = []
     for part in parts:
         counted = _COUNTED.fullmatch(part)
-        count, text = (int(counted[1]), counted[2]) if counted else (1, part)
+        count, text = (_read_count(counted[1], "clients"), counted[2]) if counted else (1, part)
         if count < 1:
             raise InputError(
                 f"{part.strip()!r} in the clients {spec!r} counts none: give 1 or more, or leave it out."
@@ -245,6 +270,10 @@ def _object(given: Any, table: Table) -> Any:
     """What a SPEC names, or the object itself if it has what an entry of the table has."""
     if isinstance(given, str):
         return table.parse(given)
+    if isinstance(given, type):
+        raise InputError(
+            f"{given.__name__} is a class, not a {table.kind}: call it, as {given.__name__}(...)."
+        )
     lacking = [need for need in table.needs if not hasattr(given, need)]
     if lacking:
         raise InputError(f"{given!r} is not a {table.kind}: it has no {' and no '.join(lacking)}.")
@@ -252,6 +281,8 @@ def _object(given: Any, table: Table) -> Any:
 
 
 def _retirements(retire: Mapping[int, int], instance: Instance, horizon: int) -> dict[int, int]:
+    if not isinstance(retire, Mapping):
+        raise InputError(f"retire={retire!r} does not say when: map clients to rounds, as in {{0: 1000}}.")
     checked = {
         _whole("retired client", client, 0, instance.num_clients - 1): _whole(
             f"round in which client {client} retires", round, 1, horizon
@@ -263,12 +294,33 @@ def _retirements(retire: Mapping[int, int], instance: Instance, horizon: int) ->
     return checked
 
 
+def _check_size(request: Request) -> None:
+    """Refuse now what could not be kept later: arrays larger than all the memory of this machine."""
+    memory, size = _memory_in_bytes(), size_in_bytes(request)
+    if memory is not None and size > memory:
+        raise InputError(
+            f"{request.runs} runs of {len(request.teachers)} teachers with {request.checkpoints.size} "
+            f"checkpoints take {size / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB of memory: "
+            "ask for fewer checkpoints (--checkpoints) or fewer runs (--runs)."
+        )
+
+
+def _memory_in_bytes() -> int | None:
+    """The machine's memory, where the operating system tells it."""
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return None
+    return size if size > 0 else None
+
+
 def _check_begin(request: Request) -> None:
     """Let every teacher say now, before anything is compiled, what it cannot do here."""
     for teacher in request.teachers:
-        teacher.begin(
-            problem_of(request.instance, request.horizon, teacher), teacher_generator(request.seed, 0)
-        )
+        problem = problem_of(request.instance, request.horizon, teacher)
+        ask_segments(teacher, problem)
+        state = ask(teacher, "begin", problem, teacher_generator(request.seed, 0))
+        ask_directive(teacher, problem, state)
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
@@ -279,8 +331,10 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
         raise InputError(f"The {name} {value!r} is not a whole number.") from None
     if isinstance(value, bool):
         raise InputError(f"The {name} {value!r} is not a whole number.")
+    # Python writes no number of more than 4300 digits, and nobody reads one.
+    shown = str(number) if number.bit_length() < 200 else f"of {number.bit_length()} bits"
     if number < least:
-        raise InputError(f"The {name} {number} is below {least}: give {least} or more.")
+        raise InputError(f"The {name} {shown} is below {least}: give {least} or more.")
     if number > most:
-        raise InputError(f"The {name} {number} is above {most}, the largest that can be used.")
+        raise InputError(f"The {name} {shown} is above {most}, the largest that can be used.")
     return number

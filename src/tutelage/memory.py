@@ -1,7 +1,7 @@
 """All clients of a run as arrays: what rules look at, what policies learn from, what is evidence.
 
 Shapes: M clients, K arms, J segment cuts, C checkpoints.  The functions here are plain Python on one
-client's rows; ``simulation.py`` compiles them.
+client's rows; ``advance.py`` compiles them.
 """
 
 from typing import Any, NamedTuple

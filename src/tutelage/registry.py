@@ -92,8 +92,9 @@ class Table:
     def _installed(self, name: str) -> type:
         try:
             found = _load(name)
-        except (ImportError, AttributeError) as error:
-            raise InputError(f"The {self.kind} {name!r} cannot be imported: {error}.") from error
+        except (Exception, SystemExit) as error:  # the module's own code runs, which may raise anything
+            told = f"{type(error).__name__}: {error}".rstrip(".")
+            raise InputError(f"The {self.kind} {name!r} cannot be imported: {told}.") from error
         if not isinstance(found, type):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
         lacking = [need for need in self.needs if not hasattr(found, need)]
@@ -119,7 +120,12 @@ class Table:
     def make(self, name: str, arguments: list[tuple[str, str]], spec: str) -> Any:
         """The object of an entry from texts ``(key, value)``, in the order they were written."""
         cls = self.cls(name)
-        known = {item.name: item for item in parameters_of(cls)}
+        try:
+            known = {item.name: item for item in parameters_of(cls)}
+        except (NameError, TypeError) as error:  # annotations that name nothing
+            raise InputError(
+                f"The parameters of the {self.kind} {name!r} cannot be read: {error}."
+            ) from error
         values: dict[str, Any] = {}
         for key, text in arguments:
             if key not in known:
@@ -137,8 +143,12 @@ class Table:
             return cls(**values)
         except InputError:
             raise
-        except (TypeError, ValueError) as error:
-            raise InputError(f"The {self.kind} {spec!r} cannot be made: {error}.") from error
+        except (Exception, SystemExit) as error:
+            expected = isinstance(error, TypeError | ValueError)
+            if name in self.entries and not expected:
+                raise
+            told = (str(error) if expected else f"{type(error).__name__}: {error}").rstrip(".")
+            raise InputError(f"The {self.kind} {spec!r} cannot be made: {told}.") from error
 
     def spec(self, thing: Any) -> str:
         """The canonical SPEC of an object, every parameter spelled out: ``tal(gamma1=1,gamma2=0)``."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, Phase
+from tutelage.instances.files import expanded, is_file
 from tutelage.instances.laws import LAWS
 from tutelage.metrics import over_clients, over_runs, phased_regret
 from tutelage.policies import POLICIES
@@ -29,6 +30,7 @@ from tutelage.policies.base import Policy
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Report, Teacher
+from tutelage.teachers.checks import ask, ask_directive
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -189,7 +191,8 @@ class Outcome:
             return False
         request, asked = self.request, self.request.teachers[teacher]
         problem = problem_of(request.instance, request.horizon, asked)
-        return asked.directive(asked.begin(problem, teacher_generator(request.seed, 0))).quota is None
+        state = ask(asked, "begin", problem, teacher_generator(request.seed, 0))
+        return ask_directive(asked, problem, state).quota is None
 
     def is_wrong(self, teacher: int) -> NDArray[np.bool_]:
         """Which runs [R] hold to an arm whose global mean is below the best (a tie is not wrong).
@@ -280,9 +283,26 @@ class Outcome:
                 "numba": version("numba"),
                 "python": python_version(),
                 "seed": np.uint64(request.seed),
-                "request": json.dumps(request.as_json(), ensure_ascii=False, allow_nan=False),
+                "request": _as_text(request.as_json()),
             },
         )
+
+
+def _as_text(content: dict[str, Any]) -> str:
+    """JSON in Unicode.  A file name that is not UTF-8 holds halves of surrogate pairs: those are escaped."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def whole_type(horizon: int) -> type[np.int32] | type[np.int64]:
+    """The type that counts of pulls are kept in."""
+    return np.int32 if horizon < 2**31 else np.int64
+
+
+def size_in_bytes(request: Request) -> int:
+    """The memory that pulls, regret and cost of all runs take."""
+    rows = len(request.teachers) * request.runs * request.instance.num_clients * request.checkpoints.size
+    return rows * (request.instance.num_arms * np.dtype(whole_type(request.horizon)).itemsize + 2 * 8)
 
 
 class Collector:
@@ -296,8 +316,8 @@ class Collector:
         self.phases = [(phase.after, phase.gaps) for phase in instance.phases]
         each = (len(request.teachers), request.runs)
         shape = (*each, instance.num_clients, request.checkpoints.size)
-        whole = np.int32 if request.horizon < 2**31 else np.int64
-        self.pulls: NDArray[np.integer[Any]] = np.zeros((*shape, instance.num_arms), dtype=whole)
+        counts = whole_type(request.horizon)
+        self.pulls: NDArray[np.integer[Any]] = np.zeros((*shape, instance.num_arms), dtype=counts)
         self.regret, self.cost = np.zeros(shape), np.zeros(shape)
         self.target = np.full(each, NONE, dtype=np.int32)
         self.decided_in = np.full(each, NONE, dtype=np.int64)
@@ -376,7 +396,15 @@ def _by_number(counter: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 def check_writable(path: str | Path) -> Path:
     """The path, if a result can be saved there; else ``InputError``, before any work is done."""
-    path = Path(path).expanduser().resolve()
+    path = expanded(path)
+    try:
+        path = path.resolve()
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)!r} cannot be written to ({reason}): name another file.") from None
     folder = path.parent
     if path.exists() and not path.is_dir() and not path.is_file():
         raise InputError(f"{str(path)!r} is no ordinary file and would be replaced: name another.")
@@ -418,14 +446,23 @@ def save(dataset: "xr.Dataset", path: str | Path) -> None:
 
 def load(path: str | Path) -> "xr.Dataset":
     """A result that :func:`save` wrote, equal to what was saved.  Raises ``InputError`` if it is none."""
+    import h5py  # type: ignore[import-untyped]
     import xarray as xr
 
-    if not Path(path).is_file():
+    path = expanded(path)
+    if not is_file(path):
         raise InputError(f"There is no file {str(path)!r}: name one that tutelage simulate --out wrote.")
     try:
+        with h5py.File(path, "r") as file:
+            list(file.attrs)  # where these cannot be read h5netcdf leaves the file open and complains later
         dataset = xr.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} is not a NetCDF file that can be read: {error}.") from error
+    except (
+        Exception
+    ) as error:  # in a damaged file the readers meet what they do not expect and raise anything
+        told = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(
+            f"{str(path)!r} is not a NetCDF file that can be read ({told}): get it anew."
+        ) from error
     if "request" not in dataset.attrs or "tutelage" not in dataset.attrs:
         raise InputError(f"{str(path)!r} holds no result of tutelage simulate.")
     return dataset

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.errors import InputError
+
 KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
 NUM_NUMBERS = 8  # the most that a rule carries
 
@@ -19,6 +21,15 @@ FROZEN_LEVEL, OFF_TARGET = 0, 1  # slots of a client's `kept`
 START_LEVEL, LEAST_LEVEL = 0.5, 0.05
 OFF_TARGET_WINDOW = 200.0
 _PI_SQUARED = math.pi * math.pi
+_SMALLEST, _LARGEST = 1e-300, 1e300  # "above 0" and "finite"
+
+
+def _check(rule: object, name: str, least: float, most: float) -> None:
+    """Raise ``InputError`` unless a rule's number lies within bounds, ends included."""
+    value = getattr(rule, name)
+    if isinstance(value, str) or not least <= value <= most:
+        kind = type(rule).__name__
+        raise InputError(f"The rule {kind} has {name}={value}, which lies outside [{least:g}, {most:g}].")
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,9 @@ class Set:
     gamma: float
 
     kind = SET_KIND
+
+    def __post_init__(self) -> None:
+        _check(self, "gamma", 0.0, 1.0)
 
     def numbers(self) -> tuple[float, ...]:
         return (self.gamma,)
@@ -76,6 +90,12 @@ class Level:
 
     kind = LEVEL_KIND
 
+    def __post_init__(self) -> None:
+        _check(self, "leader_share", 1.0, _LARGEST)
+        for name in ("offset", "band", "slack", "slack_share", "push", "freeze_share"):
+            _check(self, name, 0.0, _LARGEST)
+        _check(self, "freeze_pulls", 1.0, _LARGEST)
+
     def numbers(self) -> tuple[float, ...]:
         return (
             self.leader_share,
@@ -100,6 +120,9 @@ class Lift:
 
     kind = LIFT_KIND
 
+    def __post_init__(self) -> None:
+        _check(self, "lift", 0.0, 1.0)
+
     def numbers(self) -> tuple[float, ...]:
         return (self.lift,)
 
@@ -117,6 +140,10 @@ class Sink:
     delta: float
 
     kind = SINK_KIND
+
+    def __post_init__(self) -> None:
+        _check(self, "margin", 0.0, _LARGEST)
+        _check(self, "delta", _SMALLEST, 1.0)
 
     def numbers(self) -> tuple[float, ...]:
         return (self.margin, self.delta)
@@ -136,6 +163,9 @@ class Shift:
     scaled: bool
 
     kind = SHIFT_KIND
+
+    def __post_init__(self) -> None:
+        _check(self, "delta", _SMALLEST, 1.0)
 
     def numbers(self) -> tuple[float, ...]:
         return (self.delta, float(self.scaled))
@@ -184,6 +214,11 @@ def make_orders(
         leader=-1 if leader is None else leader,
         target=-1 if target is None else target,
     )
+
+
+def cost(reward: float, revealed: float) -> float:
+    """What an adjustment costs: abs(sigma), the distance of the revealed reward from the observed one."""
+    return abs(revealed - reward)
 
 
 def reveal(orders: Orders, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:

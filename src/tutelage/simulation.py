@@ -24,9 +24,10 @@ from tutelage.memory import NOT_YET, new_memory
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.results import problem_of
-from tutelage.rules import make_orders
+from tutelage.rules import OFF_TARGET, make_orders
 from tutelage.seeding import ACTIVITY, client_streams, teacher_generator
 from tutelage.teachers.base import Directive, Evidence, Report, Teacher
+from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
 _SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
@@ -34,7 +35,7 @@ _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot b
 
 @dataclass(frozen=True)
 class Event:
-    """A consultation: the round, and what the directive published in it says."""
+    """A consultation, or a client's retirement: the round, and what the directive published in it says."""
 
     round: int
     active_arms: tuple[int, ...]
@@ -120,7 +121,7 @@ class _Run:
         self.acting = Acting(*instance.conditions.arrays(instance.num_clients))
         self.policies = policies
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
-        self.cuts = np.array(teacher.segments(self.problem), dtype=np.int64)
+        self.cuts = np.array(ask_segments(teacher, self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
         self.memory = new_memory(num_arms, self.cuts.size, state_size, client_streams(seed, run, num_clients))
         self.memory.waits[:] = self.acting.delays
@@ -133,7 +134,7 @@ class _Run:
         self.events: list[Event] = []
         self.target: int | None = None
         self.decided_in: int | None = None
-        self.state = teacher.begin(self.problem, teacher_generator(seed, run))
+        self.state = ask(teacher, "begin", self.problem, teacher_generator(seed, run))
         self._publish(0)
 
     def play(self) -> RunOutcome:
@@ -141,7 +142,7 @@ class _Run:
             pause = self.pauses[0].round if self.pauses else self.horizon
             event = self._next_event(pause)
             if event is not None:
-                self.state = self.teacher.advance(self.state, self._evidence())
+                self.state = ask(self.teacher, "advance", self.state, self._evidence())
                 self._publish(event)
             if event is None or event == pause:
                 self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
@@ -154,7 +155,7 @@ class _Run:
             events=tuple(self.events),
             target=self.target,
             decided_in=self.decided_in,
-            report=self.teacher.report(self.state),
+            report=ask_report(self.teacher, self.state),
             trace=self.trace,
         )
 
@@ -165,12 +166,12 @@ class _Run:
             self.law = self.law._replace(local_means=local_means, global_means=pause.phase.global_means)
         elif self.counted.sum() > 1:
             self.counted[pause.client] = False
-            self.state = self.teacher.retire(self.state, pause.client)
+            self.state = ask(self.teacher, "retire", self.state, pause.client)
             self._publish(pause.round)
 
     def _publish(self, round: int) -> None:
         """Take the teacher's directive; ``round`` is the round in which it says this."""
-        directive = self.teacher.directive(self.state)
+        directive = ask_directive(self.teacher, self.problem, self.state)
         self.directive: Directive = directive
         self.orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
         if directive.restarts > self.restarts:
@@ -185,6 +186,7 @@ class _Run:
             self.events.append(Event(round, directive.active_arms, directive.target))
         if directive.target != self.target:  # a retirement may withdraw a decision or change it
             self.target = directive.target
+            self.memory.kept[:, OFF_TARGET] = 0.0
             self.decided_in = None if directive.target is None else round
 
     def _next_event(self, last: int) -> int | None:
@@ -265,8 +267,10 @@ class _Run:
                 last,
                 stop_at_quota,
             )
-        except IndexError:
+        except IndexError as error:
             policy = POLICIES.spec(self.policies[clients[0]])
+            if str(error):  # a foreign policy's kernel, compiled with bounds checked
+                raise InputError(f"The policy {policy} went beyond an array: {error}.") from None
             raise InputError(
                 f"The policy {policy} chose an arm that there is none of: choose() must give 0 to "
                 f"{self.problem.num_arms - 1}."
@@ -367,5 +371,9 @@ def _group(
     for client, policy in enumerate(policies):
         told = policy.parameters()
         parameters[client, : len(told)] = told
+    sizes = [policy.state_size(num_arms) for policy in policies]
+    for policy, size in zip(policies, sizes, strict=True):
+        if size < 0:
+            raise InputError(f"The policy {POLICIES.spec(policy)} asks for {size} numbers of state.")
     groups = [(kernel_for(*functions), np.array(clients)) for functions, clients in members.items()]
-    return groups, parameters, max(policy.state_size(num_arms) for policy in policies)
+    return groups, parameters, max(sizes)

@@ -17,6 +17,7 @@ import re
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -38,13 +39,14 @@ from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.results import Request
-from tutelage.simulation import Cancelled, RunOutcome, simulate_run
+from tutelage.simulation import Cancelled, RunOutcome, _Run, simulate_run
 from tutelage.teachers.ends import NoTeaching
 
 EXECUTORS = "threads, processes or dask://HOST:PORT"
 Progress = Callable[[float], None]
 
-_DASK = re.compile(r"dask://(?P<address>[^/\s]+:[0-9]+)/?")
+_DASK = re.compile(r"dask://(?P<address>[^/\s]+:(?P<port>[0-9]+))/?")
+_LAST_PORT = 65535
 _TICK = 0.25  # seconds between two reports of progress
 _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
 
@@ -64,14 +66,24 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
-def check_workers(workers: int | None, executor: str) -> None:
+def check_workers(workers: Any, executor: Any) -> None:
     """Raise ``InputError`` unless runs can be spread this way."""
+    if workers is not None and (isinstance(workers, bool) or not hasattr(workers, "__index__")):
+        raise InputError(
+            f"The number of workers {workers!r} is not a whole number: give 1 or more, or None for all cores."
+        )
     if workers is not None and workers < 1:
         raise InputError(
             f"{workers} workers are too few: give 1 or more, or leave the number out for all cores."
         )
-    if executor not in ("threads", "processes") and not _DASK.fullmatch(executor):
+    if executor in ("threads", "processes"):
+        return
+    dask = _DASK.fullmatch(executor) if isinstance(executor, str) else None
+    if dask is None:
         raise InputError(f"There is no executor {executor!r}: use {EXECUTORS}.")
+    port = dask["port"].lstrip("0")
+    if len(port) > 5 or not 1 <= int(port or 0) <= _LAST_PORT:
+        raise InputError(f"The port in {executor!r} lies outside 1 to {_LAST_PORT}: use {EXECUTORS}.")
 
 
 def play(
@@ -164,7 +176,9 @@ def warm_up(request: Request) -> None:
             spec = POLICIES.spec(policy)
             if ":" not in spec or isinstance(error, OSError | MemoryError):
                 raise  # not the fault of a policy of one's own
-            raise InputError(f"The policy {spec} cannot be compiled by numba: {_reason(error)}") from error
+            compiling = type(error).__module__.startswith("numba")
+            what = "cannot be compiled by numba" if compiling else "failed"
+            raise InputError(f"The policy {spec} {what}: {_reason(error)}") from error
 
 
 def _first_samples(request: Request) -> Any:
@@ -212,19 +226,34 @@ def _open_team(request: Request, workers: int | None, executor: str) -> _Team:
 def _play_one(
     request: Request, teacher: int, run: int, cancel: Any = None, watch: Progress | None = None
 ) -> RunOutcome:
-    return simulate_run(
-        request.instance,
-        request.policies,
-        request.teachers[teacher],
-        horizon=request.horizon,
-        seed=request.seed,
-        run=run,
-        checkpoints=request.recorded,
-        retire=request.retire,
-        retire_after=request.retire_after,
-        cancel=cancel,
-        watch=watch,
-    )
+    try:
+        return simulate_run(
+            request.instance,
+            request.policies,
+            request.teachers[teacher],
+            horizon=request.horizon,
+            seed=request.seed,
+            run=run,
+            checkpoints=request.recorded,
+            retire=request.retire,
+            retire_after=request.retire_after,
+            cancel=cancel,
+            watch=watch,
+        )
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        specs = [spec for spec in dict.fromkeys(request.client_specs) if ":" in spec]
+        if not specs or not _is_of_kernel(error):
+            raise
+        who = f"policy {specs[0]}" if len(specs) == 1 else f"policies {' or '.join(specs)}"
+        raise InputError(f"The {who} failed: {_reason(error)}") from error
+
+
+def _is_of_kernel(error: Exception) -> bool:
+    """Whether compiled code raised this, and so a policy of one's own: our part of it raises nothing else."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(frame.f_code is _Run._play.__code__ for frame in frames)  # noqa: SLF001
 
 
 class _Threads:

@@ -37,6 +37,14 @@ BAD = [
     ([*PAPER, "--clients", "2*ucb1,1*ts"], "add up to 3, but the instance has 5"),
     ([*PAPER, "--clients", "0*ucb1,5*ts"], "'0*ucb1'"),
     ([*PAPER, "--clients", "5*"], "''"),
+    ([*PAPER, "--activity", "0"], "activity 0 of client 0"),
+    ([*PAPER, "--activity", "1;1"], "2 numbers for 5 clients"),
+    ([*PAPER, "--delay", "1.5"], "not a whole number of rounds"),
+    ([*PAPER, "--stop", "9"], "CLIENT:ROUND"),
+    ([*PAPER, "--stop", "9:1"], "no client 9"),
+    ([*PAPER, "--retire", "0:5", "--retire", "0:6"], "client 0 twice"),
+    ([*PAPER, "--retire-after", "0"], "give 1 or more"),
+    ([*PAPER, "--retire-after", "soon"], "'soon' is not a number"),
     ([*PAPER, "--horizon", "0"], "horizon 0 is below 1"),
     ([*PAPER, "--horizon", "-5"], "horizon -5 is below 1"),
     ([*PAPER, "--horizon", "1.5"], "'1.5' is not a whole number"),
@@ -49,6 +57,7 @@ BAD = [
     ([*PAPER, "--workers", "0"], "0 workers are too few"),
     ([*PAPER, "--workers", "x"], "'x' is not a whole number"),
     ([*PAPER, "--executor", "gpu"], "'gpu'"),
+    ([*PAPER, "--executor", "dask://a:99999999999999999999"], "dask://a:99999999999999999999"),
     ([*PAPER, "--checkpoints", "linear(count=0)"], "count=0"),
     ([*PAPER, "--checkpoints", "cubic"], "'cubic'"),
     ([*PAPER, "--out", "/missing/r.nc"], "'/missing'"),
@@ -96,8 +105,8 @@ def test_what_the_machine_refuses(error, said, capsys, monkeypatch):
 
 def test_too_many_runs_for_any_memory(capsys):
     """Found before anything is played."""
-    assert execute([*PAPER, "--runs", str(2**31 - 1)]) == 1
-    assert "not enough memory" in capsys.readouterr().err
+    assert execute([*PAPER, "--runs", str(2**31 - 1)]) == 2
+    assert "ask for fewer" in capsys.readouterr().err
 
 
 def test_errors_end_the_process_so(python):
@@ -122,3 +131,30 @@ def test_a_closed_pipe_ends_silently(python, arguments):
     os.close(write)
     assert ended.returncode == 141
     assert not ended.stderr
+
+
+FILES = [
+    ("m.csv", "0.1,nan\n0.2,0.3\n", "nan"),
+    ("m.csv", "0.1,1.2\n0.2,0.3\n", "1.2"),
+    ("m.csv", "0.1,0.2\n0.3\n", "equally long"),
+    ("m.csv", "0,1;0,2\n0,3;0,4\n", "0,1"),
+    ("m.csv", "", "m.csv"),
+    ("m.json", '{"means": [[0.1]], "means": [[0.2]]}', "'means'"),
+    ("m.json", '{"means": [[0.1], [0.2]], "weights": [0.5, 0.6]}', "1.1"),
+    ("m.toml", "means = [[0.1, 0.2]", "m.toml"),
+    ("ratings.csv", "userId,movieId,rating,timestamp\n1,1,9.0,0\n1,2,3.0,0\n", "9"),
+    ("ratings.csv", "userId,movieId,rating,timestamp\n1,1,4.0,0\n1,1,3.0,0\n", "1"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "words"), FILES)
+def test_a_bad_file_is_one_sentence(name, content, words, tmp_path, capsys):
+    """What a file holds that cannot be used is told in one sentence that names it, with status 2."""
+    path = tmp_path / name
+    path.write_text(content)
+    instance = f"movielens:{path},clients=1,arms=1" if name == "ratings.csv" else str(path)
+    assert execute(["simulate", instance, "--teacher", "known", "--horizon", "10"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert words in told.err

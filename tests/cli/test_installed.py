@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -64,6 +68,40 @@ class Broken(Sticky):
     choose = staticmethod(lambda round, learner, parameters, stream: learner.moods)
 
 
+def choose_endlessly(round, learner, parameters, stream):
+    while True:
+        if round < 0:
+            return 0
+
+
+@dataclass(frozen=True)
+class Endless(Sticky):
+    """Never comes to a choice."""
+
+    choose = staticmethod(choose_endlessly)
+
+
+def choose_until_two(round, learner, parameters, stream):
+    if round > 2:
+        raise ValueError("tired")
+    return 0
+
+
+@dataclass(frozen=True)
+class Tired(Sticky):
+    """Fails in round 3."""
+
+    choose = staticmethod(choose_until_two)
+
+
+@dataclass(frozen=True)
+class Sizeless(Sticky):
+    """Fails before it chooses."""
+
+    def state_size(self, num_arms):
+        raise KeyError("size")
+
+
 @dataclass(frozen=True)
 class State:
     num_arms: int
@@ -122,10 +160,15 @@ def site(python, tmp_path_factory):
 
 
 @pytest.fixture
-def simulate(python, site):
-    """``tutelage simulate paper ...`` in a process that finds the package."""
+def environment(site):
+    """The variables with which a process finds the package."""
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | {"PYTHONPATH": path}
+    return os.environ | {"PYTHONPATH": path}
+
+
+@pytest.fixture
+def simulate(python, environment):
+    """``tutelage simulate paper ...`` in a process that finds the package."""
     return lambda *arguments: python(
         "-m", "tutelage", "simulate", "paper", *arguments, check=False, env=environment
     )
@@ -165,3 +208,34 @@ def test_a_policy_that_numba_refuses(simulate):
     )
     assert "'moods'" in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_policy_that_fails_while_it_plays(simulate, executor):
+    """One sentence that names the policy and has its own words, from wherever it played."""
+    ended = simulate(
+        *("--clients", "2*ucb1,3*ownwares.shelf:Tired", "--teacher", "none"),
+        *("--horizon", "10", "--runs", "1", "--executor", executor),
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == "The policy ownwares.shelf:Tired(loyalty=0.5) failed: ValueError: tired.\n"
+
+
+def test_a_policy_that_fails_before_it_plays(simulate):
+    """Not numba's doing, and not said to be."""
+    ended = simulate("--clients", "ownwares.shelf:Sizeless", "--horizon", "10", "--runs", "1")
+    assert ended.returncode == 2
+    assert ended.stderr == "The policy ownwares.shelf:Sizeless(loyalty=0.5) failed: KeyError: 'size'.\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signals there")
+def test_a_policy_that_never_chooses_can_be_interrupted(environment):
+    """Ctrl-C ends compiled code that does not come back to Python."""
+    command = ["simulate", "paper", "--clients", "ownwares.shelf:Endless", "--teacher", "none"]
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "tutelage", *command], stderr=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        time.sleep(8)  # compiled, most likely; the outcome is the same if not
+        running.send_signal(signal.SIGINT)
+        _, error = running.communicate(timeout=60)
+    assert (running.returncode, error) == (130, "Interrupted.\n")

@@ -58,6 +58,76 @@ def test_while_starting():
     )
 
 
+_SWALLOWED = """if True:
+    import os, signal, time
+    from pathlib import Path
+    from tutelage.cli import app, ending, main
+
+    class Dropping:
+        def __del__(self):  # Python drops what is raised here
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    def dropped(folder):
+        Dropping()
+
+    def caught(folder):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        except KeyboardInterrupt:
+            pass
+
+    def turned(folder):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        except KeyboardInterrupt:
+            raise RuntimeError("a compiler's own")
+
+    def saving(folder):
+        ending.clears(folder)
+        with (folder / ".tutelage-mine.part").open("w"):
+            caught(folder)
+            time.sleep(60)
+
+    def execute(arguments):
+        globals()[arguments[0]](Path(arguments[1]))
+        time.sleep(60)
+        return 0
+
+    app.execute = execute
+    main()
+"""
+
+
+@pytest.mark.parametrize("way", ["dropped", "caught", "turned", "saving"])
+def test_what_swallows_the_interrupt(python, way, tmp_path):
+    """Finalisers, foreign code that catches all, compilers: the process ends all the same, with one line.
+
+    Of files half written only its own is removed.
+    """
+    (tmp_path / ".tutelage-other.part").touch()
+    ended = python("-c", _SWALLOWED, way, tmp_path, check=False, timeout=50)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
+    assert [path.name for path in tmp_path.iterdir()] == [".tutelage-other.part"]
+
+
+def test_little_is_imported_before_interrupts_are_taken_over(python):
+    """The window in which Ctrl-C gives Python's own traceback is small."""
+    listing = "import sys; before = set(sys.modules); import tutelage.cli; print(*set(sys.modules) - before)"
+    imported = set(python("-c", listing).stdout.split())
+    assert "tutelage.cli.ending" in imported
+    assert not imported & {
+        "typing",
+        "contextlib",
+        "dataclasses",
+        "importlib.metadata",
+        "pathlib",
+        "threading",
+    }
+
+
 def test_nothing_is_left_of_the_file(tmp_path):
     """``--out`` is only there when it is complete."""
     running, *_ = interrupted([*LONG, "--out", str(tmp_path / "r.nc")], after=2)

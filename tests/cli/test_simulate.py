@@ -65,7 +65,7 @@ def test_table_says_what_it_shows(capsys):
     assert "All teachers played the same runs, with the same random numbers." in text
     assert "twl(gamma1=1,gamma2=0) had not decided by the horizon in all 3 runs (" in text
     assert "known taught the best arm in all 3 runs, from the start." in text
-    assert "na and none settle on no arm, by design." in text
+    assert "na and none settle on no arm." in text
 
 
 def test_a_horizon_too_short_to_learn_says_so(capsys):
@@ -92,7 +92,7 @@ def test_learned_sentences():
     assert list(table.learned(outcome)) == [
         f"ng taught {guesses}, from the start.",
         "known(target=0) taught a wrong arm in all 30 runs, from the start.",
-        "none settles on no arm, by design.",
+        "none settles on no arm.",
     ]
 
 
@@ -180,7 +180,7 @@ def test_quick_commands_import_no_numba(python, arguments):
 
 
 def test_the_library_in_a_few_lines(python):
-    """What the issue asks of ``python -c "import tutelage"``."""
+    """What is promised of ``python -c "import tutelage"``."""
     code = 'import tutelage; print(tutelage.simulate("paper", "known", horizon=20, runs=2).sizes["run"])'
     ended = python("-c", code)
     assert ended.stdout == "2\n"

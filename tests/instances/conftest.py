@@ -1,8 +1,5 @@
 """Small files of data in every layout, and the folder of real ones."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from tutelage.errors import InputError
@@ -36,12 +33,3 @@ def refuses():
             assert word in message
 
     return check
-
-
-@pytest.fixture
-def data():
-    """The folder of real data sets that TUTELAGE_DATA names; without it the test is skipped."""
-    folder = os.environ.get("TUTELAGE_DATA")
-    if not folder:
-        pytest.skip("set TUTELAGE_DATA to the folder that holds ml-latest-small and grenoble-k7")
-    return Path(folder)

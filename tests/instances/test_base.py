@@ -5,7 +5,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.laws import Empirical
+from tutelage.instances.laws import Beta, Empirical
 
 
 def make(means, **more):
@@ -58,3 +58,36 @@ def test_weights_refused(weights):
     """Weights that do not sum to 1, are not positive or do not fit the clients are refused."""
     with pytest.raises(InputError, match="weight"):
         Instance("test", np.full((2, 2), 0.5), np.array(weights))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": 5}, "name 5 is not a text"),
+        ({"local_means": None}, "local means are not an array of numbers"),
+        ({"local_means": [[0.1, 0.2], [0.3]]}, "rows equally long"),
+        ({"local_means": [["a"]]}, "not an array of numbers"),
+        ({"local_means": np.array([[0.1]], dtype=object)}, "not an array of numbers"),
+        ({"weights": None}, "weights are not an array of numbers"),
+        ({"weights": 1.0}, "1 weights for 1 clients"),
+        ({"law": 5}, "5 is not a reward law"),
+        ({"law": "gamma"}, "no reward law 'gamma'"),
+        ({"client_names": 5}, "5 are no names of clients"),
+        ({"client_names": "x"}, "'x' are no names of clients"),
+        ({"arm_names": [5]}, "name 5 among the arms is not a text"),
+        ({"samples": None}, "None are not Samples"),
+    ],
+)
+def test_what_is_no_instance(given, words):
+    """One sentence says which part cannot be used."""
+    fields = {"name": "x", "local_means": [[0.5]], "weights": [1.0]} | given
+    with pytest.raises(InputError, match=words):
+        Instance(**fields)
+
+
+def test_lists_and_words_are_taken():
+    """Lists become arrays and tuples, a SPEC becomes a law."""
+    instance = Instance("x", [[0, 1]], [1], law="beta(20)", client_names=["a"], arm_names=["b", "c"])
+    assert instance.local_means.dtype == instance.weights.dtype == np.float64
+    assert instance.law == Beta(20.0)
+    assert (instance.client_names, instance.arm_names) == (("a",), ("b", "c"))

@@ -42,6 +42,7 @@ def test_weights_in_the_spec():
         (".5;nan;.5", ("'nan'",)),
         ('"0,2;0,3;0,5"', ("decimal point, not a comma",)),
         ("nowhere.txt", ("no file or folder 'nowhere.txt'",)),
+        ("~nouser/w.txt", ("no home folder", "~nouser/w.txt")),
     ],
 )
 def test_bad_weights(refuses, weights, words):
@@ -58,6 +59,8 @@ def test_bad_weights(refuses, weights, words):
         ('{"weights": [1], "weights": [1]}', ("given twice",)),
         ('{"w": [1]}', ("no list of numbers",)),
         ('[0.2, "0.3", true]', ("is not a number",)),
+        ("[" + "9" * 400 + "]", ("whole number of 1329 bits", "too large")),
+        ("[" + "9" * 5000 + "]", ("too many digits",)),
         (b"\x00\x01\x02", ("not a text file",)),
         (b"0.2\n\xff\n", ("not UTF-8",)),
     ],

@@ -196,3 +196,18 @@ def test_grenoble_command_refuses(capsys, tmp_path):
     assert main([]) == 2
     assert main([str(tmp_path / "missing.k7")]) == 2
     assert "missing.k7" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("channel", ["999999999999999999999999999999", "true", "-1", "9" * 5000])
+def test_odd_channels(refuses, write, channel):
+    """A channel in the header that is none is refused."""
+    header = '{"channels": [' + channel + ", 11]}"
+    words = ("too many digits",) if len(channel) > 4300 else (f"channel {channel} in the first line",)
+    refuses("radio:" + write("a.k7", k7(*LINES, header=header)), *words)
+
+
+def test_nodes_in_order(write):
+    """By number, then other names; a number may be longer than Python reads."""
+    nodes = ["x", "9" * 5000, "10", "9"]
+    lines = [(t, node, "0", 11, 0.5) for t, node in enumerate(nodes)]
+    assert [sender for sender, _ in read_k7(write("a.k7", k7(*lines))).links] == [*nodes[:0:-1], "x"]

@@ -3,10 +3,13 @@
 import gzip
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from tutelage.errors import InputError
+from tutelage.instances.files import DataFile
+from tutelage.instances.movies import movies_beside
 from tutelage.instances.ratings import read_ratings
 
 # Three users, four items; item 40 is unrated by user 3.
@@ -201,3 +204,28 @@ def test_bad_scale(write, scale):
     """A scale is its two ends, the least first."""
     with pytest.raises(InputError, match="scale"):
         read_ratings(write("ratings.csv", MOVIELENS_CSV), scale)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("x" * 140_000 + "\n1,2,3\n", "cannot be cut into fields"),
+        ("1,2,3\r2,3,4\r", "carriage return within a line"),
+        ("1::2::3::4\r2::3::4::4\r", "carriage return within a line"),
+        ("user,item,rating\n1,1,1e308\n1,2,-1e308\n", "-1e+308 to 1e+308"),
+    ],
+    ids=["long", "mac", "mac-dat", "wide"],
+)
+def test_odd_files(write, content, words):
+    """Endless lines, the line ends of old Macs and ratings without a measurable scale are refused."""
+    with pytest.raises(InputError) as caught:
+        read_ratings(write("r.csv", content))
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_long_line_of_movies(write):
+    """So is a movies file with an endless field."""
+    write("movies.csv", "movieId,title,genres\n1," + "x" * 140_000 + ",Drama\n")
+    with pytest.raises(InputError, match="is not a CSV file"):
+        movies_beside(DataFile(Path(write("ratings.csv", MOVIELENS_CSV))))

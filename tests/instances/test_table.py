@@ -141,3 +141,51 @@ def test_folder_is_no_table(refuses, tmp_path):
 def test_nothing_observed(refuses, write):
     """A table of means has nothing to resample."""
     refuses(write("t.csv", "0.2,0.9\n") + ",law=empirical", "'table' has none")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.csv", ",,\n,,\n", ("has separators but no means",)),
+        ("t.json", "[[" + "9" * 400 + "]]", ("whole number of 1329 bits", "too large")),
+        ("t.json", "[[" + "9" * 5000 + "]]", ("too many digits",)),
+        ("t.json", '{"means": [[0.5]], "arms": [' + "9" * 5000 + "]}", ("too many digits",)),
+        ("t.toml", "means = [[" + "9" * 400 + "]]", ("whole number of 1329 bits", "too large")),
+        ("t.toml", "means = [[" + "9" * 5000 + "]]", ("too many digits",)),
+        ("t.toml", "means = [[0.5]]\narms = [0x" + "f" * 5000 + "]", ("'arms'", "too many digits")),
+        ("t.json", '{"means": [[0.5]], "arms": ["\\ud800"]}', (r"'\ud800' among the arms", "leave it out")),
+        ("t.json", '{"means": {"a\\ud800": [0.5]}}', (r"'a\ud800' among the clients", "leave it out")),
+        ("t.json", '{"means": [[0.5]], "arms": ["a\\u0000"]}', (r"'a\x00' among the arms",)),
+    ],
+    ids=range(10),
+)
+def test_odd_content(refuses, write, name, content, words):
+    """Lines of separators, numbers beyond every bound, and names that cannot be written are refused."""
+    refuses(write(name, content), *words)
+
+
+@pytest.mark.parametrize("spec", ["table:{}", "{}", "movielens:{}", "radio:{}", "paper:weights={}"])
+def test_no_such_home(refuses, spec):
+    """A path that begins with the home folder of nobody is refused by every source."""
+    refuses(spec.format("~nouser/x.csv"), "no home folder", "~nouser/x.csv")
+
+
+def test_home_folder(write, monkeypatch, tmp_path):
+    """A path from one's own home folder is found, also where only the file tells that it is a path."""
+    write("means", "0.2,0.9\n0.4,0.1\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert load("~/means").local_means.tolist() == MEANS
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0.9,\n0.1,0.5\n", "missing in row 1, column 2"),
+        ("0.9,x\n0.1,0.5\n", "mixes numbers and words"),
+        ("a,,c\n0.1,0.5,0.2\n", "name is missing in row 1"),
+    ],
+)
+def test_a_slip_in_the_first_row_makes_no_header(write, refuses, text, words):
+    """A number that is missing or mistyped in the first row is told, not taken for a line of names."""
+    refuses(write("m.csv", text), words)

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tutelage.errors import InputError
+from tutelage.instances import load
 from tutelage.policies.base import argmax, first_pulls, no_learning
+from tutelage.simulation import simulate_run
+from tutelage.teachers import TEACHERS
 
 
 class Scripted:
@@ -58,3 +62,43 @@ def test_argmax_is_fair():
 def test_no_learning_changes_nothing():
     """It may be called with anything."""
     assert no_learning(0, 1.0, None, None, None) is None
+
+
+def beyond(round, learner, parameters, stream):
+    """Writes where there is no room."""
+    learner.state[10**6] = 1.0
+    return 0
+
+
+def nowhere(round, learner, parameters, stream):
+    """Chooses an arm that there is none of."""
+    return 7
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [(beyond, "went beyond an array"), (nowhere, "chose an arm that there is none of")],
+)
+def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
+    """Compiled with its bounds checked, a policy that errs is told of instead of crashing the process."""
+
+    class Foreign:
+        choose, learn = staticmethod(function), staticmethod(no_learning)
+
+        def state_size(self, num_arms):
+            return 1
+
+        def parameters(self):
+            return ()
+
+    rounds = np.array([5])
+    with pytest.raises(InputError, match=sentence):
+        simulate_run(
+            load("paper"),
+            [Foreign()] * 5,
+            TEACHERS.parse("none"),
+            horizon=5,
+            seed=0,
+            run=0,
+            checkpoints=rounds,
+        )

@@ -43,7 +43,7 @@ def test_constant_means_are_tied():
 
 @pytest.mark.parametrize(("c", "d"), [(1.0, 1.0), (5.0, 0.5), (0.0, 1.0)])
 def test_equals_the_reference(c, d):
-    """Choices and draws are those of the plain transcription of section V-B."""
+    """Choices and draws are those of the plain transcription of section VI-B."""
     client = Client(f"eps-greedy(c={c},d={d})", 4, seed=8)
     plain, stream = reference.EpsilonGreedy(4, c, d), reference.generator(8, 0, 1, 0, 1)
     rewards = reference.generator(8, 9)

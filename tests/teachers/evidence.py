@@ -11,7 +11,7 @@ from tutelage.teachers.intervals import schedule_of
 THREE = Problem(3, 3, 50_000, (1 / 3, 1 / 3, 1 / 3))
 UNEVEN = Problem(3, 3, 50_000, (0.5, 0.3, 0.2))
 ALONE = Problem(1, 2, 50_000, (1.0,))
-EPOCHS = len(schedule_of(THREE).ends)
+EPOCHS = sum(3 * end <= THREE.horizon for end in schedule_of(THREE).ends)
 
 
 def begin(teacher, problem=THREE):

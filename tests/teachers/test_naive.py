@@ -1,4 +1,4 @@
-"""NG and NA (section III of the paper)."""
+"""NG and NA (section IV of the paper)."""
 
 from scipy import stats
 

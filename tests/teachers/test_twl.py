@@ -98,12 +98,13 @@ def test_segments_that_come_early_wait():
 
 def test_runs_out_of_epochs():
     """When no further epoch fits into the horizon it asks no more and says so."""
+    last = sum(2 * end <= THREE.horizon for end in schedule_of(THREE).ends)  # two arms stay active
     state = begin(TEACHER)
-    for epoch in range(1, EPOCHS + 1):
+    for epoch in range(1, last + 1):
         state = TEACHER.advance(state, same_for_all(THREE, epoch, 0.0, 0.5, 0.5))
     assert TEACHER.directive(state) == Directive((Set(0.25), Set(0.75), Set(0.75)), None, (1, 2))
     assert not TEACHER.report(state).reachable
-    assert TEACHER.report(state).sentence.startswith(f"epoch {EPOCHS + 1} needs more pulls")
+    assert TEACHER.report(state).sentence.startswith(f"epoch {last + 1} needs more pulls")
 
 
 def test_one_arm_is_decided_from_the_start():

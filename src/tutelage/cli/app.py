@@ -1,12 +1,16 @@
 """The commands, and how their errors are told.  A new command is one file here and one line below."""
 
+import contextlib
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from tutelage.cli.ending import is_interrupted
+from tutelage.cli.output import printing
 from tutelage.cli.simulate import simulate
 from tutelage.errors import InputError
 
@@ -45,8 +49,9 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         with command.make_context("tutelage", list(arguments)) as context:
             command.invoke(context)
+        return _printed(0)
     except typer.Exit as stop:
-        return stop.exit_code
+        return _printed(stop.exit_code)
     except InputError as error:
         return _fail(str(error), 2)
     except _UsageError as error:
@@ -56,15 +61,34 @@ def execute(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason = error.strerror or str(error)
-        return _fail(f"{error.filename}: {reason}" if error.filename else reason, 1)
-    return 0
+        return _system_failure(error)
+
+
+def _printed(status: int) -> int:
+    """The status, once all that was printed has left."""
+    try:
+        with printing():
+            return status
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _system_failure(error)
+
+
+def _system_failure(error: OSError) -> int:
+    reason, place = error.strerror or str(error), error.filename
+    last = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+    if last and last[0].f_code.co_name == "echo":  # typer's, of help and versions
+        reason, place = f"cannot be written: {reason}", "Standard output"
+    return _fail(f"{place}: {reason}" if place else reason, 1)
 
 
 def _fail(sentence: str, status: int) -> int:
+    if is_interrupted():  # compilers turn it into errors of their own
+        raise KeyboardInterrupt
     line = " ".join(sentence.split())
-    sys.stderr.write(line if line.endswith((".", "?", "!")) else f"{line}.")
-    sys.stderr.write("\n")
+    with contextlib.suppress(OSError):  # nobody can be told; the status remains
+        sys.stderr.write((line if line.endswith((".", "?", "!")) else f"{line}.") + "\n")
     return status
 
 

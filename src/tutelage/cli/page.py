@@ -26,7 +26,7 @@ class Page:
         """Print words with what they mean, the words in a column of their own."""
         grid = Grid.grid(padding=(0, 2))
         grid.add_column(style="bold", no_wrap=True)
-        grid.add_column()
+        grid.add_column(overflow="fold")
         for word, meaning in pairs:
             grid.add_row(Text(word), Text(meaning))
         self.put(grid)

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from tutelage import lab
+from tutelage.cli import ending
 from tutelage.cli.options import client_rounds, number, whole_number
+from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.conditions import with_options
@@ -130,14 +132,15 @@ def simulate(
     from tutelage.cli.progress import Bar
 
     if show_list:
-        listing.show(as_json=as_json)
+        with printing():
+            listing.show(as_json=as_json)
         return
     if instance is None:
         raise InputError(
             "Name an instance, as in tutelage simulate paper; tutelage simulate --list shows all."
         )
     if out is not None:
-        check_writable(out)
+        ending.clears(check_writable(out).parent)
     loaded = load(instance)
     request = lab.make_request(
         loaded,
@@ -151,12 +154,19 @@ def simulate(
         retire=client_rounds("--retire", retire),
         retire_after=retire_after,
     )
+    unsaved: Exception | None = None
     with Bar(runs * len(request.teachers)) as bar:
         outcome = lab.run(request, workers=workers, executor=executor, progress=bar)
         if out is not None:
             bar.say(f"saving {out}")
-            save(outcome.to_dataset(), out)
-    if as_json:
-        sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
-    else:
-        table.show(outcome, out)
+            try:
+                save(outcome.to_dataset(), out)
+            except (InputError, OSError, MemoryError) as error:
+                unsaved = error  # told last: what was computed is not lost
+    with printing():
+        if as_json:
+            sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
+        else:
+            table.show(outcome, None if unsaved else out)
+    if unsaved is not None:
+        raise unsaved

@@ -178,7 +178,12 @@ def learned(outcome: Outcome) -> Iterator[str]:
         else:
             yield f"{spec} {_learned(outcome, teacher)}."
     if never:
-        yield f"{' and '.join(never)} {'settle' if len(never) > 1 else 'settles'} on no arm, by design."
+        yield f"{' and '.join(never)} {'settle' if len(never) > 1 else 'settles'} on no arm."
+    if any(outcome.undecided[n] and not outcome.never_decides(n) for n in range(len(outcome.undecided))):
+        yield (
+            "A teacher decides once every client has pulled every active arm often enough; where clients do "
+            "not, or not in time, a longer --horizon, another gamma1 or blt may help."
+        )
 
 
 def _learned(outcome: Outcome, teacher: int) -> str:

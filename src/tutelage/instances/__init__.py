@@ -7,11 +7,12 @@ comma, colon or equals sign is quoted: ``movielens:"C:/a,b/ratings.csv",clients=
 
 import importlib.util
 import re
-from pathlib import Path
+from pathlib import PurePath
 from typing import cast
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, InstanceSource
+from tutelage.instances.files import is_file
 from tutelage.registry import Table, parameters_of, split_top, unquote
 
 __all__ = ["INSTANCES", "Instance", "InstanceSource", "load", "parse"]
@@ -37,13 +38,23 @@ _DIGITS = re.compile(r"[-+0-9.;,]+")
 _TABLE_ENDINGS = (".csv", ".tsv", ".json", ".toml")
 
 
-def load(spec: str) -> Instance:
-    """The instance that an INSTANCE names.  Raises ``InputError`` with the offending part and the remedy."""
+def load(spec: str | PurePath) -> Instance:
+    """The instance that an INSTANCE names, or that is in the table of means at a ``pathlib.Path``.
+
+    Raises ``InputError`` with the offending part and the remedy.
+    """
     return parse(spec).load()
 
 
-def parse(spec: str) -> InstanceSource:
+def parse(spec: str | PurePath) -> InstanceSource:
     """The source that an INSTANCE names, with its parameters checked but nothing read or drawn yet."""
+    if isinstance(spec, PurePath):
+        return cast(InstanceSource, INSTANCES.make("table", [("path", str(spec))], str(spec)))
+    if not isinstance(spec, str):
+        raise InputError(
+            f"{spec!r} is not an instance: give a text such as 'paper', the path of a table of means, "
+            "or an Instance."
+        )
     text = spec.strip()
     if not text:
         raise InputError("The instance is empty; name one, as in paper or uniform:clients=5,arms=5,seed=3.")
@@ -74,7 +85,7 @@ def parse(spec: str) -> InstanceSource:
 def _is_table(head: str) -> bool:
     """Whether an INSTANCE begins with a path to a table of means."""
     path = unquote(head.strip())
-    return path.lower().endswith(_TABLE_ENDINGS) or path != head.strip() or Path(path).is_file()
+    return path.lower().endswith(_TABLE_ENDINGS) or path != head.strip() or is_file(path)
 
 
 def _arguments(name: str, parts: list[str], spec: str) -> list[tuple[str, str]]:

@@ -2,15 +2,16 @@
 
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.conditions import Conditions
-from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples
+from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples, parse_law
 
 _ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
 _NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))
@@ -31,6 +32,7 @@ class Instance:
     ``local_means`` is float64 [M, K] in [0, 1]; ``weights`` [M], positive, summing to 1 within 1e-9.
     ``notes`` are facts shown with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
     where best arms are exactly tied, are added to them here.
+    Lists for arrays and tuples, and a SPEC for the law, are taken and turned into them.
     ``conditions`` say when clients act and when their means shift; regret and the best arm then are those of
     each phase, and what is asked of the instance itself (``global_means``, ``best_arm``) is of the first.
     Raises ``InputError`` where a mean, the weights, the names, the samples or the conditions cannot be used.
@@ -47,6 +49,17 @@ class Instance:
     notes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"The instance's name {self.name!r} is not a text; give one.")
+        self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
+        self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
+        self._set("law", parse_law(self.law) if isinstance(self.law, str) else self.law)
+        if not isinstance(self.law, Law):
+            raise InputError(f"{self.name}: {self.law!r} is not a reward law; give one, as in 'beta(10)'.")
+        if not isinstance(self.samples, Samples):
+            raise InputError(f"{self.name}: {self.samples!r} are not Samples; leave them out.")
+        self._set("client_names", _names(self.client_names, "clients", self.name))
+        self._set("arm_names", _names(self.arm_names, "arms", self.name))
         _check_means(self.local_means, self.name)
         check_weights(self.weights, self.num_clients)
         _check_names(self.client_names, self.num_clients, "clients", self.name)
@@ -58,7 +71,7 @@ class Instance:
         self.conditions.check(self.num_clients, self.num_arms)
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
         facts = tuple(fact for fact in facts if fact[0] not in ("activity", "delay", "stop", "shift"))
-        object.__setattr__(self, "notes", facts + self._gap_notes() + self._condition_notes())
+        self._set("notes", facts + self._gap_notes() + self._condition_notes())
 
     def _condition_notes(self) -> tuple[tuple[str, str], ...]:
         """When clients act, and what a shift brings."""
@@ -75,6 +88,9 @@ class Instance:
             best = ", ".join(self.arm_label(arm) for arm in phase.best_arms)
             told.append(("shift", f"after round {phase.after:,} the best arm is {best}"))
         return tuple(told)
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
 
     def _gap_notes(self) -> tuple[tuple[str, str], ...]:
         """The gap, and a sentence where two best arms are exactly tied."""
@@ -185,6 +201,43 @@ def _per_client(values: tuple[float, ...]) -> str:
 def equal_weights(num_clients: int) -> NDArray[np.float64]:
     """The paper's weights: 1/M each."""
     return np.full(num_clients, 1.0 / num_clients)
+
+
+def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+    """An array of numbers, or a list of such, as float64."""
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):  # rows of unequal length
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{what} are not an array of numbers; give one, its rows equally long.")
+    return array.astype(np.float64, copy=False)
+
+
+def _names(given: Any, what: str, name: str) -> tuple[str, ...] | None:
+    """Names that can be written to any file, or none."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{name}: {given!r} are no names of {what}; give a tuple of texts.")
+    names = tuple(given)
+    for item in names:
+        if not isinstance(item, str):
+            raise InputError(f"{name}: the name {item!r} among the {what} is not a text; give a text.")
+        if "\0" in item or not _is_unicode(item):
+            raise InputError(
+                f"{name}: the name {item!r} among the {what} holds a character that cannot be written; "
+                "leave it out."
+            )
+    return names
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def _check_names(names: tuple[str, ...] | None, count: int, what: str, name: str) -> None:

@@ -37,6 +37,11 @@ def first_lines(data: DataFile, count: int) -> list[str]:
                 text = line.removeprefix(_BOM).decode("utf-8").strip("\r\n")
             except UnicodeDecodeError:
                 raise _not_utf8(data) from None
+            if "\r" in text:
+                raise InputError(
+                    f"{data.label!r} has a carriage return within a line (the line ends of old Macs?); "
+                    "save it with line feeds."
+                )
             if text.strip():
                 lines.append(text)
     if not lines:
@@ -44,11 +49,17 @@ def first_lines(data: DataFile, count: int) -> list[str]:
     return lines
 
 
-def fields(line: str, separator: str) -> list[str]:
-    """One line's fields, unquoted and stripped."""
+def fields(line: str, separator: str, data: DataFile) -> list[str]:
+    """The fields, unquoted and stripped, of one of the first lines of a file."""
     if len(separator) > 1:
         return [part.strip() for part in line.split(separator)]
-    return [part.strip() for part in next(csv.reader([line], delimiter=separator), [])]
+    try:
+        return [part.strip() for part in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error as error:
+        raise InputError(
+            f"The line {line[:40] + '...'!r} of {data.label!r} cannot be cut into fields ({error}); "
+            "check its quotes and line ends."
+        ) from None
 
 
 def stream_columns(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -80,11 +81,39 @@ def _reason(error: BaseException) -> str:
     ).__name__
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with ``~`` replaced by the home folder; what can name no file is an ``InputError``."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise InputError(f"{path!r} is not a path; give a text or a pathlib.Path.")
+    try:
+        usable = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise InputError(f"The path {text!r} holds a character that no file name can have; check the path.")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f"There is no home folder that the path {text!r} could begin with; write the path in full, "
+            "or ./~ where a folder's own name begins with ~."
+        ) from None
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of a file, whatever else it may be."""
+    try:
+        return expanded(path).is_file()
+    except (InputError, OSError):
+        return False
+
+
 def existing(path: str) -> Path:
     """The path, if something is there; else ``InputError``."""
-    found = Path(path).expanduser()
+    found = expanded(path)
     try:
-        there = bool(path.strip()) and "\0" not in path and found.exists()
+        there = bool(path.strip()) and found.exists()
     except OSError:
         there = False
     if not there:
@@ -181,3 +210,7 @@ def parse_json(text: str, where: str) -> Any:
         ) from None
     except RecursionError:
         raise InputError(f"{where!r} is nested too deeply; give a list of rows of means.") from None
+    except InputError:
+        raise
+    except ValueError:  # Python turns no text of more than 4300 digits into a whole number
+        raise InputError(f"{where!r} holds a whole number of too many digits; shorten it.") from None

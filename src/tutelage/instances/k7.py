@@ -9,6 +9,7 @@ lines on one channel, or one ``transaction_id`` on one channel - if it has any l
 counts only while it worked.  A link that never delivered a packet is not in the file and is no link here.
 """
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _NEEDED = ("datetime", "src", "dst", "channel", "pdr")
+_LARGEST_CHANNEL = 2**31 - 1
 _MAY_LACK = ("src", "dst", "channel", "transaction_id")
 
 
@@ -62,22 +64,37 @@ def read_k7(path: str) -> Trace:
             f"{data.label!r} is not a K7 file: it must begin with a line of JSON and a line of column names."
         )
     header = parse_json(first[0], data.label)
-    frame, skipped = _measured(data, fields(first[1], ","))
+    frame, skipped = _measured(data, fields(first[1], ",", data))
     if not frame.height:
         raise InputError(
             f"{data.label!r} holds no measurement of a link; give a K7 file with lines for links."
         )
-    listed = header.get("channels")
-    declared = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
-    channels = tuple(sorted({*declared, *frame["channel"].unique().to_list()}))
+    channels = tuple(sorted({*_declared(header, data), *frame["channel"].unique().to_list()}))
     pairs = frame.select("src", "dst").unique().rows()
     links = tuple(sorted(((str(src), str(dst)) for src, dst in pairs), key=_by_number))
     return Trace(data, header, links, channels, _observe(frame, links, channels), skipped)
 
 
-def _by_number(link: tuple[str, str]) -> list[tuple[int, int, str]]:
-    """Sorts node 9 before node 10, and numbers before other names."""
-    return [(0, int(node), "") if node.isdecimal() else (1, 0, node) for node in link]
+def _declared(header: dict[str, Any], data: DataFile) -> list[int]:
+    """The channels that the header lists; words among them are passed over."""
+    listed = header.get("channels")
+    declared = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
+    for channel in declared:
+        if isinstance(channel, bool) or not 0 <= channel <= _LARGEST_CHANNEL:
+            raise InputError(
+                f"The channel {json.dumps(channel)} in the first line of {data.label!r} is not "
+                f"a whole number of 0 to {_LARGEST_CHANNEL}; correct it."
+            )
+    return declared
+
+
+def _by_number(link: tuple[str, str]) -> list[tuple[int, int, str, str]]:
+    """Sorts node 9 before node 10, and numbers before other names; no number is too long for it."""
+    key = []
+    for node in link:
+        digits = node.lstrip("0") if node.isascii() and node.isdecimal() else None
+        key.append((1, 0, "", node) if digits is None else (0, len(digits), digits, node))
+    return key
 
 
 def _measured(data: DataFile, names: list[str]) -> tuple["pl.DataFrame", int]:

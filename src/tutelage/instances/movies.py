@@ -37,7 +37,10 @@ def movies_beside(ratings: DataFile) -> dict[str, Movie] | None:
 
 def _read(text: str, data: DataFile) -> dict[str, Movie]:
     if data.name == "movies.csv":
-        rows = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        try:
+            rows = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        except csv.Error as error:
+            raise InputError(f"{data.label!r} is not a CSV file: {error}; get the file anew.") from None
     else:
         mark = "::" if data.name == "movies.dat" else "|"
         rows = [line.split(mark) for line in text.splitlines()]

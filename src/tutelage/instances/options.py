@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, check_weights, equal_weights
-from tutelage.instances.files import parse_json, read_text
+from tutelage.instances.files import is_file, parse_json, read_text
 from tutelage.instances.laws import LAWS, Empirical, Samples, parse_law
 from tutelage.registry import parameter, parameters_of, split_top, write_value
 
@@ -134,9 +133,9 @@ def read_weights(text: str, num_clients: int) -> NDArray[np.float64]:
     A file holds one number a line, one line of numbers with commas between, or JSON: a list, or an object
     whose ``weights`` is one.
     """
-    if ";" in text and not Path(text).is_file():
+    if ";" in text and not is_file(text):
         weights = [number(part, f"weights={text}") for part in text.split(";")]
-    elif not Path(text).expanduser().exists() and _is_number(text):
+    elif _is_number(text) and not is_file(text):
         weights = [float(text)]
     else:
         weights = list(_weights_in(text))
@@ -168,10 +167,18 @@ def json_numbers(listed: Any, where: str) -> list[float]:
     """A JSON or TOML list of numbers; a word, ``true`` or a missing list is an ``InputError``."""
     if not isinstance(listed, list):
         raise InputError(f"There is no list of numbers for {where}; write one, as in [0.2, 0.8].")
-    for value in listed:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{json.dumps(value, default=str)} among {where} is not a number.")
-    return [float(value) for value in listed]
+    return [_json_number(value, where) for value in listed]
+
+
+def _json_number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{json.dumps(value, default=str)} among {where} is not a number.")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(
+            f"A whole number of {int(value).bit_length()} bits among {where} is too large; correct it."
+        ) from None
 
 
 def number(text: str, where: str) -> float:

@@ -89,7 +89,7 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
     """How the file is cut, which columns hold what, and which published layout it is (or "")."""
     first = first_lines(data, 1)[0]
     separator = next((mark for mark in ("::", "\t", ";") if mark in first), ",")
-    head = fields(first, separator)
+    head = fields(first, separator, data)
     known = [re.sub(r"[^a-z]", "", name.lower()) for name in head]
     places = {
         word: [at for at, name in enumerate(known) if name in names] for word, names in _COLUMNS.items()
@@ -182,6 +182,11 @@ def _scale(
 
 def _check_scale(ratings: Ratings) -> None:
     low, high = ratings.scale
+    if high - low == float("inf"):
+        raise InputError(
+            f"The scale {low:g} to {high:g} ({ratings.known_by}) of {ratings.data.label!r} is wider than a "
+            "number can be; correct the ratings, or give the scale, as in scale=1;5."
+        )
     outside = np.flatnonzero((ratings.values < low) | (ratings.values > high))
     if outside.size:
         at = int(outside[0])

@@ -100,6 +100,8 @@ def _csv_rows(text: str, path: str) -> tuple[list[str] | None, list[list[str]]]:
     except csv.Error as error:
         raise InputError(f"{path!r} is not a CSV file: {error}; check its quotes.") from None
     rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
+    if not rows:
+        raise InputError(f"{path!r} has separators but no means; write one row of means for each client.")
     header = rows.pop(0) if _is_header(rows[0], path) else None
     if not rows:
         raise InputError(
@@ -122,7 +124,11 @@ def _is_header(row: list[str], path: str) -> bool:
     if lowered[0] in _CORNERS or any(cell in _WEIGHT for cell in lowered):
         return True
     names = [cell for cell in row[1:] or row if not _numeric(cell)]
-    if names and any(_numeric(cell) for cell in row[1:]):
+    if "" in row[1:] and any(_numeric(cell) for cell in row):
+        raise InputError(f"A number is missing in row 1, column {row.index('', 1) + 1} of {path!r}.")
+    if "" in names:
+        raise InputError(f"A name is missing in row 1 of {path!r}; name every arm.")
+    if names and any(_numeric(cell) for cell in row):
         raise InputError(
             f"Row 1 of {path!r} mixes numbers and words ({names[0]!r}); correct it, "
             "or write 'client' above the clients' names."
@@ -168,6 +174,8 @@ def _toml(text: str, path: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path!r} is not TOML: {error}.") from None
+    except ValueError:  # Python turns no text of more than 4300 digits into a whole number
+        raise InputError(f"{path!r} holds a whole number of too many digits; shorten it.") from None
     except RecursionError:
         raise InputError(f"{path!r} is nested too deeply; give a list of rows of means.") from None
 
@@ -230,4 +238,7 @@ def _names(given: dict[str, Any], key: str, path: str) -> tuple[str, ...] | None
         return None
     if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
         raise InputError(f"{key!r} in {path!r} is not a list of names.")
-    return tuple(str(name) for name in names)
+    try:
+        return tuple(str(name) for name in names)
+    except ValueError:  # a hexadecimal number of TOML may have more digits than Python writes
+        raise InputError(f"{key!r} in {path!r} has a number of too many digits; shorten it.") from None

@@ -8,6 +8,7 @@ TEACHERS = Table(
     entries={
         "tal": "tutelage.teachers.tal:TAL",
         "twl": "tutelage.teachers.twl:TWL",
+        "blt": "tutelage.teachers.blt:BLT",
         "ng": "tutelage.teachers.naive:NaivelyGuess",
         "na": "tutelage.teachers.naive:NaivelyAlign",
         "known": "tutelage.teachers.ends:KnownTarget",
@@ -16,8 +17,18 @@ TEACHERS = Table(
         "none": "tutelage.teachers.ends:NoTeaching",
         "watch": "tutelage.teachers.watch:Watch",
     },
-    needs=("state_type", "segments", "begin", "directive", "advance", "retire", "report"),
+    needs=(
+        "state_type",
+        "needs_best_arm",
+        "lab_only",
+        "segments",
+        "begin",
+        "directive",
+        "advance",
+        "retire",
+        "report",
+    ),
 )
 
 # Compared where nobody names a teacher: all but the attacks, and TAL with the paper's other constants.
-SIDE_BY_SIDE = ("tal", "tal(gamma1=0,gamma2=0)", "twl", "ng", "na", "known", "none")
+SIDE_BY_SIDE = ("tal", "tal(gamma1=0,gamma2=0)", "twl", "blt", "ng", "na", "known", "none")

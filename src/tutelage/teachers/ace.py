@@ -1,22 +1,28 @@
 """The adaptive attack of Liu and Shroff, "Data Poisoning Attacks on Stochastic Bandits"."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from numpy.random import Generator
 
 from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import Shift
-from tutelage.teachers.aimed import aim, aimed_directive, check_delta, check_target
-from tutelage.teachers.base import Directive, Evidence, Problem, Report
-from tutelage.teachers.ends import FixedState, fixed_report
+from tutelage.teachers.base import Directive, Problem, Report
+from tutelage.teachers.fixed import (
+    Fixed,
+    FixedState,
+    aim,
+    check_delta,
+    check_target,
+    fixed_directive,
+    fixed_report,
+)
 
 FITS = ("scaled", "clipped")
 
 
 @dataclass(frozen=True)
-class ACE:
+class ACE(Fixed):
     """Adaptive attack by constant estimation: every other arm loses what it may be worth above the target.
 
     Liu and Shroff 2019 (ICML), for clients of any kind.  A reward X of arm i becomes X - alpha with
@@ -38,9 +44,6 @@ class ACE:
     delta: float = parameter(0.05, help="the chance that a confidence interval ever fails, in (0, 1)")
     fit: str = parameter("scaled", help="how a shifted reward is kept within [0, 1]: scaled or clipped")
 
-    state_type: ClassVar[type] = FixedState
-    lab_only: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         check_target("ace", self.target)
         check_delta("ace", self.delta)
@@ -51,22 +54,12 @@ class ACE:
     def needs_best_arm(self) -> bool:
         return self.target is None
 
-    def segments(self, problem: Problem) -> tuple[int, ...]:
-        """None: it learns nothing."""
-        return ()
-
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
         return aim("ace", self.target, problem)
 
     def directive(self, state: FixedState) -> Directive:
-        return aimed_directive(state, Shift(self.delta, self.fit == "scaled"))
-
-    def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
-        return state
-
-    def retire(self, state: FixedState, client: int) -> FixedState:
-        return state
+        return fixed_directive(state, Shift(self.delta, self.fit == "scaled"))
 
     def report(self, state: FixedState) -> Report:
         return fixed_report(state, f"shifting all other arms below the known target, arm {state.target}")

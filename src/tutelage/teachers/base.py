@@ -58,8 +58,8 @@ class Quota:
 class Directive:
     """What a teacher has published: one rule per arm, and when it wants to be asked again (None: never).
 
-    When ``restarts`` grows, evidence begins anew: ledgers, quotas and what rules remember count from the pulls
-    of this round on.
+    When ``restarts`` grows, evidence begins anew: ledgers, quotas and what rules remember count from the
+    pulls of this round on.
     """
 
     rules: tuple[Rule, ...]

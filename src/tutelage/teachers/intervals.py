@@ -68,11 +68,17 @@ def has_epoch(evidences: Evidences, epoch: int, arms: tuple[int, ...]) -> bool:
     return all(len(evidences.sums[arm]) >= epoch for arm in arms)
 
 
+def is_reachable(problem: Problem, epoch: int, arms: tuple[int, ...]) -> bool:
+    """Whether a client's T pulls have room for the F(psi) that the epoch needs of each of these arms."""
+    ends = schedule_of(problem).ends
+    return epoch <= len(ends) and len(arms) * ends[epoch - 1] <= problem.horizon
+
+
 def quota_of(problem: Problem, epoch: int, arms: tuple[int, ...]) -> Quota | None:
     """F(psi) pulls of each of these arms; None if the epoch cannot be reached within the horizon."""
-    ends = schedule_of(problem).ends
-    if epoch > len(ends):
+    if not is_reachable(problem, epoch, arms):
         return None
+    ends = schedule_of(problem).ends
     return Quota(tuple(ends[epoch - 1] if arm in arms else 0 for arm in range(problem.num_arms)))
 
 

@@ -2,20 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from numpy.random import Generator
 
 from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import Sink
-from tutelage.teachers.aimed import aim, aimed_directive, check_delta, check_target
-from tutelage.teachers.base import Directive, Evidence, Problem, Report
-from tutelage.teachers.ends import FixedState, fixed_report
+from tutelage.teachers.base import Directive, Problem, Report
+from tutelage.teachers.fixed import (
+    Fixed,
+    FixedState,
+    aim,
+    check_delta,
+    check_target,
+    fixed_directive,
+    fixed_report,
+)
 
 
 @dataclass(frozen=True)
-class Jun:
+class Jun(Fixed):
     """The attack of Jun et al. 2018: each other arm's revealed mean is held a margin below the target's.
 
     NeurIPS 2018, sections 3 and 4.  A reward X of arm i becomes X - alpha with
@@ -40,9 +46,6 @@ class Jun:
     )
     delta: float = parameter(0.05, help="the chance that a confidence interval ever fails, in (0, 1)")
 
-    state_type: ClassVar[type] = FixedState
-    lab_only: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         check_target("jun", self.target)
         check_delta("jun", self.delta)
@@ -53,22 +56,12 @@ class Jun:
     def needs_best_arm(self) -> bool:
         return self.target is None
 
-    def segments(self, problem: Problem) -> tuple[int, ...]:
-        """None: it learns nothing."""
-        return ()
-
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
         return aim("jun", self.target, problem)
 
     def directive(self, state: FixedState) -> Directive:
-        return aimed_directive(state, Sink(self.margin, self.delta))
-
-    def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
-        return state
-
-    def retire(self, state: FixedState, client: int) -> FixedState:
-        return state
+        return fixed_directive(state, Sink(self.margin, self.delta))
 
     def report(self, state: FixedState) -> Report:
         return fixed_report(state, f"holding all other arms below the known target, arm {state.target}")

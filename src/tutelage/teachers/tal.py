@@ -14,6 +14,7 @@ from tutelage.teachers.intervals import (
     add_evidence,
     has_epoch,
     intervals_of,
+    is_reachable,
     no_evidence,
     no_intervals,
     quota_of,
@@ -81,14 +82,15 @@ class TAL:
 
     def report(self, state: TalState) -> Report:
         """The latest intervals and what they are good for."""
-        reachable = state.epoch <= len(schedule_of(state.problem).ends)
+        arms = tuple(range(state.problem.num_arms))
+        reachable = state.target is not None or is_reachable(state.problem, state.epoch, arms)
         if state.target is not None:
             sentence = f"decided for arm {state.target} in epoch {state.epoch}"
         elif reachable:
             sentence = f"learning, epoch {state.epoch}"
         else:
             sentence = f"epoch {state.epoch} needs more pulls than the horizon has: no decision"
-        active = tuple(range(state.problem.num_arms)) if state.target is None else (state.target,)
+        active = arms if state.target is None else (state.target,)
         shown = state.intervals
         return Report(state.epoch, active, state.target, shown.lower, shown.upper, reachable, sentence)
 

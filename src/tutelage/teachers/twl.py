@@ -14,6 +14,7 @@ from tutelage.teachers.intervals import (
     add_evidence,
     has_epoch,
     intervals_of,
+    is_reachable,
     no_evidence,
     no_intervals,
     quota_of,
@@ -85,7 +86,7 @@ class TWL:
         """The latest intervals and what they are good for."""
         decided = len(state.active_arms) == 1
         epoch = max(1, state.epoch - 1) if decided else state.epoch
-        reachable = decided or state.epoch <= len(schedule_of(state.problem).ends)
+        reachable = decided or is_reachable(state.problem, state.epoch, state.active_arms)
         if decided:
             sentence = f"decided for arm {state.active_arms[0]} in epoch {epoch}"
         elif reachable:

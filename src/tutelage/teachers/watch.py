@@ -1,4 +1,4 @@
-"""A teacher that goes on looking after another has decided, and begins anew when the decision no longer holds."""
+"""Watching over a decision: a test of the target's own rewards, and a new beginning when it fails."""
 
 import functools
 import math
@@ -239,7 +239,7 @@ def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float
 
 
 def _lowered(means: Array, weights: Array, mark: float) -> Array | None:
-    """clip(means - x) [M] with the least x >= 0 for which the weighted sum is at most ``mark``; None if none."""
+    """clip(means - x) [M], x >= 0 the least whose weighted sum is at most ``mark``; None if there is none."""
     low, high = 0.0, 1.0
 
     def at(x: float) -> Array:

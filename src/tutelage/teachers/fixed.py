@@ -1,9 +1,38 @@
-"""What teachers that are told their target share: checking it, and one rule on every other arm."""
+"""What teachers share whose directive never changes: a target or none, and one rule on every other arm."""
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, Rule
-from tutelage.teachers.base import Directive, Problem
-from tutelage.teachers.ends import FixedState
+from tutelage.teachers.base import Directive, Evidence, Problem, Report
+
+
+@dataclass(frozen=True)
+class FixedState:
+    """A state that never changes: the target, or None, and how many arms there are."""
+
+    num_arms: int
+    target: int | None
+
+
+class Fixed:
+    """The functions of a teacher that learns nothing, so that nobody's evidence matters to it."""
+
+    state_type: ClassVar[type] = FixedState
+    lab_only: ClassVar[bool] = False
+
+    def segments(self, problem: Problem) -> tuple[int, ...]:
+        """None: it learns nothing."""
+        return ()
+
+    def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
+        """The same state."""
+        return state
+
+    def retire(self, state: FixedState, client: int) -> FixedState:
+        """The same state."""
+        return state
 
 
 def check_target(name: str, target: int | None) -> None:
@@ -30,8 +59,15 @@ def aim(name: str, target: int | None, problem: Problem) -> FixedState:
     return FixedState(problem.num_arms, chosen)
 
 
-def aimed_directive(state: FixedState, rule: Rule) -> Directive:
+def fixed_directive(state: FixedState, rule: Rule) -> Directive:
     """The rule on every arm but the target, which is kept, for good."""
     rules = tuple(KEEP if arm == state.target else rule for arm in range(state.num_arms))
     active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
     return Directive(rules, None, active, target=state.target)
+
+
+def fixed_report(state: FixedState, sentence: str) -> Report:
+    """A report without epochs and intervals."""
+    active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
+    nothing = (None,) * state.num_arms
+    return Report(0, active, state.target, nothing, nothing, True, sentence)

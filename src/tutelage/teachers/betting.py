@@ -1,0 +1,175 @@
+"""Betting on which of two arms is better: the test martingales of BLT (docs/blt.md has the proof).
+
+Shapes: M clients that are not retired, P ordered pairs of arms, G stakes.  Of a pair (j, k) j is the one that
+is bet to be better; it is looked at after rho times as many pulls as k.  Sums over clients run along the last
+axis, so that a pair's sum is the same, bit for bit, whichever pairs are looked at beside it.
+"""
+
+import bisect
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LEAST, MOST = 0.01, 0.99  # predictions stay within
+NEVER = 1 << 62
+_EDGES = np.array([LEAST, MOST])[:, None, None, None]
+_MARGIN = 1e-13  # a client: over ten times what rounding can move a sum of predictions, as numpy adds them
+_MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
+_FARTHEST = 2.0  # as far as x goes; without a tolerance predictions meet before
+_LOOK = 512  # how many clipped predictions of a pair are worth computing at once
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The pull counts n_0 = 0, n_1, ... at which bets are settled, and where they stand among the cuts.
+
+    ``cuts`` are the counts n_i and rho n_i, merged.  ``at[i]`` is how many cuts are completed with n_i pulls,
+    ``at_leader[i]`` with rho n_i, and both are NEVER where a client cannot have both in the horizon;
+    ``steps[done]`` and ``leader_steps[done]`` are the steps that ``done`` completed cuts have room for.
+    """
+
+    counts: tuple[int, ...]
+    cuts: tuple[int, ...]
+    at: tuple[int, ...]
+    at_leader: tuple[int, ...]
+    steps: tuple[int, ...]
+    leader_steps: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=16)
+def make_grid(horizon: int, rho: int, growth: float) -> Grid:
+    """n_{i+1} = n_i + max(1, floor(growth n_i)), up to the horizon."""
+    counts = [0]
+    while (following := counts[-1] + max(1, math.floor(growth * counts[-1]))) <= horizon:
+        counts.append(following)
+    cuts = sorted({count for n in counts for count in (n, rho * n) if 0 < count <= horizon})
+    place = {count: index for index, count in enumerate((0, *cuts))}
+    within = [n for n in counts if (1 + rho) * n <= horizon]
+    at, at_leader = (*(place[n] for n in within), NEVER), (*(place[rho * n] for n in within), NEVER)
+    done = range(len(cuts) + 1)
+    return Grid(
+        counts=tuple(counts),
+        cuts=tuple(cuts),
+        at=at,
+        at_leader=at_leader,
+        steps=tuple(bisect.bisect_right(at, completed) - 1 for completed in done),
+        leader_steps=tuple(bisect.bisect_right(at_leader, completed) - 1 for completed in done),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One grid step of P pairs: what is known before it, and what it brings; of the arms j first, then of k.
+
+    ``before`` [2, P, M] are the sums of rewards in the first ``pulls`` [2, P, 1] pulls, rho n_i and n_i;
+    ``won`` those in the ``length`` pulls that follow, rho (n_{i+1} - n_i) and n_{i+1} - n_i.
+    """
+
+    before: Array
+    won: Array
+    pulls: Array
+    length: Array
+
+
+def log_gain(step: Step, units: Array, stakes: Array, rho: float, tolerance: float) -> Array:
+    """What the step adds to log W of each pair and stake, float64 [P, G].
+
+    ``units`` [M] are u_m = M w_m; ``stakes`` [G] the lambdas, each at most 1 / max(1, max u).  Of a client,
+    with b = lambda u / rho, e = lambda u, n the step's length and s its sums,
+
+        s_j log(1 + b (1 - c)) + (rho n - s_j) log(1 - b c) + s_k log(1 - e (1 - d)) + (n - s_k) log(1 + e d)
+
+    For rewards of 0 and 1 this is the log of the product of 1 + b (X - c) and 1 - e (X - d) over the pulls,
+    for others it is below (concavity).
+    """
+    _, num_pairs, num_clients = step.before.shape
+    predictions = null_means((step.before + 0.5) / (step.pulls + 1.0), units, rho, tolerance)
+    moves, times = np.empty((2, num_pairs, 2, 2, num_clients))  # of a pair: won or not, j or k, client
+    won, lost = moves.transpose(1, 2, 0, 3)
+    bets = np.array((units / rho, -units))[:, None]
+    np.multiply(predictions, -bets, out=lost)
+    np.add(lost, bets, out=won)
+    won, lost = times.transpose(1, 2, 0, 3)
+    won[...] = step.won
+    np.subtract(step.length, step.won, out=lost)
+    logs = moves.reshape(num_pairs, 1, -1) * stakes[:, None]  # [P, G, 4 M]
+    np.log1p(logs, out=logs)
+    logs *= times.reshape(num_pairs, 1, -1)
+    return np.asarray(np.add.reduce(logs, axis=2))
+
+
+def null_means(seen: Array, units: Array, rho: float, tolerance: float) -> Array:
+    """The predictions c, d of the null hypothesis, nu_j at most nu_k - tolerance, near what was seen.
+
+    ``seen`` [2, P, M] are p and q, the result c and d: c = clip(p - x h) and d = clip(q + x (1 - h)), with h
+    the share of j in the variance, and the x at which sum u c = sum u d - M tolerance, less what rounding
+    could do: sum u c is never below that.
+    """
+    spread_j, spread_k = np.add.reduce(seen * (1.0 - seen), axis=2)
+    spread_j /= rho
+    h = spread_j / (spread_j + spread_k)
+    slopes = np.array((-h, 1.0 - h))[:, :, None]
+    excess = units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
+    x = (np.add.reduce(units * (seen[0] - seen[1]), axis=1) + excess) / np.add.reduce(units)
+    predictions = seen + x[:, None] * slopes
+    if predictions.min() < LEAST or predictions.max() > MOST:
+        beyond = (predictions < LEAST) | (predictions > MOST)
+        some = np.flatnonzero(np.logical_or.reduce(beyond, axis=(0, 2)))
+        predictions[:, some] = _clipped(seen[:, some], units, slopes[:, some], excess)
+    return np.asarray(predictions)
+
+
+def _clip(values: Array) -> Array:
+    np.maximum(values, LEAST, out=values)
+    return np.minimum(values, MOST, out=values)
+
+
+def _clipped(seen: Array, units: Array, slopes: Array, excess: float) -> Array:
+    """clip(seen + x slopes) [2, P, M], with the x at which sum u c - sum u d + excess changes its sign.
+
+    This difference falls with x in straight pieces, which meet where a term begins or ceases to be clipped:
+    between the two such places around the root, it lies on a line.
+    """
+    num_pairs, num_clients = seen.shape[1:]
+    places = ((_EDGES - seen) / slopes).transpose(2, 0, 1, 3).reshape(num_pairs, -1)
+
+    def difference(x: Array) -> Array:
+        c, d = _clip(seen[:, :, None] + x[:, :, None] * slopes[:, :, None])
+        c -= d
+        c *= units
+        return np.asarray(np.add.reduce(c, axis=2) + excess)
+
+    if places.shape[1] * num_clients > _LOOK:
+        places = _narrowed(np.sort(places, axis=1), difference)
+    values = difference(places)
+    above = values > 0.0
+    left = np.where(above, places, -np.inf).max(axis=1)
+    right = np.where(above, np.inf, places).min(axis=1)
+    up = np.where(above, values, np.inf).min(axis=1)
+    down = np.where(above, -np.inf, values).max(axis=1)
+    x = np.minimum(left + (right - left) * (up / (up - down)), _FARTHEST)
+    return _clip(seen + x[:, None] * slopes)
+
+
+def _narrowed(places: Array, difference: Callable[[Array], Array]) -> Array:
+    """The two of the sorted places [P, N] between which the difference changes its sign."""
+    rows = np.arange(len(places))[:, None]
+    low, high = np.zeros_like(rows), np.full_like(rows, places.shape[1] - 1)
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        above = difference(places[rows, middle]) > 0.0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return places[rows, np.concatenate((low, high), axis=1)]
+
+
+def log_mean(logs: Array) -> Array:
+    """log of the mean of exp over the last axis: log W from the log W of the stakes."""
+    most = np.maximum.reduce(logs, axis=-1)
+    total = np.add.reduce(np.exp(logs - most[..., None]), axis=-1)
+    return np.asarray(most + np.log(total / logs.shape[-1]))

@@ -1,0 +1,291 @@
+"""Bet, level, lift: a teacher that decides by test martingales, and pays little (docs/blt.md)."""
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tutelage.errors import InputError
+from tutelage.registry import parameter
+from tutelage.rules import KEEP, Level, Lift, Rule, Set
+from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
+from tutelage.teachers.betting import NEVER, Array, Grid, Step, log_gain, log_mean, make_grid
+
+Bets = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, the step to stop before
+
+_LEAST = dict.fromkeys(("offset", "band", "slack", "slack_share", "push", "freeze_share"), 0)
+_LEAST["freeze_pulls"] = 1  # a level is made of means
+
+
+@dataclass(frozen=True, eq=False)
+class BltState:
+    """What BLT knows.
+
+    ``totals[k]`` is float64 [segments of arm k + 1, M]: the sum of observed rewards up to each cut.
+    ``steps`` [K, K] counts the grid steps that each ordered pair (j, k) has bet on, ``log_wealth`` [K, K, G]
+    is log W_jk of each stake; neither goes on for an arm that is ruled out.
+    """
+
+    problem: Problem
+    totals: tuple[Array, ...]
+    steps: Array
+    log_wealth: Array
+    active_arms: tuple[int, ...]
+    consultations: int = 0
+    retired: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class BLT:
+    """BLT: bets on which arm is best, levels what arms seem worth until then, lifts a poor target."""
+
+    rho: int = parameter(
+        2, help="pulls of the leader for one of another active arm, a whole number of at least 1"
+    )
+    growth: float = parameter(0.05, help="how much longer each step of the betting grid is, above 0")
+    tolerance: float = parameter(0.0, help="how much worse than the best the target may be, in [0, 1)")
+    lift: bool = parameter(True, help="whether the target is lifted at clients for which it is worth little")
+    stakes: int = parameter(14, help="how many stakes, 2^(-g/2) for g = 0, 1, ..., bet side by side")
+    offset: float = parameter(2.5, help="a: how far the line of revealed sums starts above 0")
+    band: float = parameter(1.0, help="b: how far a revealed sum may be from its line")
+    slack: float = parameter(5.0, help="pulls that an arm may be ahead of the least pulled one")
+    slack_share: float = parameter(0.1, help="the same, as a share of the least pulled one's")
+    push: float = parameter(2.0, help="o: how strongly an arm further ahead is pressed down")
+    freeze_pulls: float = parameter(
+        5.0, help="n_f: pulls of each active arm before a client's level is fixed"
+    )
+    freeze_share: float = parameter(0.9, help="f: the level as a share of the client's mean reward")
+
+    state_type: ClassVar[type] = BltState
+    needs_best_arm: ClassVar[bool] = False
+    lab_only: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.rho < 1:
+            raise InputError(f"blt's rho={self.rho} is not a whole number of at least 1.")
+        if not 0 < self.growth < math.inf:
+            raise InputError(f"blt's growth={self.growth:g} is not a number above 0.")
+        if not 0 <= self.tolerance < 1:
+            raise InputError(f"blt's tolerance={self.tolerance:g} lies outside [0, 1).")
+        if self.stakes < 1:
+            raise InputError(f"blt's stakes={self.stakes} is not a whole number of at least 1.")
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if not least <= value < math.inf:
+                raise InputError(f"blt's {name}={value:g} is not a number of at least {least}.")
+
+    def segments(self, problem: Problem) -> tuple[int, ...]:
+        """The grid and rho times the grid."""
+        return self._grid(problem).cuts
+
+    def begin(self, problem: Problem, generator: Generator) -> BltState:
+        """All arms active, every W = 1."""
+        size = problem.num_arms
+        return BltState(
+            problem,
+            totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
+            steps=np.zeros((size, size)),
+            log_wealth=np.zeros((size, size, self.stakes)),
+            active_arms=tuple(range(size)),
+        )
+
+    def directive(self, state: BltState) -> Directive:
+        """Level rules while several arms are active; then the target is shown as it is, or lifted."""
+        problem, active = state.problem, state.active_arms
+        rules: list[Rule] = [Set(0.0)] * problem.num_arms
+        if len(active) == 1:
+            rules[active[0]] = Lift(lift_of(problem)) if self.lift else KEEP
+            return Directive(tuple(rules), None, active, target=active[0])
+        level = Level(
+            float(self.rho),
+            self.offset,
+            self.band,
+            self.slack,
+            self.slack_share,
+            self.push,
+            self.freeze_pulls,
+            self.freeze_share,
+        )
+        for arm in active:
+            rules[arm] = level
+        counts = self._awaited(state)
+        quota = Quota(counts, "any") if any(counts) else None
+        return Directive(tuple(rules), quota, active, leader=self._leader(state))
+
+    def _grid(self, problem: Problem) -> Grid:
+        return make_grid(problem.horizon, self.rho, self.growth)
+
+    def _awaited(self, state: BltState) -> tuple[int, ...]:
+        """Of each arm the least pull count that a next bet still needs; 0 where only others are awaited."""
+        grid, steps = self._grid(state.problem), state.steps.astype(np.int64).tolist()
+        counts = [0] * state.problem.num_arms
+        for arm in state.active_arms:
+            done, least = len(state.totals[arm]) - 1, NEVER
+            for other in state.active_arms:
+                if other != arm:
+                    for need in (grid.at_leader[steps[arm][other] + 1], grid.at[steps[other][arm] + 1]):
+                        if done < need < least:
+                            least = need
+            if least < NEVER:
+                counts[arm] = grid.cuts[least - 1]
+        return tuple(counts)
+
+    def _leader(self, state: BltState) -> int | None:
+        """The active arm with the highest mean over the segments that all clients have completed."""
+        cuts = self._grid(state.problem).cuts
+        weights = counted_weights(state.problem.weights, state.retired).tolist()
+        best, highest = None, -1.0
+        for arm in state.active_arms:
+            done = len(state.totals[arm]) - 1
+            if done == 0:
+                return None
+            mean = 0.0
+            for weight, total in zip(weights, state.totals[arm][done].tolist(), strict=True):
+                mean += weight * (total / cuts[done - 1])
+            if mean > highest:
+                best, highest = arm, mean
+        return best
+
+    def advance(self, state: BltState, evidence: Evidence) -> BltState:
+        """Bet on all steps that have become complete, and rule out what the bets rule out."""
+        totals = tuple(
+            _extended(old, new) if len(new) else old
+            for old, new in zip(state.totals, evidence.sums, strict=True)
+        )
+        return self._bet(replace(state, totals=totals, consultations=state.consultations + 1))
+
+    def retire(self, state: BltState, client: int) -> BltState:
+        """Bet anew on the other clients' sums; the threshold rises by a factor M, arms may return."""
+        problem = state.problem
+        if not 0 <= client < problem.num_clients or client in state.retired:
+            raise InputError(f"There is no client {client} to retire.")
+        if len(state.retired) == problem.num_clients - 1:
+            raise InputError(f"Client {client} is the last one and cannot be retired.")
+        fresh = replace(
+            state,
+            steps=np.zeros_like(state.steps),
+            log_wealth=np.zeros_like(state.log_wealth),
+            active_arms=tuple(range(problem.num_arms)),
+            retired=tuple(sorted((*state.retired, client))),
+        )
+        return self._bet(fresh)
+
+    def report(self, state: BltState) -> Report:
+        """Which arms are left."""
+        active = state.active_arms
+        nothing = (None,) * state.problem.num_arms
+        target = active[0] if len(active) == 1 else None
+        reachable = target is not None or self.directive(state).quota is not None
+        if target is not None:
+            sentence = f"decided for arm {target} after {state.consultations} consultations"
+        elif reachable:
+            sentence = f"betting, {len(active)} arms active"
+        else:
+            sentence = "the next bets need more pulls than the horizon has: no decision"
+        return Report(state.consultations, active, target, nothing, nothing, reachable, sentence)
+
+    def _bet(self, state: BltState) -> BltState:
+        """Bet on every grid step that both arms of a pair have completed; then rule out, pair by pair."""
+        grid, size = self._grid(state.problem), state.problem.num_arms
+        done = [len(totals) - 1 for totals in state.totals]
+        bet = state.steps.astype(np.int64).tolist()
+        waiting: Bets = []
+        for better in state.active_arms:
+            room = grid.leader_steps[done[better]]
+            for worse in state.active_arms:
+                last = min(room, grid.steps[done[worse]])
+                if better != worse and last > bet[better][worse]:
+                    waiting.append((better, worse, bet[better][worse], last))
+        if not waiting:
+            return state
+        steps, log_wealth = state.steps.copy(), state.log_wealth.copy()
+        ledger = _Ledger(state, grid, self.rho, self.stakes)
+        wealth = log_wealth.reshape(size * size, self.stakes)
+        threshold = log_threshold(state.problem, len(state.retired))
+        crossed: set[tuple[int, int]] = set()
+        for better, worse, _, last in waiting:
+            steps[better, worse] = last
+        while waiting:
+            gain = log_gain(ledger.step(waiting), ledger.units, ledger.stakes, self.rho, self.tolerance)
+            rows = [better * size + worse for better, worse, _, _ in waiting]
+            gain += wealth[rows]
+            wealth[rows] = gain
+            if gain.max() >= threshold:  # as the mean is no more than the most
+                reached = np.flatnonzero(log_mean(gain) >= threshold)
+                crossed.update(waiting[place][:2] for place in reached.tolist())
+            waiting = [(j, k, now + 1, last) for j, k, now, last in waiting if now + 1 < last]
+        left = list(state.active_arms)
+        for better, worse in sorted(crossed):
+            if better in left and worse in left:
+                left.remove(worse)
+        return replace(state, steps=steps, log_wealth=log_wealth, active_arms=tuple(left))
+
+
+class _Ledger:
+    """All arms' sums over the clients that are not retired, one below the other; what is staked on them."""
+
+    def __init__(self, state: BltState, grid: Grid, rho: int, num_stakes: int) -> None:
+        self.grid, self.shares = grid, np.array([[[float(rho)]], [[1.0]]])
+        self.units, self.stakes = _units(state.problem.weights, state.retired, num_stakes)
+        self.sums = np.concatenate(state.totals)
+        if state.retired:
+            self.sums = self.sums[:, counted_weights(state.problem.weights, state.retired) > 0.0]
+        self.starts = list(itertools.accumulate((len(totals) for totals in state.totals), initial=0))
+
+    def step(self, bets: Bets) -> Step:
+        """The sums of this grid step of each pair."""
+        at, at_leader, starts, counts = self.grid.at, self.grid.at_leader, self.starts, self.grid.counts
+        rows = [
+            [starts[better] + at_leader[now] for better, _, now, _ in bets],
+            [starts[worse] + at[now] for _, worse, now, _ in bets],
+            [starts[better] + at_leader[now + 1] for better, _, now, _ in bets],
+            [starts[worse] + at[now + 1] for _, worse, now, _ in bets],
+        ]
+        sums = self.sums.take(rows, axis=0)
+        pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in bets], dtype=np.float64)
+        before, after = pulls.T[:, None, :, None] * self.shares  # [2, P, 1], of j and of k
+        return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
+
+
+def _extended(totals: Array, sums: Array) -> Array:
+    """The running totals of one arm with those of further segments, added one by one as they would come."""
+    longer = np.concatenate((totals, sums))
+    recent = longer[len(totals) - 1 :]
+    np.add.accumulate(recent, out=recent)
+    return longer
+
+
+def log_threshold(problem: Problem, retired: int) -> float:
+    """log of T (K - 1) M^r: what W_jk must reach to rule k out, after r retirements."""
+    return (
+        math.log(problem.horizon)
+        + math.log(max(1, problem.num_arms - 1))
+        + retired * math.log(problem.num_clients)
+    )
+
+
+def lift_of(problem: Problem) -> float:
+    """L = min(1, (2 (K - 1) log T / T)^(1/3)): how little a target must be worth to be lifted."""
+    exploration = 2.0 * (problem.num_arms - 1) * math.log(problem.horizon) / problem.horizon
+    return float(min(1.0, exploration ** (1.0 / 3.0)))
+
+
+@functools.lru_cache(maxsize=64)
+def counted_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> Array:
+    """The weights [M] of the global model of the clients that are not retired; 0 for those that are."""
+    if not retired:
+        return np.array(weights)
+    kept = [0.0 if client in retired else weight for client, weight in enumerate(weights)]
+    return np.array(kept) / math.fsum(kept)
+
+
+@functools.lru_cache(maxsize=64)
+def _units(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int) -> tuple[Array, Array]:
+    """u_m = M w_m of the clients that are not retired, and the stakes lambda_g / max(1, max u)."""
+    kept = counted_weights(weights, retired)
+    units = (len(weights) - len(retired)) * kept[kept > 0.0]
+    return units, 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max()))

@@ -1,0 +1,110 @@
+"""What a teacher says is checked where it enters, so that compiled code can trust it.
+
+A teacher may come from anybody's package.  Whatever it gets wrong becomes one sentence that names it.
+"""
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from tutelage.errors import InputError
+from tutelage.rules import Rule
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Directive, Problem, Quota, Report, Teacher, encode_state
+
+_RULES = get_args(Rule)
+_MOST_CELLS = 2**28  # sums of segments, 2 GiB of them
+_MOST_PULLS = 2**62
+
+
+def ask(teacher: Teacher, name: str, *arguments: Any) -> Any:
+    """Call one of a teacher's functions; what a foreign one raises becomes ``InputError``."""
+    try:
+        answer = getattr(teacher, name)(*arguments)
+        if name == "begin" and _is_foreign(teacher):
+            encode_state(answer)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        if not _is_foreign(teacher):
+            raise
+        raise _fault(teacher, f"failed in {name}(): {type(error).__name__}: {error}") from error
+    return answer
+
+
+def ask_segments(teacher: Teacher, problem: Problem) -> tuple[int, ...]:
+    """The teacher's cuts: whole numbers, increasing, from 1 to the horizon."""
+    cuts = ask(teacher, "segments", problem)
+    if not isinstance(cuts, Sequence) or isinstance(cuts, str):
+        raise _fault(teacher, f"gives {cuts!r} as segments(), not a tuple of pull counts")
+    cells = problem.num_clients * problem.num_arms * len(cuts)
+    if cells > _MOST_CELLS:
+        raise _fault(teacher, f"cuts its ledgers into {len(cuts)} segments, more than fit in memory")
+    counts = tuple(_whole(teacher, "a segment's end", cut, 1, problem.horizon) for cut in cuts)
+    if any(after <= before for before, after in itertools.pairwise(counts)):
+        raise _fault(teacher, "gives segments() that do not increase")
+    return counts
+
+
+def ask_directive(teacher: Teacher, problem: Problem, state: Any) -> Directive:
+    """The teacher's directive: one rule an arm, arms that exist, a quota that lists some."""
+    told = ask(teacher, "directive", state)
+    if not isinstance(told, Directive):
+        raise _fault(teacher, f"gives {told!r} as directive(), not a Directive")
+    directive: Directive = told
+    if len(tuple(directive.rules)) != problem.num_arms:
+        raise _fault(teacher, f"does not give one rule for each of {problem.num_arms} arms")
+    for rule in directive.rules:
+        if not isinstance(rule, _RULES):
+            raise _fault(teacher, f"gives {rule!r} as a rule, which is none")
+    last = problem.num_arms - 1
+    for arm in directive.active_arms:
+        _whole(teacher, "an active arm", arm, 0, last)
+    if not directive.active_arms or len(set(directive.active_arms)) < len(directive.active_arms):
+        raise _fault(teacher, f"gives the active arms {directive.active_arms}: name each once, at least one")
+    for name, named in (("the leader", directive.leader), ("the target", directive.target)):
+        if named is not None:
+            _whole(teacher, name, named, 0, last)
+    _whole(teacher, "the number of restarts", directive.restarts, 0, 2**31 - 1)
+    if directive.quota is not None:
+        _check_quota(teacher, directive.quota, problem)
+    return directive
+
+
+def _check_quota(teacher: Teacher, quota: Any, problem: Problem) -> None:
+    if not isinstance(quota, Quota) or quota.mode not in ("all", "any"):
+        raise _fault(teacher, f"gives {quota!r} as a quota; its mode is all or any")
+    if len(quota.counts) != problem.num_arms:
+        raise _fault(teacher, f"gives a quota of {len(quota.counts)} counts for {problem.num_arms} arms")
+    for count in quota.counts:
+        _whole(teacher, "a quota's count", count, 0, _MOST_PULLS)
+    if not any(quota.counts):
+        raise _fault(teacher, "gives a quota that lists no arm: give None to be asked no more")
+
+
+def ask_report(teacher: Teacher, state: Any) -> Report:
+    """The teacher's report."""
+    report = ask(teacher, "report", state)
+    if not isinstance(report, Report) or not isinstance(report.sentence, str):
+        raise _fault(teacher, f"gives {report!r} as report(), not a Report with a sentence")
+    _whole(teacher, "the epoch of its report", report.epoch, 0, 2**31 - 1)
+    return report
+
+
+def _whole(teacher: Teacher, what: str, value: Any, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise _fault(teacher, f"gives {value!r} as {what}, which is not a whole number in {least} .. {most}")
+    return number
+
+
+def _is_foreign(teacher: Teacher) -> bool:
+    return not type(teacher).__module__.startswith("tutelage.")
+
+
+def _fault(teacher: Teacher, told: str) -> InputError:
+    return InputError(f"The teacher {TEACHERS.spec(teacher)} {told.rstrip('.')}.")

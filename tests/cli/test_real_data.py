@@ -1,0 +1,30 @@
+"""The command line on real data, from the folder that TUTELAGE_DATA names."""
+
+import json
+
+import pytest
+
+TEACHERS = ["--teacher", "twl(gamma1=1,gamma2=0)", "--teacher", "known"]
+CLIENTS = ["--clients", "5*ucb1,5*eps-greedy,5*ts", "--horizon", "50000", "--runs", "10", "--seed", "1"]
+
+
+@pytest.mark.parametrize(
+    "instance", ["movielens:{data}/ml-latest-small", "radio:{data}/grenoble-k7/grenoble.k7.gz"]
+)
+def test_ends_with_a_true_statement(instance, data, python):
+    """What the table says was and was not learned is what the runs, printed as JSON, give."""
+    command = ["-m", "tutelage", "simulate", instance.format(data=data), *TEACHERS, *CLIENTS]
+    told = " ".join(python(*command).stdout.split())
+    twl, known = json.loads(python(*command, "--json").stdout)["teachers"]
+    finished, wrong = twl["learning"]["finished"], twl["target"]["wrong"]
+    sentence = told[told.rindex("twl(gamma1=1,gamma2=0) ") :]
+    assert wrong == 0
+    assert known["target"] | {"counts": None} == {"counts": None, "wrong": 0}
+    assert known["regret"]["mean"] < twl["regret"]["mean"]
+    if finished < 10:
+        undecided = "all 10 runs" if finished == 0 else f"{10 - finished} of 10 runs"
+        assert f"had not decided by the horizon in {undecided}" in sentence
+    if finished:
+        decided = "all 10 runs" if finished == 10 else f"{finished} of 10 runs"
+        assert f"settled on the best arm in {decided}" in sentence
+    assert "known taught the best arm in all 10 runs, from the start." in sentence

@@ -1,0 +1,249 @@
+"""BLT in plain Python, round by round: the whole algorithm of docs/blt.md in loops.
+
+Neither `tutelage.teachers.blt`, its bets, the rules nor the contract is used.  Predictions of the null
+hypothesis are found by halving an interval, as the algorithm is told, while the teacher uses a closed form.
+So log W of the two agrees but for the width of the last interval, and everything that is decided, shown and
+pulled is the same.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+
+def clip(value, low, high):
+    """The value within [low, high]."""
+    return max(low, min(high, value))
+
+
+def grid_of(T, growth):
+    """n_0 = 0, n_1, ... up to the horizon."""
+    grid = [0]
+    while True:
+        n = grid[-1] + max(1, math.floor(growth * grid[-1]))
+        if n > T:
+            return grid
+        grid.append(n)
+
+
+def bisected(p, q, u, rho, tolerance):
+    """The predictions c and d: p and q moved towards each other until the null hypothesis holds."""
+    M = len(u)
+    v_j = sum(p[m] * (1 - p[m]) / rho for m in range(M))
+    v_k = sum(q[m] * (1 - q[m]) for m in range(M))
+    h = v_j / (v_j + v_k)
+    low, high = -2.0, 2.0
+    for _ in range(40):
+        x = (low + high) / 2
+        excess = M * tolerance
+        for m in range(M):
+            excess += u[m] * (clip(p[m] - x * h, 0.01, 0.99) - clip(q[m] + x * (1 - h), 0.01, 0.99))
+        if excess > 0:
+            low = x
+        else:
+            high = x
+    c = [clip(p[m] - low * h, 0.01, 0.99) for m in range(M)]
+    d = [clip(q[m] + low * (1 - h), 0.01, 0.99) for m in range(M)]
+    return c, d
+
+
+def log_average(logs):
+    """The log of the average of exp(log)."""
+    most = max(logs)
+    return most + math.log(sum(math.exp(log - most) for log in logs) / len(logs))
+
+
+@dataclass
+class BetLevelLift:
+    """The server of BLT for M clients, K arms, T rounds; ``retire[m]`` is the round after which m is gone."""
+
+    M: int
+    K: int
+    T: int
+    weights: tuple
+    rho: int = 2
+    growth: float = 0.05
+    tolerance: float = 0.0
+    lift: bool = True
+    stakes: int = 14
+    a: float = 2.5
+    b: float = 1.0
+    slack: float = 5.0
+    slack_share: float = 0.1
+    push: float = 2.0
+    freeze_pulls: float = 5.0
+    freeze_share: float = 0.9
+    retire: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        M, K = self.M, self.K
+        self.grid = grid_of(self.T, self.growth)
+        self.cuts = sorted({r * n for n in self.grid for r in (1, self.rho) if 0 < r * n <= self.T})
+        self.N = [[0] * K for _ in range(M)]
+        self.Q = [[0.0] * K for _ in range(M)]
+        self.S = [[0.0] * K for _ in range(M)]
+        self.at = [[{0: 0.0} for _ in range(K)] for _ in range(M)]  # Q at each cut, summed piece by piece
+        self.piece = [[0.0] * K for _ in range(M)]
+        self.level, self.z = [None] * M, [0.0] * M
+        self.known = [0] * K  # the last cut of the arm that all clients had reached at a consultation
+        self.gone, self.events = [], []
+        self.start_betting()
+        self.wait()
+
+    # ------------------------------------------------------------------------------------------ a round
+
+    def round(self, t, pi, x):
+        for m in range(self.M):
+            self.observe(m, pi[m], x[m])
+        if any(need and self.reached(k, need) for k, need in enumerate(self.needs)):
+            self.known = [max([0, *(n for n in self.cuts if self.reached(k, n))]) for k in range(self.K)]
+            self.bet()
+            self.publish(t)
+        shown = [self.reveal(m, pi[m], x[m]) for m in range(self.M)]
+        for m in sorted(m for m, last in self.retire.items() if last == t):
+            self.gone.append(m)
+            self.start_betting()
+            self.bet()
+            self.publish(t)
+        return shown
+
+    def observe(self, m, k, reward):
+        self.N[m][k] += 1
+        self.Q[m][k] += reward
+        self.piece[m][k] += reward
+        if self.N[m][k] in self.cuts:
+            before = max(self.at[m][k])
+            self.at[m][k][self.N[m][k]] = self.at[m][k][before] + self.piece[m][k]
+            self.piece[m][k] = 0.0
+
+    def publish(self, t):
+        self.wait()
+        self.events.append((t, list(self.active), self.target))
+
+    # -------------------------------------------------------------------------------------------- bet
+
+    @property
+    def target(self):
+        return self.active[0] if len(self.active) == 1 else None
+
+    def kept(self):
+        return [m for m in range(self.M) if m not in self.gone]
+
+    def kept_weights(self):
+        if not self.gone:
+            return list(self.weights)
+        total = math.fsum(self.weights[m] for m in self.kept())
+        return [self.weights[m] / total for m in self.kept()]
+
+    def reached(self, k, n):
+        return all(self.N[m][k] >= n for m in self.kept())
+
+    def start_betting(self):
+        self.active = list(range(self.K))
+        pairs = [(j, k) for j in range(self.K) for k in range(self.K) if j != k]
+        self.step = dict.fromkeys(pairs, 0)
+        self.log_W = {pair: [0.0] * self.stakes for pair in pairs}
+
+    def bet(self):
+        threshold = (
+            math.log(self.T) + math.log(max(1, self.K - 1)) + len(self.gone) * math.log(self.M)
+        )  # of T (K - 1) M^r
+        for j in range(self.K):
+            for k in range(self.K):
+                while j != k and j in self.active and k in self.active:
+                    i = self.step[j, k]
+                    if i + 1 == len(self.grid) or self.rho * self.grid[i + 1] > self.known[j]:
+                        break
+                    if self.grid[i + 1] > self.known[k]:
+                        break
+                    self.bet_step(j, k, i)
+                    self.step[j, k] += 1
+                    if log_average(self.log_W[j, k]) >= threshold:
+                        self.active.remove(k)
+
+    def bet_step(self, j, k, i):
+        rho, n, later = self.rho, self.grid[i], self.grid[i + 1]
+        clients, weights = self.kept(), self.kept_weights()
+        u = [len(clients) * weight for weight in weights]
+        p = [(self.at[m][j][rho * n] + 0.5) / (rho * n + 1) for m in clients]
+        q = [(self.at[m][k][n] + 0.5) / (n + 1) for m in clients]
+        c, d = bisected(p, q, u, rho, self.tolerance)
+        for g in range(self.stakes):
+            stake = 2 ** (-g / 2) / max(1.0, *u)
+            for place, m in enumerate(clients):
+                s_j = self.at[m][j][rho * later] - self.at[m][j][rho * n]
+                s_k = self.at[m][k][later] - self.at[m][k][n]
+                bet = stake * u[place]
+                self.log_W[j, k][g] += (
+                    s_j * math.log1p(bet / rho * (1 - c[place]))
+                    + (rho * (later - n) - s_j) * math.log1p(-bet / rho * c[place])
+                    + s_k * math.log1p(-bet * (1 - d[place]))
+                    + (later - n - s_k) * math.log1p(bet * d[place])
+                )
+
+    def wait(self):
+        """How many pulls of each active arm the next bet of any pair still needs, 0 if it needs no more."""
+        self.needs = [0] * self.K
+        for k in self.active:
+            needed = []
+            for other in self.active:
+                if other != k:
+                    needed += [self.rho * n for n in self.next_step(k, other)]
+                    needed += self.next_step(other, k)
+            self.needs[k] = min((n for n in needed if self.known[k] < n), default=0)
+        self.leader = self.best_so_far()
+
+    def next_step(self, j, k):
+        """Where the pair's next step ends, if a client can have so many pulls of both arms."""
+        return [n for n in self.grid[self.step[j, k] + 1 :][:1] if (self.rho + 1) * n <= self.T]
+
+    def best_so_far(self):
+        if len(self.active) == 1 or any(self.known[k] == 0 for k in self.active):
+            return None
+        means = {}
+        for k in self.active:
+            means[k] = 0.0
+            for weight, m in zip(self.kept_weights(), self.kept(), strict=True):
+                means[k] += weight * (self.at[m][k][self.known[k]] / self.known[k])
+        return max(self.active, key=lambda k: means[k])
+
+    # ----------------------------------------------------------------------------------- level and lift
+
+    def reveal(self, m, k, X):
+        if self.target is None:
+            self.z[m] = 0.0
+        else:
+            self.z[m] += ((k != self.target) - self.z[m]) / 200
+        if k not in self.active:
+            shown = 0.0
+        elif self.target is None:
+            shown = self.levelled(m, k, X)
+        else:
+            shown = self.lifted(m, k, X)
+        self.S[m][k] += shown
+        return shown
+
+    def levelled(self, m, k, X):
+        N, Q, S = self.N[m], self.Q[m], self.S[m]
+        if self.level[m] is None and min(N[j] for j in self.active) >= self.freeze_pulls:
+            total = 0.0
+            for j in self.active:
+                total += Q[j] / N[j]
+            self.level[m] = max(0.05, self.freeze_share * (total / len(self.active)))
+        level = 0.5 if self.level[m] is None else self.level[m]
+        r = [self.rho if j == self.leader else 1.0 for j in range(self.K)]
+        mn = min(N[j] / r[j] for j in self.active)
+        n = N[k]
+        line = level * n + self.a * r[k]
+        low = clip(line - self.b - S[k], 0.0, 1.0)
+        high = clip(line + self.b - S[k], 0.0, 1.0)
+        ahead = n / r[k] - mn - self.slack - self.slack_share * mn
+        if ahead > 0:
+            low, high = 0.0, clip(line - self.b - self.push * ahead - S[k], 0.0, 1.0)
+        return clip(X, low, high)
+
+    def lifted(self, m, k, X):
+        L = min(1.0, (2 * (self.K - 1) * math.log(self.T) / self.T) ** (1 / 3))
+        n = self.N[m][k]
+        if self.lift and self.z[m] / 2 > L - self.Q[m][k] / n:
+            return max(X, clip(L * n - self.S[m][k], 0.0, 1.0))
+        return X

@@ -17,13 +17,11 @@ import numpy as np
 from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
-from tutelage.registry import Table
 from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 
 HORIZON = 50_000
-WITH_BLT = Table("teacher", "teachers", {**TEACHERS.entries, "blt": "tutelage.teachers.blt:BLT"})
 MIXES = {
     "UCB1": ("ucb1",),
     "eps-greedy": ("eps-greedy",),
@@ -94,7 +92,7 @@ def play(task: Task) -> Outcome:
     instance = instance_of(task)
     specs = MIXES.get(task.mix, (task.mix,))
     policies = [POLICIES.parse(specs[client % len(specs)]) for client in range(instance.num_clients)]
-    teacher: Teacher = WITH_BLT.parse(task.teacher)
+    teacher: Teacher = TEACHERS.parse(task.teacher)
     allowed = (instance.num_arms - 1) * getattr(teacher, "tolerance", 0.0)
     regret, cost, decided, wrong = [], [], [], 0
     for run in range(task.runs):

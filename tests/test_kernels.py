@@ -89,9 +89,11 @@ def test_no_folder_to_cache_in(monkeypatch):
 
 
 PROGRAM = """
-    from main import main from tutelage.kernels import compiled_main kernel = compiled_main(main, "main")
-    print(kernel(1.0), sum(kernel.dispatcher.stats.cache_hits.values()),
-    sum(kernel.dispatcher.stats.cache_misses.values()))
+    from main import main
+    from tutelage.kernels import compiled_main
+    kernel = compiled_main(main, "main")
+    stats = kernel.dispatcher.stats
+    print(kernel(1.0), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 

@@ -116,7 +116,7 @@ def test_no_decision_takes_a_fourth_epoch():
         (16_095, None),
     ]
     assert outcome.report.epoch == 4
-    assert outcome.report.reachable  # F(4) = 13,026 pulls would fit into T
+    assert not outcome.report.reachable  # five times F(4) = 13,026 pulls do not fit into T
 
 
 @pytest.mark.parametrize("num_arms", [1, 2, 3, 5, 7])

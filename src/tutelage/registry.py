@@ -205,11 +205,12 @@ def split_call(spec: str, kind: str) -> tuple[str, list[tuple[str, str]]]:
 
 def split_arguments(text: str, spec: str) -> list[tuple[str, str]]:
     """``"a=1,b=2"`` -> ``[("a", "1"), ("b", "2")]``."""
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for part in split_top(text, ","):
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
-            hint = " (a decimal comma? write a point, as in 0.5)" if _INTEGER.fullmatch(part.strip()) else ""
+            comma = bool(pairs) and _INTEGER.fullmatch(part.strip())
+            hint = " (a decimal comma? write a point, as in 0.5)" if comma else ""
             raise InputError(f"{part.strip()!r} in {spec!r} is not key=value{hint}.")
         pairs.append((key.strip(), unquote(value.strip())))
     return pairs

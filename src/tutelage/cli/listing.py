@@ -43,12 +43,12 @@ def show(*, as_json: bool) -> None:
 
 def _put_entry(page: Page, table: Table, name: str) -> None:
     page.put("", Text.assemble("  ", (name, "bold cyan")))
-    page.put(Padding(Text(table.summary(name)), (0, 0, 0, 4)))
+    page.put(Padding(Text(table.summary(name).replace("``", "")), (0, 0, 0, 4)))
     grid = Grid.grid(padding=(0, 2))
     for no_wrap in (True, True, False):
         grid.add_column(no_wrap=no_wrap)
     for item in table.parameters(name):
-        grid.add_row(item.name, Text(f"{_type(item)}, {_default(item)}"), Text(item.help))
+        grid.add_row(item.name, Text(f"{_type(item)}, {_default(item)}"), Text(item.help.replace("``", "")))
     if grid.row_count:
         page.put(Padding(grid, (0, 0, 0, 4)))
 

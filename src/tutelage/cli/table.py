@@ -52,16 +52,17 @@ def _request(request: Request) -> list[tuple[str, str]]:
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
     clients = Counter(request.client_specs)
+    played = f"{_count(request.runs, 'run')} of {_count(request.horizon, 'round')}"
     return [
         ("instance", instance.name),
-        ("size", f"{instance.num_clients} clients, {instance.num_arms} arms, both counted from 0"),
+        (
+            "size",
+            f"{_count(instance.num_clients, 'client')}, {_count(instance.num_arms, 'arm')}, counted from 0",
+        ),
         ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
         *((name, _note(name, fact)) for name, fact in instance.notes),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
-        (
-            "played",
-            f"{_runs(request.runs)} of {request.horizon:,} rounds with each teacher, seed {request.seed}",
-        ),
+        ("played", f"{played} with each teacher, seed {request.seed}"),
     ]
 
 
@@ -70,8 +71,8 @@ def _arm(instance: Instance, arm: int) -> str:
     return f"{instance.arm_label(arm)} (arm {arm})" if instance.arm_names else instance.arm_label(arm)
 
 
-def _runs(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs:,} runs"
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _note(name: str, fact: str) -> str:

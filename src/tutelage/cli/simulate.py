@@ -150,7 +150,9 @@ def simulate(
         runs=runs,
         seed=seed,
         checkpoints=checkpoints,
-        conditions=with_options(loaded, activity, delay, client_rounds("--stop", stop)),
+        conditions=with_options(
+            loaded.conditions, loaded.num_clients, activity, delay, client_rounds("--stop", stop)
+        ),
         retire=client_rounds("--retire", retire),
         retire_after=retire_after,
     )

@@ -3,15 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-
-if TYPE_CHECKING:
-    from tutelage.instances.base import Instance
 
 ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -74,14 +70,13 @@ class Conditions:
 
 
 def with_options(
-    instance: "Instance", activity: str | None, delay: str | None, stops: Mapping[int, int]
+    real: Conditions, num_clients: int, activity: str | None, delay: str | None, stops: Mapping[int, int]
 ) -> Conditions:
-    """The instance's conditions with what is given here in their place.  Raises ``InputError``."""
-    real = instance.conditions
+    """Conditions with what people have written in their place.  Raises ``InputError``."""
     if activity is not None:
-        real = replace(real, activity=read_per_client("activity", activity, instance.num_clients))
+        real = replace(real, activity=read_per_client("activity", activity, num_clients))
     if delay is not None:
-        delays = read_per_client("delay", delay, instance.num_clients)
+        delays = read_per_client("delay", delay, num_clients)
         for each in delays:
             if each != int(each):
                 raise InputError(f"The delay {each:g} is not a whole number of rounds.")

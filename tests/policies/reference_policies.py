@@ -371,7 +371,7 @@ def assert_same_game(spec, make_client, instance, law, server, T, seed):
     plain_law = ("beta", 4.0) if law.startswith("beta") else (law,)
     means = instance.local_means.tolist()
 
-    def draw(m, k, rng):
+    def draw(m, k, rng, t):
         return reference.draw_reward(plain_law, means[m][k], None, rng)
 
     plain = reference.play([make_client(K) for _ in range(M)], plain_server, rewards, policies, draw, T)

@@ -20,6 +20,7 @@ from tutelage.registry import (
     unquote,
     write_value,
 )
+from tutelage.teachers import TEACHERS
 
 
 @dataclass(frozen=True)
@@ -199,3 +200,11 @@ def test_splits_calls_and_arguments():
     assert split_call("twl(gamma1=1, gamma2='0')", "teacher") == ("twl", [("gamma1", "1"), ("gamma2", "0")])
     assert split_arguments("a=b=c", "x") == [("a", "b=c")]
     assert [unquote(text) for text in ("'a'", '"a"', "'a\"", "'", "a")] == ["a", "a", "'a\"", "'", "a"]
+
+
+def test_a_brief_spec_leaves_out_what_is_usual():
+    """With many parameters only those that differ from their defaults are shown; with few, all."""
+    assert TEACHERS.brief(TEACHERS.parse("blt")) == "blt"
+    changed = "blt(tolerance=0.01,lift=false)"
+    assert TEACHERS.brief(TEACHERS.parse(changed)) == changed
+    assert TEACHERS.brief(TEACHERS.parse("twl")) == "twl(gamma1=1,gamma2=0)"

@@ -152,9 +152,19 @@ class Table:
 
     def spec(self, thing: Any) -> str:
         """The canonical SPEC of an object, every parameter spelled out: ``tal(gamma1=1,gamma2=0)``."""
+        return self._written(thing, parameters_of(type(thing)))
+
+    def brief(self, thing: Any, most: int = 3) -> str:
+        """The SPEC for people: of more than ``most`` parameters only those that are not as by default."""
+        items = parameters_of(type(thing))
+        if len(items) > most:
+            items = tuple(item for item in items if getattr(thing, item.name) != item.default)
+        return self._written(thing, items)
+
+    def _written(self, thing: Any, items: tuple[Parameter, ...]) -> str:
         path = f"{type(thing).__module__}:{type(thing).__qualname__}"
         name = next((name for name, where in self.entries.items() if where == path), path)
-        pairs = [(item.name, getattr(thing, item.name)) for item in parameters_of(type(thing))]
+        pairs = [(item.name, getattr(thing, item.name)) for item in items]
         shown = [f"{key}={write_value(value)}" for key, value in pairs if value is not None]
         return f"{name}({','.join(shown)})" if shown else name
 

@@ -15,6 +15,7 @@ from tutelage.instances import Instance
 from tutelage.metrics import over_runs, share_on
 from tutelage.registry import split_top
 from tutelage.results import NONE, Outcome, Request
+from tutelage.teachers import TEACHERS
 
 _LATE = 0.9  # the share of the horizon after which pulls are late ones
 _SPEC_WIDTH = 22
@@ -106,7 +107,7 @@ def _rows(outcome: Outcome) -> Grid:
     table.add_column("teacher", overflow="fold", max_width=_SPEC_WIDTH)
     for name in ("regret", "cost", "decided", "wrong", "late"):
         table.add_column(name, no_wrap=True, justify="right")
-    for teacher, spec in enumerate(outcome.request.teacher_specs):
+    for teacher, spec in enumerate(_briefly(outcome.request)):
         regret, cost = outcome.totals(teacher)
         table.add_row(
             _broken(spec),
@@ -117,6 +118,11 @@ def _rows(outcome: Outcome) -> Grid:
             f"{100 * _late_share(outcome, teacher):.1f} %",
         )
     return table
+
+
+def _briefly(request: Request) -> list[str]:
+    """The teachers as people read them; ``--json`` and ``--out`` spell every parameter out."""
+    return [TEACHERS.brief(teacher) for teacher in request.teachers]
 
 
 def _broken(spec: str) -> Text:
@@ -173,7 +179,7 @@ def _late_round(request: Request) -> int:
 def learned(outcome: Outcome) -> Iterator[str]:
     """What was and was not learned, a sentence a teacher; those that never settle share one."""
     never = []
-    for teacher, spec in enumerate(outcome.request.teacher_specs):
+    for teacher, spec in enumerate(_briefly(outcome.request)):
         if outcome.never_decides(teacher):
             never.append(spec)
         else:

@@ -14,7 +14,6 @@ from tutelage.seeding import (
     REWARDS,
     client_generator,
     client_streams,
-    run_sequence,
     teacher_generator,
 )
 
@@ -46,12 +45,15 @@ def test_runs_are_the_children_of_the_seed(num_runs):
     """Run r is the r-th child of SeedSequence(seed), spawned with 10 runs or with 1,000."""
     children = SeedSequence(7).spawn(num_runs)
     for run in (0, 1, 9):
-        assert run_sequence(7, run).generate_state(8).tolist() == children[run].generate_state(8).tolist()
+        assert (
+            SeedSequence(7, spawn_key=(run,)).generate_state(8).tolist()
+            == children[run].generate_state(8).tolist()
+        )
 
 
 def test_all_generators_are_grandchildren_of_the_run():
     """What the run's sequence spawns: the teacher, then the clients with three generators each."""
-    teacher, clients = run_sequence(7, 4).spawn(2)
+    teacher, clients = SeedSequence(7, spawn_key=(4,)).spawn(2)
     assert words_of(teacher_generator(7, 4)) == words_of(Generator(SFC64(teacher)))
     for client, sequence in enumerate(clients.spawn(3)):
         for purpose, child in enumerate(sequence.spawn(3)):

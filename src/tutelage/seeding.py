@@ -17,11 +17,6 @@ from numpy.typing import NDArray
 REWARDS, POLICY, ACTIVITY = 0, 1, 2  # the second axis of `streams`
 
 
-def run_sequence(seed: int, run: int) -> SeedSequence:
-    """The child of ``SeedSequence(seed)`` that belongs to a run (counted from 0)."""
-    return SeedSequence(seed, spawn_key=(run,))
-
-
 def teacher_generator(seed: int, run: int) -> Generator:
     """The generator of the run's teacher (NG draws its target from it)."""
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 0))))

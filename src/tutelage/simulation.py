@@ -5,7 +5,7 @@ takes one client through as many rounds as the directive surely holds, instead o
 round by round.  In the round of a consultation all pulls must be observed before any is revealed; a client
 is therefore stopped on a *pending* pull, observed but not revealed, which is revealed under the directive
 that the consultation gives.  tests/reference.py is the round-by-round transcription that this equals, draw
-for draw.
+for draw; ``advance.py`` is the compiled loop.
 """
 
 import threading

@@ -92,16 +92,29 @@ def test_new_memory_is_empty_and_of_the_right_size():
     assert (memory.reached == NOT_YET).all()
     assert memory.segment_sums.shape == (4, 3, 3)
     assert memory.states.shape == (4, 1)
-    untouched = set(memory._fields) - {"pending_arm", "reached", "streams"}
+    untouched = set(memory._fields) - {"pending_arm", "reached", "streams", "block"}
     assert not any(getattr(memory, name).any() for name in untouched)
-    assert all(len(array) == 4 for array in memory)
+    assert all(len(getattr(memory, name)) == 4 for name in (*untouched, "pending_arm", "reached", "streams"))
+
+
+def test_arrays_are_apart_and_fill_the_block():
+    """Every number of the block belongs to exactly one array."""
+    memory = a_memory(num_clients=3, num_arms=4, num_cuts=5, state_size=6)
+    parts = memory[:-1]
+    assert sum(array.size for array in parts) == memory.block.size
+    for array in parts:
+        array[...] = 0
+    for array in parts:
+        assert not array.any()
+        array[...] = 1
+    assert memory.block.all()
 
 
 @pytest.mark.parametrize("field", a_memory()._fields)
 def test_copies_are_complete_and_independent(field):
     """A copy equals its original in every array and shares none; copying back restores it."""
-    memory = a_memory()
-    before = memory.copy()
+    memory, before = a_memory(), a_memory()
+    before.copy_from(memory)
     changed = getattr(memory, field)
     changed += np.asarray(1, dtype=changed.dtype)
     assert not np.array_equal(getattr(before, field), changed)

@@ -4,6 +4,7 @@ Shapes: M clients, K arms, J segment cuts, C checkpoints.  The functions here ar
 client's rows; ``advance.py`` compiles them.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,11 +41,11 @@ class Memory(NamedTuple):
     costs: NDArray[np.float64]  # [M] sum of abs(revealed - observed)
     next_checkpoints: NDArray[np.int64]  # [M] index of the next checkpoint to record
     streams: NDArray[np.uint64]  # [M, 3, 4] of rewards, policies and activity
+    block: NDArray[np.uint64]  # all of the above, which are parts of it, one after the other
 
     def copy_from(self, other: "Memory") -> None:
         """Make every array equal to another memory's of the same shape."""
-        for mine, theirs in zip(self, other, strict=True):
-            np.copyto(mine, theirs)
+        np.copyto(self.block, other.block)
 
     def begin_anew(self, cuts: NDArray[np.int64]) -> None:
         """Forget all evidence and what rules remember; pulls that are pending are the first of the new."""
@@ -64,43 +65,46 @@ class Memory(NamedTuple):
                 self.observed[client, arm] = reward
                 add_to_segment(arm, 1, reward, self.segments[client], self.segment_sums[client], cuts)
 
-    def copy(self) -> "Memory":
-        """A memory of its own with the same content."""
-        copies: list[Any] = [array.copy() for array in self]
-        return Memory(*copies)
-
 
 def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[np.uint64]) -> Memory:
     """The memory of as many clients as ``streams`` has rows, before their first pull."""
     num_clients = streams.shape[0]
-
-    def whole(*shape: int) -> NDArray[np.int64]:
-        return np.zeros(shape, dtype=np.int64)
-
-    return Memory(
-        rounds=whole(num_clients),
-        turns=whole(num_clients),
-        waits=whole(num_clients),
-        pending_arm=np.full(num_clients, -1, dtype=np.int64),
-        pending_reward=np.zeros(num_clients),
-        pulls=whole(num_clients, num_arms),
-        counted=whole(num_clients, num_arms),
-        observed=np.zeros((num_clients, num_arms)),
-        revealed=np.zeros((num_clients, num_arms)),
-        kept=np.zeros((num_clients, 2)),
-        counts=whole(num_clients, num_arms),
-        means=np.zeros((num_clients, num_arms)),
-        constants=np.zeros((num_clients, num_arms)),
-        constant_counts=whole(num_clients, num_arms),
-        rests=np.zeros((num_clients, num_arms)),
-        states=np.zeros((num_clients, max(1, state_size))),
-        segments=whole(num_clients, num_arms),
-        segment_sums=np.zeros((num_clients, num_arms, num_cuts + 1)),
-        reached=np.full((num_clients, num_arms), NOT_YET, dtype=np.int64),
-        costs=np.zeros(num_clients),
-        next_checkpoints=whole(num_clients),
-        streams=streams,
-    )
+    each, arms = (num_clients,), (num_clients, num_arms)
+    shapes: dict[str, tuple[type, tuple[int, ...]]] = {
+        "rounds": (np.int64, each),
+        "turns": (np.int64, each),
+        "waits": (np.int64, each),
+        "pending_arm": (np.int64, each),
+        "pending_reward": (np.float64, each),
+        "pulls": (np.int64, arms),
+        "counted": (np.int64, arms),
+        "observed": (np.float64, arms),
+        "revealed": (np.float64, arms),
+        "kept": (np.float64, (num_clients, 2)),
+        "counts": (np.int64, arms),
+        "means": (np.float64, arms),
+        "constants": (np.float64, arms),
+        "constant_counts": (np.int64, arms),
+        "rests": (np.float64, arms),
+        "states": (np.float64, (num_clients, max(1, state_size))),
+        "segments": (np.int64, arms),
+        "segment_sums": (np.float64, (*arms, num_cuts + 1)),
+        "reached": (np.int64, arms),
+        "costs": (np.float64, each),
+        "next_checkpoints": (np.int64, each),
+        "streams": (np.uint64, streams.shape),
+    }
+    sizes = {name: math.prod(shape) for name, (_, shape) in shapes.items()}
+    block, end = np.zeros(sum(sizes.values()), dtype=np.uint64), 0
+    parts: dict[str, NDArray[Any]] = {}
+    for name, (kind, shape) in shapes.items():
+        start, end = end, end + sizes[name]
+        parts[name] = block[start:end].view(kind).reshape(shape)
+    memory = Memory(**parts, block=block)
+    memory.pending_arm[...] = -1
+    memory.reached[...] = NOT_YET
+    memory.streams[...] = streams
+    return memory
 
 
 class Shown(NamedTuple):

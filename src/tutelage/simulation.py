@@ -16,7 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.advance import Acting, Record, Trace, acts, kernel_for
+from tutelage.advance import (
+    STOP_AT_ALL,
+    STOP_AT_ANY,
+    STOP_AT_LAST,
+    Acting,
+    Record,
+    Trace,
+    acts,
+    kernel_for,
+    quota_kernels,
+)
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, Phase
 from tutelage.kernels import compiled
@@ -123,14 +133,20 @@ class _Run:
         self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
         self.cuts = np.array(ask_segments(teacher, self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
-        self.memory = new_memory(num_arms, self.cuts.size, state_size, client_streams(seed, run, num_clients))
+        streams = client_streams(seed, run, num_clients)
+        self.memory, self.before = (
+            new_memory(num_arms, self.cuts.size, state_size, streams) for _ in range(2)
+        )
         self.memory.waits[:] = self.acting.delays
         self.record = _new_record(num_clients, num_arms, checkpoints, horizon)
-        self.delivered = np.zeros(num_arms, dtype=np.int64)
+        self.delivered, self.nothing = np.zeros(num_arms, dtype=np.int64), np.zeros((0, num_clients))
         self.everybody = np.ones(num_clients, dtype=np.bool_)
+        self.no_quota = (0,) * num_arms
         self.counted = self.everybody.copy()  # whose pulls are evidence: all but the retired
+        self.gone: list[int] = []
         self.pauses = _pauses(instance, retire, horizon)
         self.restarts = 0
+        self.told: tuple[Any, ...] = ()
         self.events: list[Event] = []
         self.target: int | None = None
         self.decided_in: int | None = None
@@ -166,22 +182,24 @@ class _Run:
             self.law = self.law._replace(local_means=local_means, global_means=pause.phase.global_means)
         elif self.counted.sum() > 1:
             self.counted[pause.client] = False
+            self.gone.append(pause.client)
             self.state = ask(self.teacher, "retire", self.state, pause.client)
             self._publish(pause.round)
 
     def _publish(self, round: int) -> None:
         """Take the teacher's directive; ``round`` is the round in which it says this."""
         directive = ask_directive(self.teacher, self.problem, self.state)
+        told = (directive.rules, directive.active_arms, directive.leader, directive.target)
+        if told != self.told:  # most often only the quota is new
+            self.told, self.orders = told, make_orders(*told)
         self.directive: Directive = directive
-        self.orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
         if directive.restarts > self.restarts:
             self.restarts = directive.restarts
             self.memory.begin_anew(self.cuts)
             self.delivered = np.zeros_like(self.delivered)
-        counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
-        self.quota = np.array(counts, dtype=np.int64)
-        met = self.memory.counted >= self.quota
-        self.memory.reached[...] = np.where(met, 0, NOT_YET)
+        self.quota = np.array(directive.quota.counts if directive.quota else self.no_quota, dtype=np.int64)
+        self.memory.reached[...] = NOT_YET
+        self.memory.reached[self.memory.counted >= self.quota] = 0
         if round > 0:
             self.events.append(Event(round, directive.active_arms, directive.target))
         if directive.target != self.target:  # a retirement may withdraw a decision or change it
@@ -197,7 +215,7 @@ class _Run:
             return None
         if quota.mode == "any":
             return self._next_any(last)
-        self._advance(last, self.counted, stop_at_quota=True)
+        self._advance(last, self.counted, STOP_AT_ALL)
         event = int(self.memory.rounds[self.counted].max())
         self._advance(event, self.memory.rounds < event)
         return event if bool(self._met()[self.counted].all()) else None
@@ -205,24 +223,29 @@ class _Run:
     def _next_any(self, last: int) -> int | None:
         """The same for a quota that any one listed arm meets.
 
-        No arm can meet it before every client has made the pulls that it still misses, so that many rounds
-        are safe.  Where these are few, a longer stretch is tried on a copy of the memory, and played again
-        up to the event if there was one within it.
+        A kernel finds the round by itself, if it has all clients.  Else a stretch is tried that is longer
+        than surely needed, and played again from a copy of the memory up to the event if there was one
+        within it.
         """
-        listed = self.quota > 0
+        least_missing, first_met = quota_kernels()
+        listed = int(np.count_nonzero(self.quota))
+        alone = len(self.groups) == 1
         while (now := self._now()) < last:
-            missing = (self.quota - self.memory.counted)[self.counted][:, listed].max(axis=0)
-            sure = max(1, int(missing.min()))
-            end = min(last, now + max(sure * int(listed.sum()), _LEAST_STRETCH))
-            before = self.memory.copy() if end > now + sure else self.memory
-            self._advance(end, self.everybody)
-            reached = self.memory.reached[self.counted][:, listed].max(axis=0)
-            event = max(int(reached.min()), now + 1)
+            if alone:
+                self._advance(min(last, now + _SLICE), self.everybody, STOP_AT_ANY)
+                end = self._now()
+            else:
+                sure = max(1, least_missing(self.memory.counted, self.quota, self.counted))
+                end = min(last, now + max(sure * listed, _LEAST_STRETCH))
+                if end > now + sure:
+                    self.before.copy_from(self.memory)
+                self._advance(end, self.everybody)
+            event = max(first_met(self.memory.reached, self.quota, self.counted), now + 1)
             if event < end:
-                self.memory.copy_from(before)
+                self.memory.copy_from(self.before)
                 self._advance(event, self.everybody)
             if event <= end:
-                return event
+                return int(event)
         return None
 
     def _now(self) -> int:
@@ -234,24 +257,24 @@ class _Run:
         met: NDArray[np.bool_] = np.all(self.memory.counted >= self.quota, axis=1)
         return met
 
-    def _advance(self, last: int, whom: NDArray[np.bool_], *, stop_at_quota: bool = False) -> None:
-        """Take these clients to ``last``, or with ``stop_at_quota`` each to its quota, in slices."""
+    def _advance(self, last: int, whom: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:
+        """Take these clients to ``last``, or to where ``stop`` says, in slices."""
         memory = self.memory
         for kernel, members in self.groups:
             waiting = members[whom[members]]
             while waiting.size:
                 end = min(last, int(memory.rounds[waiting].min()) + _SLICE)
-                self._play(kernel, waiting, end, stop_at_quota)
+                self._play(kernel, waiting, end, stop)
                 if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled
                 if self.watch is not None:
                     self.watch(float(memory.rounds.mean()) / self.horizon)
                 if end == last:
                     break
-                if stop_at_quota:
+                if stop == STOP_AT_ALL:
                     waiting = waiting[~self._met()[waiting]]
 
-    def _play(self, kernel: Any, clients: NDArray[np.int64], last: int, stop_at_quota: bool) -> None:
+    def _play(self, kernel: Any, clients: NDArray[np.int64], last: int, stop: int) -> None:
         try:
             kernel(
                 self.memory,
@@ -262,10 +285,11 @@ class _Run:
                 self.orders,
                 self.cuts,
                 self.quota,
+                self.counted,
                 clients,
                 self.parameters,
                 last,
-                stop_at_quota,
+                stop,
             )
         except IndexError as error:
             policy = POLICIES.spec(self.policies[clients[0]])
@@ -278,13 +302,15 @@ class _Run:
 
     def _evidence(self) -> Evidence:
         """The segments that all counted clients have completed since the last consultation."""
-        completed = self.memory.segments[self.counted].min(axis=0)
-        sums = tuple(
-            np.where(self.counted, self.memory.segment_sums[:, arm, first:end].T, 0.0)
-            for arm, (first, end) in enumerate(zip(self.delivered.tolist(), completed.tolist(), strict=True))
-        )
+        completed = self.memory.segments.min(axis=0, initial=NOT_YET, where=self.counted[:, None])
+        sums = []
+        for arm, (first, end) in enumerate(zip(self.delivered.tolist(), completed.tolist(), strict=True)):
+            new = self.memory.segment_sums[:, arm, first:end].T.copy() if first < end else self.nothing
+            if self.gone:
+                new[:, self.gone] = 0.0
+            sums.append(new)
         self.delivered = completed
-        return Evidence(sums)
+        return Evidence(tuple(sums))
 
 
 def _new_record(num_clients: int, num_arms: int, checkpoints: NDArray[np.int64], horizon: int) -> Record:

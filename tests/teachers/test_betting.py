@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference_blt import bisected, grid_of
 
-from tutelage.teachers.betting import NEVER, Step, log_gain, log_mean, make_grid, null_means
+from tutelage.teachers.betting import NEVER, Step, log_gain, log_mean, make_bets, make_grid, null_means
 
 STAKES = 2.0 ** (-np.arange(14) / 2.0)
 GAPS = [0.0, 1e-12, 0.01, 0.3, 0.96, 0.999]  # tolerances
@@ -20,6 +20,11 @@ GAPS = [0.0, 1e-12, 0.01, 0.3, 0.96, 0.999]  # tolerances
 def stakes_for(units):
     """The stakes that clients of these units allow."""
     return STAKES / max(1.0, units.max())
+
+
+def betting(units, rho):
+    """What these clients bet."""
+    return make_bets(units, stakes_for(units), rho)
 
 
 # ----------------------------------------------------------------------------------------------- the grid
@@ -70,7 +75,7 @@ def predictions(draw):
 def test_predictions_hold_the_null_hypothesis(given_):
     """Sum u c is at least sum u d - M tolerance without any rounding, and both stay in [.01, .99]."""
     p, q, units, rho, tolerance = given_
-    c, d = null_means(np.array([p, q]), units, rho, tolerance)
+    c, d = null_means(np.array([p, q]), betting(units, rho), tolerance)
     assert min(c.min(), d.min()) >= 0.01
     assert max(c.max(), d.max()) <= 0.99
     u = [Fraction(unit) for unit in units.tolist()]
@@ -85,7 +90,7 @@ def test_predictions_are_those_of_the_bisection(given_):
     p, q, units, rho, tolerance = given_
     if tolerance > 0.97:  # out of reach of predictions in [.01, .99]: any are right
         return
-    c, d = null_means(np.array([p, q]), units, rho, tolerance)
+    c, d = null_means(np.array([p, q]), betting(units, rho), tolerance)
     for pair in range(len(p)):
         by_halving = bisected(p[pair].tolist(), q[pair].tolist(), units.tolist(), rho, tolerance)
         weight = np.minimum(1.0, units)
@@ -99,9 +104,9 @@ def test_predictions_do_not_depend_on_the_other_pairs():
     for M in (1, 3, 12, 150):
         p, q = rng.random((2, 9, M)) * 0.998 + 0.001
         units = rng.random(M) + 0.5
-        c, d = null_means(np.array([p, q]), units, 2, 0.0)
+        c, d = null_means(np.array([p, q]), betting(units, 2), 0.0)
         for pair in range(9):
-            alone = null_means(np.array([p, q])[:, pair : pair + 1], units, 2, 0.0)
+            alone = null_means(np.array([p, q])[:, pair : pair + 1], betting(units, 2), 0.0)
             assert np.array_equal(alone[0][0], c[pair])
             assert np.array_equal(alone[1][0], d[pair])
 
@@ -109,7 +114,7 @@ def test_predictions_do_not_depend_on_the_other_pairs():
 def test_predictions_leave_the_null_hypothesis_alone():
     """Where p and q just hold it, or nearly, they are moved hardly at all."""
     p = np.array([[0.5, 0.4, 0.6], [0.2, 0.9, 0.4]])
-    c, d = null_means(np.array([p, p]), np.ones(3), 2, 0.0)
+    c, d = null_means(np.array([p, p]), betting(np.ones(3), 2), 0.0)
     assert np.abs(c - p).max() < 1e-12
     assert np.abs(d - p).max() < 1e-12
 
@@ -127,7 +132,7 @@ def one_step(before_j, won_j, before_k, won_k, count, length, rho):
 def factor(before_j, won_j, before_k, won_k, count, length, units, rho, tolerance=0.0):
     """What the step multiplies W of each stake by."""
     step = one_step(before_j, won_j, before_k, won_k, count, length, rho)
-    return np.exp(log_gain(step, units, stakes_for(units), rho, tolerance)[0])
+    return np.exp(log_gain(step, betting(units, rho), tolerance)[0])
 
 
 def test_gain_is_the_product_of_the_bets():
@@ -138,7 +143,7 @@ def test_gain_is_the_product_of_the_bets():
     x_j, x_k = rng.integers(0, 2, (rho * length, M)), rng.integers(0, 2, (length, M))
     before_j, before_k = np.array([9.0, 3, 14]), np.array([4.0, 4, 0])
     seen = np.array([[(before_j + 0.5) / 15], [(before_k + 0.5) / 8]])
-    c, d = null_means(seen, units, rho, 0.0)
+    c, d = null_means(seen, betting(units, rho), 0.0)
     stakes = stakes_for(units)
     found = factor(before_j, x_j.sum(axis=0), before_k, x_k.sum(axis=0), count, length, units, rho)
     for g, stake in enumerate(stakes):
@@ -154,7 +159,7 @@ def test_gain_is_below_the_product_for_rewards_inside():
         x_j, x_k = rng.random((6, 2)), rng.random((3, 2))
         before = rng.random((2, 2)) * np.array([[10], [5]])
         seen = np.array([[(before[0] + 0.5) / 11], [(before[1] + 0.5) / 6]])
-        c, d = null_means(seen, units, 2, 0.0)
+        c, d = null_means(seen, betting(units, 2), 0.0)
         found = factor(before[0], x_j.sum(axis=0), before[1], x_k.sum(axis=0), 5, 3, units, 2)
         for g, stake in enumerate(stakes_for(units)):
             product = np.prod(1 + stake * units / 2 * (x_j - c)) * np.prod(1 - stake * units * (x_k - d))
@@ -249,7 +254,7 @@ def greatest_log_wealth(law, mu_j, mu_k, weights, *, paths, T=3000, rho=2, seed=
             ]
         )
         pulls, lengths = (np.repeat(number * shares, paths, axis=1) for number in (count, length))
-        wealth += log_gain(Step(before, won, pulls, lengths), units, stakes_for(units), rho, 0.0)
+        wealth += log_gain(Step(before, won, pulls, lengths), betting(units, rho), 0.0)
         greatest = np.maximum(greatest, log_mean(wealth))
         before += won
     return greatest

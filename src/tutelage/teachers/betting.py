@@ -77,11 +77,31 @@ class Step:
     length: Array
 
 
-def log_gain(step: Step, units: Array, stakes: Array, rho: float, tolerance: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class Bets:
+    """What is staked: ``units`` [M] are u_m = M w_m, ``stakes`` [G, 1] lambdas, at most 1 / max(1, max u).
+
+    ``signed`` [2, 1, M] is what a pull moves the bet by at stake 1: u / rho for j and -u for k.
+    """
+
+    units: Array
+    stakes: Array
+    rho: float
+    total_units: float
+    signed: Array
+    opposite: Array
+
+
+def make_bets(units: Array, stakes: Array, rho: float) -> Bets:
+    """The bets of clients with ``units`` [M] at each of ``stakes`` [G]."""
+    signed = np.array((units / rho, -units))[:, None]
+    return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed)
+
+
+def log_gain(step: Step, bets: Bets, tolerance: float) -> Array:
     """What the step adds to log W of each pair and stake, float64 [P, G].
 
-    ``units`` [M] are u_m = M w_m; ``stakes`` [G] the lambdas, each at most 1 / max(1, max u).  Of a client,
-    with b = lambda u / rho, e = lambda u, n the step's length and s its sums,
+    Of a client, with b = lambda u / rho, e = lambda u, n the step's length and s its sums,
 
         s_j log(1 + b (1 - c)) + (rho n - s_j) log(1 - b c) + s_k log(1 - e (1 - d)) + (n - s_k) log(1 + e d)
 
@@ -89,22 +109,21 @@ def log_gain(step: Step, units: Array, stakes: Array, rho: float, tolerance: flo
     for others it is below (concavity).
     """
     _, num_pairs, num_clients = step.before.shape
-    predictions = null_means((step.before + 0.5) / (step.pulls + 1.0), units, rho, tolerance)
+    predictions = null_means((step.before + 0.5) / (step.pulls + 1.0), bets, tolerance)
     moves, times = np.empty((2, num_pairs, 2, 2, num_clients))  # of a pair: won or not, j or k, client
     won, lost = moves.transpose(1, 2, 0, 3)
-    bets = np.array((units / rho, -units))[:, None]
-    np.multiply(predictions, -bets, out=lost)
-    np.add(lost, bets, out=won)
+    np.multiply(predictions, bets.opposite, out=lost)
+    np.add(lost, bets.signed, out=won)
     won, lost = times.transpose(1, 2, 0, 3)
     won[...] = step.won
     np.subtract(step.length, step.won, out=lost)
-    logs = moves.reshape(num_pairs, 1, -1) * stakes[:, None]  # [P, G, 4 M]
+    logs = moves.reshape(num_pairs, 1, -1) * bets.stakes  # [P, G, 4 M]
     np.log1p(logs, out=logs)
     logs *= times.reshape(num_pairs, 1, -1)
-    return np.asarray(np.add.reduce(logs, axis=2))
+    return np.add.reduce(logs, axis=2)  # type: ignore[no-any-return]
 
 
-def null_means(seen: Array, units: Array, rho: float, tolerance: float) -> Array:
+def null_means(seen: Array, bets: Bets, tolerance: float) -> Array:
     """The predictions c, d of the null hypothesis, nu_j at most nu_k - tolerance, near what was seen.
 
     ``seen`` [2, P, M] are p and q, the result c and d: c = clip(p - x h) and d = clip(q + x (1 - h)), with h
@@ -112,13 +131,17 @@ def null_means(seen: Array, units: Array, rho: float, tolerance: float) -> Array
     could do: sum u c is never below that.
     """
     spread_j, spread_k = np.add.reduce(seen * (1.0 - seen), axis=2)
-    spread_j /= rho
-    h = spread_j / (spread_j + spread_k)
-    slopes = np.array((-h, 1.0 - h))[:, :, None]
+    spread_j /= bets.rho
+    slopes = np.empty((2, spread_j.size, 1))
+    h, rest = slopes[:, :, 0]
+    np.divide(spread_j, spread_j + spread_k, out=h)
+    np.subtract(1.0, h, out=rest)
+    np.negative(h, out=h)
+    units = bets.units
     excess = units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
-    x = (np.add.reduce(units * (seen[0] - seen[1]), axis=1) + excess) / np.add.reduce(units)
-    predictions = seen + x[:, None] * slopes
-    if predictions.min() < LEAST or predictions.max() > MOST:
+    x = (np.add.reduce(units * (seen[0] - seen[1]), axis=1) + excess) / bets.total_units
+    predictions = seen + slopes * x[:, None]
+    if np.minimum.reduce(predictions, axis=None) < LEAST or np.maximum.reduce(predictions, axis=None) > MOST:
         beyond = (predictions < LEAST) | (predictions > MOST)
         some = np.flatnonzero(np.logical_or.reduce(beyond, axis=(0, 2)))
         predictions[:, some] = _clipped(seen[:, some], units, slopes[:, some], excess)

@@ -13,10 +13,21 @@ from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Level, Lift, Rule, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
-from tutelage.teachers.betting import NEVER, Array, Grid, Step, log_gain, log_mean, make_grid
+from tutelage.teachers.betting import (
+    NEVER,
+    Array,
+    Bets,
+    Grid,
+    Step,
+    log_gain,
+    log_mean,
+    make_bets,
+    make_grid,
+)
 
-Bets = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, the step to stop before
+Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop
 
+_NOTHING = Set(0.0)
 _LEAST = dict.fromkeys(("offset", "band", "slack", "slack_share", "push", "freeze_share"), 0)
 _LEAST["freeze_pulls"] = 1  # a level is made of means
 
@@ -26,13 +37,13 @@ class BltState:
     """What BLT knows.
 
     ``totals[k]`` is float64 [segments of arm k + 1, M]: the sum of observed rewards up to each cut.
-    ``steps`` [K, K] counts the grid steps that each ordered pair (j, k) has bet on, ``log_wealth`` [K, K, G]
-    is log W_jk of each stake; neither goes on for an arm that is ruled out.
+    ``steps[j][k]`` counts the grid steps that the ordered pair (j, k) has bet on, ``log_wealth`` [K, K, G] is
+    log W_jk of each stake; neither goes on for an arm that is ruled out.
     """
 
     problem: Problem
     totals: tuple[Array, ...]
-    steps: Array
+    steps: tuple[tuple[int, ...], ...]
     log_wealth: Array
     active_arms: tuple[int, ...]
     consultations: int = 0
@@ -88,7 +99,7 @@ class BLT:
         return BltState(
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
-            steps=np.zeros((size, size)),
+            steps=_no_steps(size),
             log_wealth=np.zeros((size, size, self.stakes)),
             active_arms=tuple(range(size)),
         )
@@ -96,11 +107,19 @@ class BLT:
     def directive(self, state: BltState) -> Directive:
         """Level rules while several arms are active; then the target is shown as it is, or lifted."""
         problem, active = state.problem, state.active_arms
-        rules: list[Rule] = [Set(0.0)] * problem.num_arms
+        rules: list[Rule] = [_NOTHING] * problem.num_arms
         if len(active) == 1:
             rules[active[0]] = Lift(lift_of(problem)) if self.lift else KEEP
             return Directive(tuple(rules), None, active, target=active[0])
-        level = Level(
+        for arm in active:
+            rules[arm] = self._level
+        counts = self._awaited(state)
+        quota = Quota(counts, "any") if any(counts) else None
+        return Directive(tuple(rules), quota, active, leader=self._leader(state))
+
+    @functools.cached_property
+    def _level(self) -> Level:
+        return Level(
             float(self.rho),
             self.offset,
             self.band,
@@ -110,18 +129,13 @@ class BLT:
             self.freeze_pulls,
             self.freeze_share,
         )
-        for arm in active:
-            rules[arm] = level
-        counts = self._awaited(state)
-        quota = Quota(counts, "any") if any(counts) else None
-        return Directive(tuple(rules), quota, active, leader=self._leader(state))
 
     def _grid(self, problem: Problem) -> Grid:
         return make_grid(problem.horizon, self.rho, self.growth)
 
     def _awaited(self, state: BltState) -> tuple[int, ...]:
         """Of each arm the least pull count that a next bet still needs; 0 where only others are awaited."""
-        grid, steps = self._grid(state.problem), state.steps.astype(np.int64).tolist()
+        grid, steps = self._grid(state.problem), state.steps
         counts = [0] * state.problem.num_arms
         for arm in state.active_arms:
             done, least = len(state.totals[arm]) - 1, NEVER
@@ -137,7 +151,7 @@ class BLT:
     def _leader(self, state: BltState) -> int | None:
         """The active arm with the highest mean over the segments that all clients have completed."""
         cuts = self._grid(state.problem).cuts
-        weights = counted_weights(state.problem.weights, state.retired).tolist()
+        weights = _listed_weights(state.problem.weights, state.retired)
         best, highest = None, -1.0
         for arm in state.active_arms:
             done = len(state.totals[arm]) - 1
@@ -156,7 +170,7 @@ class BLT:
             _extended(old, new) if len(new) else old
             for old, new in zip(state.totals, evidence.sums, strict=True)
         )
-        return self._bet(replace(state, totals=totals, consultations=state.consultations + 1))
+        return self._bet(state, totals, state.consultations + 1)
 
     def retire(self, state: BltState, client: int) -> BltState:
         """Bet anew on the other clients' sums; the threshold rises by a factor M, arms may return."""
@@ -167,12 +181,12 @@ class BLT:
             raise InputError(f"Client {client} is the last one and cannot be retired.")
         fresh = replace(
             state,
-            steps=np.zeros_like(state.steps),
+            steps=_no_steps(problem.num_arms),
             log_wealth=np.zeros_like(state.log_wealth),
             active_arms=tuple(range(problem.num_arms)),
             retired=tuple(sorted((*state.retired, client))),
         )
-        return self._bet(fresh)
+        return self._bet(fresh, fresh.totals, fresh.consultations)
 
     def report(self, state: BltState) -> Report:
         """Which arms are left."""
@@ -188,12 +202,12 @@ class BLT:
             sentence = "the next bets need more pulls than the horizon has: no decision"
         return Report(state.consultations, active, target, nothing, nothing, reachable, sentence)
 
-    def _bet(self, state: BltState) -> BltState:
+    def _bet(self, state: BltState, totals: tuple[Array, ...], consultations: int) -> BltState:
         """Bet on every grid step that both arms of a pair have completed; then rule out, pair by pair."""
         grid, size = self._grid(state.problem), state.problem.num_arms
-        done = [len(totals) - 1 for totals in state.totals]
-        bet = state.steps.astype(np.int64).tolist()
-        waiting: Bets = []
+        done = [len(sums) - 1 for sums in totals]
+        bet = [list(row) for row in state.steps]
+        waiting: Waiting = []
         for better in state.active_arms:
             room = grid.leader_steps[done[better]]
             for worse in state.active_arms:
@@ -201,20 +215,20 @@ class BLT:
                 if better != worse and last > bet[better][worse]:
                     waiting.append((better, worse, bet[better][worse], last))
         if not waiting:
-            return state
-        steps, log_wealth = state.steps.copy(), state.log_wealth.copy()
-        ledger = _Ledger(state, grid, self.rho, self.stakes)
+            return replace(state, totals=totals, consultations=consultations)
+        log_wealth = state.log_wealth.copy()
+        ledger = _Ledger(state, totals, grid, self.rho, self.stakes)
         wealth = log_wealth.reshape(size * size, self.stakes)
         threshold = log_threshold(state.problem, len(state.retired))
         crossed: set[tuple[int, int]] = set()
         for better, worse, _, last in waiting:
-            steps[better, worse] = last
+            bet[better][worse] = last
         while waiting:
-            gain = log_gain(ledger.step(waiting), ledger.units, ledger.stakes, self.rho, self.tolerance)
+            gain = log_gain(ledger.step(waiting), ledger.bets, self.tolerance)
             rows = [better * size + worse for better, worse, _, _ in waiting]
             gain += wealth[rows]
             wealth[rows] = gain
-            if gain.max() >= threshold:  # as the mean is no more than the most
+            if np.maximum.reduce(gain, axis=None) >= threshold:  # as the mean is no more than the most
                 reached = np.flatnonzero(log_mean(gain) >= threshold)
                 crossed.update(waiting[place][:2] for place in reached.tolist())
             waiting = [(j, k, now + 1, last) for j, k, now, last in waiting if now + 1 < last]
@@ -222,37 +236,42 @@ class BLT:
         for better, worse in sorted(crossed):
             if better in left and worse in left:
                 left.remove(worse)
-        return replace(state, steps=steps, log_wealth=log_wealth, active_arms=tuple(left))
+        steps = tuple(tuple(row) for row in bet)
+        return BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.retired)
 
 
 class _Ledger:
     """All arms' sums over the clients that are not retired, one below the other; what is staked on them."""
 
-    def __init__(self, state: BltState, grid: Grid, rho: int, num_stakes: int) -> None:
+    def __init__(
+        self, state: BltState, totals: tuple[Array, ...], grid: Grid, rho: int, num_stakes: int
+    ) -> None:
         self.grid, self.shares = grid, np.array([[[float(rho)]], [[1.0]]])
-        self.units, self.stakes = _units(state.problem.weights, state.retired, num_stakes)
-        self.sums = np.concatenate(state.totals)
+        self.bets = _bets(state.problem.weights, state.retired, num_stakes, rho)
+        self.sums = np.concatenate(totals)
         if state.retired:
             self.sums = self.sums[:, counted_weights(state.problem.weights, state.retired) > 0.0]
-        self.starts = list(itertools.accumulate((len(totals) for totals in state.totals), initial=0))
+        self.starts = list(itertools.accumulate((len(sums) for sums in totals), initial=0))
 
-    def step(self, bets: Bets) -> Step:
+    def step(self, waiting: Waiting) -> Step:
         """The sums of this grid step of each pair."""
         at, at_leader, starts, counts = self.grid.at, self.grid.at_leader, self.starts, self.grid.counts
         rows = [
-            [starts[better] + at_leader[now] for better, _, now, _ in bets],
-            [starts[worse] + at[now] for _, worse, now, _ in bets],
-            [starts[better] + at_leader[now + 1] for better, _, now, _ in bets],
-            [starts[worse] + at[now + 1] for _, worse, now, _ in bets],
+            [starts[better] + at_leader[now] for better, _, now, _ in waiting],
+            [starts[worse] + at[now] for _, worse, now, _ in waiting],
+            [starts[better] + at_leader[now + 1] for better, _, now, _ in waiting],
+            [starts[worse] + at[now + 1] for _, worse, now, _ in waiting],
         ]
         sums = self.sums.take(rows, axis=0)
-        pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in bets], dtype=np.float64)
+        pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in waiting], dtype=np.float64)
         before, after = pulls.T[:, None, :, None] * self.shares  # [2, P, 1], of j and of k
         return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
 
 
 def _extended(totals: Array, sums: Array) -> Array:
     """The running totals of one arm with those of further segments, added one by one as they would come."""
+    if len(sums) == 1:
+        return np.concatenate((totals, totals[-1:] + sums))
     longer = np.concatenate((totals, sums))
     recent = longer[len(totals) - 1 :]
     np.add.accumulate(recent, out=recent)
@@ -284,8 +303,17 @@ def counted_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> Arr
 
 
 @functools.lru_cache(maxsize=64)
-def _units(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int) -> tuple[Array, Array]:
+def _listed_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> list[float]:
+    return counted_weights(weights, retired).tolist()  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=64)
+def _bets(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
     """u_m = M w_m of the clients that are not retired, and the stakes lambda_g / max(1, max u)."""
     kept = counted_weights(weights, retired)
     units = (len(weights) - len(retired)) * kept[kept > 0.0]
-    return units, 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max()))
+    return make_bets(units, 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max())), rho)
+
+
+def _no_steps(num_arms: int) -> tuple[tuple[int, ...], ...]:
+    return ((0,) * num_arms,) * num_arms

@@ -93,6 +93,8 @@ def ask_report(teacher: Teacher, state: Any) -> Report:
 
 
 def _whole(teacher: Teacher, what: str, value: Any, least: int, most: int) -> int:
+    if type(value) is int and least <= value <= most:
+        return value
     try:
         number = operator.index(value)
     except TypeError:

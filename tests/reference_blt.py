@@ -144,9 +144,10 @@ class BetLevelLift:
         self.log_W = {pair: [0.0] * self.stakes for pair in pairs}
 
     def bet(self):
+        bets = self.K * (self.K - 1) // 2 if self.tolerance > 0 else self.K - 1
         threshold = (
-            math.log(self.T) + math.log(max(1, self.K - 1)) + len(self.gone) * math.log(self.M)
-        )  # of T (K - 1) M^r
+            math.log(self.T) + math.log(max(1, bets)) + len(self.gone) * math.log(self.M)
+        )  # of T (K - 1) M^r, with a tolerance T K (K - 1) / 2 M^r
         for j in range(self.K):
             for k in range(self.K):
                 while j != k and j in self.active and k in self.active:

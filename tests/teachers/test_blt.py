@@ -279,8 +279,9 @@ def test_lift_and_threshold():
     assert lift_of(paper) == pytest.approx((8 * math.log(50_000) / 50_000) ** (1 / 3), rel=1e-15)
     assert lift_of(Problem(5, 5, 10, (0.2,) * 5)) == 1.0
     assert lift_of(Problem(5, 1, 10, (0.2,) * 5)) == 0.0
-    assert log_threshold(paper, 0) == pytest.approx(math.log(200_000), rel=1e-15)
-    assert log_threshold(paper, 2) == pytest.approx(math.log(200_000 * 25), rel=1e-15)
+    assert log_threshold(paper, 0, 0.0) == pytest.approx(math.log(200_000), rel=1e-15)
+    assert log_threshold(paper, 2, 0.0) == pytest.approx(math.log(200_000 * 25), rel=1e-15)
+    assert log_threshold(paper, 2, 0.1) == pytest.approx(math.log(500_000 * 25), rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +368,7 @@ def test_retired_client_was_never_evidence():
         assert np.array_equal(np.delete(total, 1, axis=1), fewer_total)
     assert teacher.directive(retired).leader == teacher.directive(alone).leader
     assert teacher.directive(retired).quota == teacher.directive(alone).quota
-    gap = log_threshold(problem, 1) - log_threshold(others, 0)
+    gap = log_threshold(problem, 1, 0.0) - log_threshold(others, 0, 0.0)
     assert gap == pytest.approx(math.log(4), rel=1e-12)
 
 

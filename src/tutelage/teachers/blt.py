@@ -219,7 +219,7 @@ class BLT:
         log_wealth = state.log_wealth.copy()
         ledger = _Ledger(state, totals, grid, self.rho, self.stakes)
         wealth = log_wealth.reshape(size * size, self.stakes)
-        threshold = log_threshold(state.problem, len(state.retired))
+        threshold = log_threshold(state.problem, len(state.retired), self.tolerance)
         crossed: set[tuple[int, int]] = set()
         for better, worse, _, last in waiting:
             bet[better][worse] = last
@@ -278,13 +278,15 @@ def _extended(totals: Array, sums: Array) -> Array:
     return longer
 
 
-def log_threshold(problem: Problem, retired: int) -> float:
-    """log of T (K - 1) M^r: what W_jk must reach to rule k out, after r retirements."""
-    return (
-        math.log(problem.horizon)
-        + math.log(max(1, problem.num_arms - 1))
-        + retired * math.log(problem.num_clients)
-    )
+def log_threshold(problem: Problem, retired: int, tolerance: float) -> float:
+    """log of T B M^r: what W_jk must reach to rule k out, after r retirements.
+
+    B bounds how many bets may be wrongly won: K - 1 those against a best arm, and with a tolerance
+    K (K - 1) / 2 those on an arm that is too much worse.
+    """
+    size = problem.num_arms
+    bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
+    return math.log(problem.horizon) + math.log(max(1, bets)) + retired * math.log(problem.num_clients)
 
 
 def lift_of(problem: Problem) -> float:

@@ -8,6 +8,7 @@ that the consultation gives.  tests/reference.py is the round-by-round transcrip
 for draw; ``advance.py`` is the compiled loop.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ from tutelage.teachers.base import Directive, Evidence, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
 _SLICE = 1 << 21  # rounds in one compiled call, so that a long run can be cancelled
+# Where consultations follow each other closely, compiled calls are so short that runs in several threads
+# would hand the interpreter to and fro all the time, and take longer than one by one: they take turns.
+_TURN = threading.Lock()
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next event cannot be foreseen
 
 
@@ -156,15 +160,11 @@ class _Run:
     def play(self) -> RunOutcome:
         while True:
             pause = self.pauses[0].round if self.pauses else self.horizon
-            event = self._next_event(pause)
-            if event is not None:
-                self.state = ask(self.teacher, "advance", self.state, self._evidence())
-                self._publish(event)
-            if event is None or event == pause:
-                self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
-                if not self.pauses:
-                    break
-                self._change(self.pauses.pop(0))
+            self._consult_until(pause)
+            self._advance(pause, self.everybody)  # nothing is pulled: what is pending is revealed
+            if not self.pauses:
+                break
+            self._change(self.pauses.pop(0))
         return RunOutcome(
             pulls=self.record.pulls,
             costs=self.record.costs,
@@ -174,6 +174,25 @@ class _Run:
             report=ask_report(self.teacher, self.state),
             trace=self.trace,
         )
+
+    def _consult_until(self, pause: int) -> None:
+        """Bring all clients to the round ``pause``, asking the teacher as often as it wants."""
+        with contextlib.ExitStack() as turn:
+            taken = False
+            while True:
+                brief = self.directive.quota is not None and self.directive.quota.mode == "any"
+                if brief and not taken:
+                    turn.enter_context(_TURN)
+                elif taken and not brief:
+                    turn.close()
+                taken = brief
+                event = self._next_event(pause)
+                if event is None:
+                    return
+                self.state = ask(self.teacher, "advance", self.state, self._evidence())
+                self._publish(event)
+                if event == pause:
+                    return
 
     def _change(self, pause: "_Pause") -> None:
         """What happens between two rounds: the means shift, or a client is retired (never the last one)."""

@@ -32,11 +32,16 @@ def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Sc
     ends: list[int] = []
     total, epoch = 0, 1
     while True:
-        total += math.ceil(2 ** (2 * epoch + 3) * log_term * squared)
+        total += epoch_pulls(epoch, log_term, squared)
         if total > horizon:
             return Schedule(log_term, squared, tuple(ends))
         ends.append(total)
         epoch += 1
+
+
+def epoch_pulls(epoch: int, log_term: float, squared: float) -> int:
+    """f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), whether or not a horizon has room for it."""
+    return math.ceil(2.0 ** (2 * epoch + 3) * log_term * squared)
 
 
 def squared_weights(weights: tuple[float, ...]) -> float:

@@ -1,0 +1,94 @@
+"""The paper's bounds as numbers, and its definitions measured.
+
+A function is named after what it bounds; its docstring gives the paper's label and where it departs.
+"""
+
+from tutelage.theory.bounds import Bound, Guarantee
+from tutelage.theory.clients import ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.epochs import (
+    epoch_end,
+    good_event_failure,
+    horizon_needed,
+    interval_failure,
+    last_epoch,
+    separating_epoch,
+)
+from tutelage.theory.eps_greedy import (
+    eps_greedy_client,
+    exploration_of_eps_greedy,
+    learning_time_of_eps_greedy,
+    random_pulls,
+    rounds_to_first_reward,
+    warm_start_of_eps_greedy,
+)
+from tutelage.theory.exploration import Exploration, sufficient_exploration
+from tutelage.theory.setting import Setting, setting_of
+from tutelage.theory.tal import (
+    learning_phase_of_tal,
+    learning_time_of_tal,
+    performance_of_tal,
+    performance_of_tal_with_eps_greedy,
+    performance_of_tal_with_ucb1,
+    teaching_phase_of_tal,
+)
+from tutelage.theory.theorems import guarantee
+from tutelage.theory.twl import (
+    active_pulls_of_twl,
+    inactive_pulls_of_twl,
+    learning_time_of_twl,
+    overshoot,
+    performance_of_twl_with_ucb1,
+)
+from tutelage.theory.ucb1 import (
+    exploration_of_ucb1,
+    learning_time_of_ucb1,
+    target_lead,
+    total_pulls_of_ucb1,
+    ucb1_client,
+    warm_start_of_ucb1,
+)
+from tutelage.theory.warm_start import WarmStart, warm_start_pulls
+
+__all__ = [
+    "Bound",
+    "ClientBound",
+    "Exploration",
+    "ExplorationBound",
+    "Guarantee",
+    "Setting",
+    "WarmStart",
+    "WarmStartBound",
+    "active_pulls_of_twl",
+    "epoch_end",
+    "eps_greedy_client",
+    "exploration_of_eps_greedy",
+    "exploration_of_ucb1",
+    "good_event_failure",
+    "guarantee",
+    "horizon_needed",
+    "inactive_pulls_of_twl",
+    "interval_failure",
+    "last_epoch",
+    "learning_phase_of_tal",
+    "learning_time_of_eps_greedy",
+    "learning_time_of_tal",
+    "learning_time_of_twl",
+    "learning_time_of_ucb1",
+    "overshoot",
+    "performance_of_tal",
+    "performance_of_tal_with_eps_greedy",
+    "performance_of_tal_with_ucb1",
+    "performance_of_twl_with_ucb1",
+    "random_pulls",
+    "rounds_to_first_reward",
+    "separating_epoch",
+    "setting_of",
+    "sufficient_exploration",
+    "target_lead",
+    "teaching_phase_of_tal",
+    "total_pulls_of_ucb1",
+    "ucb1_client",
+    "warm_start_of_eps_greedy",
+    "warm_start_of_ucb1",
+    "warm_start_pulls",
+]

@@ -1,0 +1,93 @@
+"""When the server knows enough: the epochs that tell arms apart, and how surely.
+
+Shi et al., section V and appendix A, Lemmas tal_good_event and twl_arm_elim.  All of it holds for any weights
+that sum to 1, with sum w^2 for the paper's 1/M: the estimate of nu_k in epoch psi is a sum of independent
+terms in [0, w_m / f(psi)], f(psi) of them a client, and Hoeffding's inequality asks for nothing else.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from tutelage.errors import InputError
+from tutelage.schedule import epoch_pulls, squared_weights
+
+_ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is told apart in epoch 3
+
+
+def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
+    """F(psi): the pulls of each (client, arm) that epochs 1 .. psi use, also where T has no room for them.
+
+    The running sum of the rounded f, as in ``tutelage.schedule``; F(0) is 0.
+    """
+    log_term, squared = math.log(2 * num_arms * horizon**2), squared_weights(tuple(weights))
+    return sum(epoch_pulls(each, log_term, squared) for each in range(1, epoch + 1))
+
+
+def separating_epoch(gap: float) -> int:
+    """psi_k = max(1, ceil(log2(1 / Delta_k))): the epoch by which an arm of this gap is told from the best.
+
+    Shi et al., Lemma twl_arm_elim; psi_max of section VI is that of the smallest gap.  There
+    CB(psi) <= 2^-(psi + 2) <= Delta_k / 4, so four radii fit into the gap.
+
+    Departs from the paper: epochs count from 1, so psi is at least 1.  ceil(log2(1 / Delta)) is 0 for a gap
+    of 1, and F(0) = 0 pulls tell nothing (test_a_gap_of_one_takes_an_epoch).
+
+    Raises ``InputError`` unless the gap lies in (0, 1].
+    """
+    if not 0 < gap <= 1 + _ROUNDING:
+        raise InputError(f"A gap of {gap:g} cannot be told by any epoch: give one above 0 and at most 1.")
+    return max(1, math.ceil(-math.log2(gap * (1 + _ROUNDING))))
+
+
+def last_epoch(gaps: Iterable[float]) -> int:
+    """psi_max = ceil(log2(1 / Delta_min)), at least 1: the epoch in which learning has ended.
+
+    ``gaps`` are those of the arms that are not the best; gaps of 0 are skipped.  Shi et al., section VI and
+    Lemma tal_learning_general; it holds on the event of :func:`good_event_failure`.
+
+    The proofs of that lemma and of twl_arm_elim end in LCB >= UCB.  TAL's rule asks for no more.  TWL's asks
+    for LCB > UCB, which the rounded f gives: its radius is below 2^-(psi + 2), as log(2 K T^2) is
+    irrational.
+
+    Raises ``InputError`` where no gap is above 0.
+    """
+    positive = [gap for gap in gaps if gap > 0]
+    if not positive:
+        raise InputError("No arm has a gap above 0: there is nothing to tell apart.")
+    return max(separating_epoch(gap) for gap in positive)
+
+
+def interval_failure(num_arms: int, horizon: int) -> float:
+    """1 / (K T^2): the chance that one epoch's estimate of one arm is further than CB(psi) from its mean.
+
+    Shi et al., proof of Lemma tal_good_event: 2 exp(-2 CB^2 f / sum w^2) = 2 exp(-log(2 K T^2)).
+    """
+    return 1.0 / (num_arms * horizon**2)
+
+
+def good_event_failure(horizon: int) -> float:
+    """1 / T: the chance that any epoch's estimate of any arm is further than CB(psi) from its mean.
+
+    Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for the active arms alone: the union over K arms
+    and the epochs, of which there are at most T.
+    """
+    return 1.0 / horizon
+
+
+def horizon_needed(learning_time: Callable[[int], int]) -> int:
+    """The horizon from which on learning fits: learning_time(T) <= T for this T and all larger ones.
+
+    ``learning_time`` is T_1 as a function of T, and must not fall as T grows.  It grows like log T, so there
+    is such a horizon.  The search comes from above: if all from h on are long enough, so are all from
+    learning_time(h) on.
+    """
+    horizon = 2
+    while 2 * learning_time(horizon) > horizon:
+        horizon *= 2
+    while True:
+        shorter = learning_time(horizon)
+        if shorter >= horizon:
+            if horizon == 1 or learning_time(horizon - 1) > horizon - 1:
+                return horizon
+            shorter = horizon - 1
+        horizon = shorter

@@ -1,0 +1,101 @@
+"""epsilon-greedy clients: how they explore, and what they do after a history of zeros (Shi et al., app. A).
+
+epsilon-greedy pulls any arm with probability min(1, c K / (d^2 t)), else one of largest mean, ties at random.
+"""
+
+import math
+
+from tutelage.errors import InputError
+from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+
+
+def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1) -> ExplorationBound:
+    """eta(tau) = tau / K -+ (tau / (4 K) + (8/3) log(K M T)): but with chance 1 / (M T) for all tau at once.
+
+    Shi et al., Lemma tal_learning_epsilon_restate, where M is 1; eq. (tal_epsilon_T1) asks for all M clients
+    at once and has log(K M T).  Each arm is pulled with probability 1/K, as all means are equal.
+
+    The proof (Bernstein, a union over arms) gives one tau, the definition asks for all.  The same constants
+    do: exp(l (N - 5 tau / (4 K))) is a supermartingale while e^l - 1 <= 5 l / 4, as for l = 0.43, and
+    exp(l (3 tau / (4 K) - N)) while 1 - e^-l >= 3 l / 4, as for l = 0.6, so by Ville's inequality an arm is
+    ever outside with probability (K M T)^(-0.43 * 8/3) + (K M T)^(-0.6 * 8/3), at most 1 / (K M T) once
+    K M T >= 10; below, no tau <= T is outside (test_the_band_of_eps_greedy_holds_for_all_tau).  That the
+    first K pulls are one of each arm only helps.
+    """
+    slack = 8.0 / 3.0 * math.log(num_arms * num_clients * horizon)
+    return ExplorationBound(
+        least=lambda pulls: max(0.0, 3.0 * pulls / (4.0 * num_arms) - slack),
+        most=lambda pulls: min(float(pulls), 5.0 * pulls / (4.0 * num_arms) + slack),
+        needed=lambda each: math.ceil(4.0 * num_arms / 3.0 * (each + slack)),
+        failure=1.0 / (num_clients * horizon),
+    )
+
+
+def rounds_to_first_reward(best_mean: float, num_arms: int, horizon: int) -> int:
+    """tau' = 4 K log(2T) / (3 mu_dagger^2) + 32 K log(T) / 9: rounds until the best arm has shown a reward.
+
+    Shi et al., proof of Lemma tal_teaching_epsilon_restate; but with chance 1/T.  While every mean is 0, all
+    arms are pulled alike, and n' = ceil(log(2T) / (2 mu_dagger^2)) pulls hold a reward above 0 but with
+    chance 1 / (2T).  That tau' rounds bring n' pulls but with chance 1 / (2T) follows from the lower line of
+    :func:`exploration_of_eps_greedy`: n' <= log(2T) / mu_dagger^2, and exp(-0.6 * (8/3) log T) <= 1 / (2T)
+    once T >= 4; before that tau' is at least T.
+    """
+    return math.ceil(
+        4.0 * num_arms * math.log(2.0 * horizon) / (3.0 * best_mean**2)
+        + 32.0 * num_arms * math.log(horizon) / 9.0
+    )
+
+
+def random_pulls(num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) -> float:
+    """Expected random pulls of arms other than the best in T rounds: at most (K - 1) / K sum_t epsilon_t.
+
+    With s = c K / d^2: s (1 + log(T / max(1, s))), from the integral of min(1, s / t); at most T.  The
+    "O(K log T)" of Lemma tal_teaching_epsilon.
+    """
+    scale = c * num_arms / d**2
+    expected = min(scale, horizon) * (1.0 + max(0.0, math.log(horizon / max(1.0, scale))))
+    return (num_arms - 1) / num_arms * expected
+
+
+def warm_start_of_eps_greedy(
+    best_mean: float, num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0
+) -> float:
+    """sum over k != best of iota_k, for any history of zeros and gamma2 = 0; but with chance 1 / T.
+
+    Shi et al., Lemma tal_teaching_epsilon_restate: all of tau' rounds until the best arm has shown a reward,
+    which puts its mean above all others, all 0, for good; then random pulls alone.
+
+    Raises ``InputError`` unless the client's mean of the best arm is above 0.
+    """
+    if best_mean < LEAST_LEAD:
+        raise InputError(
+            f"An eps-greedy client whose mean of the best arm is {best_mean:g} never sees a reward there: "
+            "the theorem asks for a mean above 0."
+        )
+    return rounds_to_first_reward(best_mean, num_arms, horizon) + random_pulls(num_arms, horizon, c, d)
+
+
+def eps_greedy_client(
+    best_mean: float,
+    num_arms: int,
+    horizon: int,
+    num_clients: int,
+    c: float = 1.0,
+    d: float = 1.0,
+) -> ClientBound:
+    """An epsilon-greedy client under TAL or TWL with gamma1 = gamma2 = 0.
+
+    Departs from the paper: the bounds that hold but with chance 1/(MT) and 1/T are for one client, so with M
+    of them :func:`tutelage.theory.tal.performance_of_tal` adds M pulls for each, as part of the O(M).
+    """
+    together = warm_start_of_eps_greedy(best_mean, num_arms, horizon, c, d)
+    bound = WarmStartBound(each=together, together=together, failure=1.0 / horizon)
+    return ClientBound(exploration_of_eps_greedy(num_arms, horizon, num_clients), lambda history: bound)
+
+
+def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_clients: int) -> int:
+    """T_1 = (4 K / 3) F(psi_max) + (32 K / 9) log(K M T), F(psi_max) being ``last_end``.
+
+    Shi et al., eq. (tal_epsilon_T1); but with chance 1/T over all clients.
+    """
+    return exploration_of_eps_greedy(num_arms, horizon, num_clients).needed(last_end)

@@ -1,0 +1,142 @@
+"""Sufficient exploration, measured: how evenly a policy pulls arms that all show the same constant.
+
+Shi et al., Definition uniform_exploration: a policy is (I, gamma, eta-low, eta-high)-sufficiently exploring
+if, after tau pulls on a set I of arms whose rewards are always gamma, it has pulled each of them at least
+eta-low(tau) and at most eta-high(tau) times.  Here eta-low and eta-high are what many runs give, beside what
+the paper's lemmas say of UCB1 and epsilon-greedy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance, equal_weights
+from tutelage.instances.laws import Constant
+from tutelage.lab import Checkpoints, make_request, run
+from tutelage.policies.base import Policy
+from tutelage.policies.epsilon_greedy import EpsilonGreedy
+from tutelage.policies.ucb1 import UCB1
+from tutelage.theory.clients import ExplorationBound
+from tutelage.theory.eps_greedy import exploration_of_eps_greedy
+from tutelage.theory.ucb1 import exploration_of_ucb1
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """Measured curves over tau, the pulls so far on the arms of the set I: R runs, C values of tau.
+
+    ``least`` and ``most`` are the pulls, in each run, of the arm of I that has fewest and of the one that
+    has most.  ``lemma`` is the paper's, None for a policy (or a set) of which it says nothing.
+    """
+
+    policy: str
+    arms: int
+    gamma: float
+    others: tuple[float, ...]
+    taus: NDArray[np.int64]  # [C]
+    least: NDArray[np.int64]  # [R, C]
+    most: NDArray[np.int64]  # [R, C]
+    lemma: ExplorationBound | None
+
+    def curves(self, share: float = 1.0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """eta-low [C] and eta-high [C] as measured: each holds, at each tau, in this share of the runs.
+
+        With 1, the extremes of all runs.  A smaller share leaves out the runs that are furthest off, up to
+        that share of them (no interpolation between runs).  Raises ``InputError`` unless it is in (0, 1].
+        """
+        if not 0 < share <= 1:
+            raise InputError(f"The share {share:g} of the runs is not one: give a number above 0, at most 1.")
+        left_out = int((1.0 - share) * len(self.least))
+        return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
+            len(self.most) - 1 - left_out
+        ]
+
+    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lemma's eta-low [C] and eta-high [C].  ``InputError`` where the paper has none."""
+        if self.lemma is None:
+            raise InputError(f"The paper has no lemma on how {self.policy} explores these arms.")
+        taus = self.taus.tolist()
+        low, high = ([float(curve(tau)) for tau in taus] for curve in (self.lemma.least, self.lemma.most))
+        return np.array(low), np.array(high)
+
+    def outside(self) -> NDArray[np.bool_]:
+        """Which runs [R, C] are outside the lemma's band after which tau.  ``InputError`` without a lemma."""
+        low, high = self.band()
+        beyond: NDArray[np.bool_] = (self.least < low) | (self.most > high)
+        return beyond
+
+
+def sufficient_exploration(
+    policy: str | Policy,
+    arms: int,
+    gamma: float,
+    horizon: int,
+    *,
+    others: Sequence[float] = (),
+    runs: int = 200,
+    seed: int = 0,
+    checkpoints: Checkpoints = "logarithmic",
+    workers: int | None = None,
+) -> Exploration:
+    """Let a policy play ``arms`` arms that always show ``gamma``, and count.
+
+    Shi et al., Definition uniform_exploration; ``arms`` is the size of I.  ``others`` are constant rewards,
+    in [0, 1], of further arms outside I, as TWL shows gamma2 on arms that it has ruled out; their pulls do
+    not count in tau, and values of tau that not every run reaches within ``horizon`` rounds are left out.
+    ``policy`` is a SPEC or an object, of the table or a package's own.  ``checkpoints`` say which tau, up to
+    ``horizon``.  A run is a client with generators of its own; the same seed gives the same curves.
+
+    The lemmas: tal_learning_UCB for UCB1 and any I, certain; tal_learning_epsilon for eps-greedy and I = [K],
+    but with chance 1/T, T the horizon.
+
+    Raises ``InputError`` for a number of arms below 1, a reward outside [0, 1] and whatever
+    :func:`tutelage.simulate` raises.
+    """
+    if isinstance(arms, bool) or not hasattr(arms, "__index__") or arms < 1:
+        raise InputError(f"The number of arms {arms!r} is not one: give a whole number, 1 or more.")
+    rewards = np.array([[gamma] * arms + list(others)])
+    instance = Instance("constant rewards", rewards, equal_weights(1), Constant())
+    request = make_request(
+        instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
+    )
+    taus = request.checkpoints
+    if len(others):  # tau is not the round, so every round is kept
+        request = make_request(
+            instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon
+        )
+    pulls = run(request, workers=workers).pulls[0, :, 0, :, :arms]
+    if len(others):
+        taus, pulls = _after_pulls(taus, pulls)
+    return Exploration(
+        policy=request.client_specs[0],
+        arms=arms,
+        gamma=float(gamma),
+        others=tuple(map(float, others)),
+        taus=taus,
+        least=pulls.min(axis=2).astype(np.int64),
+        most=pulls.max(axis=2).astype(np.int64),
+        lemma=_lemma(request.policies[0], arms, len(others), horizon),
+    )
+
+
+def _after_pulls(
+    taus: NDArray[np.int64], pulls: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]]]:
+    """The taus that every run reaches, and the pulls [R, C, I] after tau of them, from those [R, T, I]."""
+    totals = pulls.sum(axis=2)
+    taus = taus[taus <= totals[:, -1].min()]
+    rounds = [np.searchsorted(total, taus) for total in totals]  # the first round with so many pulls
+    return taus, np.stack([each[at] for each, at in zip(pulls, rounds, strict=True)])
+
+
+def _lemma(policy: Policy, arms: int, num_others: int, horizon: int) -> ExplorationBound | None:
+    """What the paper says of this policy on this set."""
+    if isinstance(policy, UCB1):
+        return exploration_of_ucb1(arms)
+    if isinstance(policy, EpsilonGreedy) and not num_others:
+        return exploration_of_eps_greedy(arms, horizon)
+    return None

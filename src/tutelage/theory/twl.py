@@ -1,0 +1,161 @@
+"""Teaching-While-Learning with UCB1 clients: active arms, arms ruled out, and both (Shi et al., app. B)."""
+
+import functools
+import math
+from collections.abc import Sequence
+
+from tutelage.errors import InputError
+from tutelage.theory.bounds import Bound, Guarantee
+from tutelage.theory.epochs import (
+    epoch_end,
+    good_event_failure,
+    horizon_needed,
+    last_epoch,
+    separating_epoch,
+)
+from tutelage.theory.setting import Setting
+from tutelage.theory.ucb1 import learning_time_of_ucb1, total_pulls_of_ucb1, warm_start_of_ucb1
+
+
+def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
+    """How many pulls of an active arm beyond F(psi) a client may have when the slowest reaches F(psi).
+
+    Departs from the paper: the proof of Lemma twl_learning_UCB says that every client has pulled each active
+    arm the same F(psi) times at the end of epoch psi.  That is so until the first arm is ruled out.  In that
+    round each client has a pull on its way; where its arm is one of those ruled out the client has seen
+    gamma1 there once less than others have, so from then on it pulls that arm at other times and may run
+    ahead (test_a_client_runs_ahead: 768 pulls of an arm where F(2) = 767).
+
+    How far: let A be ahead of B by 2 or more in an active arm, and let B have seen gamma1 on an arm that is
+    ruled out j times more than A.  Both keep such an arm's index near those of the active arms, and comparing
+    the indices in the rounds of B's last pull of the arm and of A's last pull of an active one shows that B
+    has at most 2 j + ceil(j^2 / n) pulls of it more than A, if A has n (docs/theory.md).  In total B has as
+    many pulls as A, so these are what A can be ahead on all active arms.  When arms are ruled out, j is at
+    most what A is behind then, and 1 more for the arm of A's pull on its way.  The number here is the largest
+    over all ways in which K - 2 arms can be ruled out in the epochs before psi.
+    """
+    return _overshoot(epoch, num_arms, tuple(weights))
+
+
+@functools.lru_cache(maxsize=256)
+def _overshoot(epoch: int, num_arms: int, weights: tuple[float, ...]) -> int:
+    if len(weights) == 1:
+        return 0
+
+    def behind(shown: int, fewest: int) -> int:
+        return 2 * shown + math.ceil(shown**2 / fewest)
+
+    def ahead(total: int, active: int) -> int:
+        return 1 + (total - 1) // active if total else 0
+
+    totals = {0: 0}  # arms ruled out -> by how many of their pulls two clients may differ
+    for past in range(1, epoch):
+        fewest = max(1, epoch_end(past, num_arms, 1, weights) - 1)  # F is smallest for T = 1
+        later = dict(totals)
+        for gone, total in totals.items():
+            lead = ahead(total, num_arms - gone)
+            for more in range(1, num_arms - gone - 1):
+                grown = total + behind(lead + 1, fewest) + (more - 1) * behind(lead, fewest)
+                later[gone + more] = max(later.get(gone + more, 0), grown)
+        totals = later
+    return max(ahead(total, num_arms - gone) for gone, total in totals.items())
+
+
+def active_pulls_of_twl(gap: float, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
+    """N^1_(k, m): pulls of an arm by a UCB1 client while it is active, F(psi_k) and :func:`overshoot`.
+
+    Shi et al., Lemma twl_learning_UCB; but with chance 1/T over all arms and clients (Lemma twl_arm_elim,
+    :func:`tutelage.theory.epochs.separating_epoch`).  For the best arm put the smallest gap, as the paper
+    does.
+    """
+    epoch = separating_epoch(gap)
+    return epoch_end(epoch, num_arms, horizon, weights) + overshoot(epoch, num_arms, weights)
+
+
+def inactive_pulls_of_twl(
+    active_pulls: int, best_mean: float, gamma1: float, gamma2: float, last_round: int
+) -> float:
+    """N^2_(k, m): expected pulls of an arm by a UCB1 client once it is ruled out.
+
+    Shi et al., Lemma twl_teaching_UCB: as in Lemma tal_teaching_UCB, with N^1 for the length of the history.
+    While other arms are active their index is above gamma1 for certain, later the best arm's is above
+    min(mu_dagger, gamma1) but with the chance of that lemma.
+    """
+    return warm_start_of_ucb1(active_pulls, best_mean, gamma1, gamma2, last_round)
+
+
+def learning_time_of_twl(
+    gaps: Sequence[float], horizon: int, weights: Sequence[float], gamma1: float, gamma2: float
+) -> int:
+    """The round by which TWL with UCB1 clients has ruled out all arms but the best; but with chance 1/T.
+
+    The paper gives none.  The slowest client then has F(psi_max) pulls of the best arm and of those that take
+    until psi_max, at most that many of any other (an arm that shows less than the active ones is not pulled
+    more), and no more than N* of :func:`tutelage.theory.ucb1.total_pulls_of_ucb1` with d = gamma1 - gamma2,
+    as an active arm's index is above gamma1.  At most T_1 of TAL, and equal to it where all arms take until
+    psi_max or gamma1 = gamma2.
+
+    ``gaps`` are the K - 1 of the arms other than the best.
+    """
+    num_arms, excess = len(gaps) + 1, gamma1 - gamma2
+    last = epoch_end(last_epoch(gaps), num_arms, horizon, weights)
+    total = last
+    for gap in gaps:
+        pulls = last
+        if excess > 0 and separating_epoch(gap) < last_epoch(gaps):
+            history = active_pulls_of_twl(gap, num_arms, horizon, weights)
+            pulls = min(last, math.ceil(total_pulls_of_ucb1(history, excess, excess, horizon)))
+        total += pulls
+    return total
+
+
+def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
+    """Regret and cost of TWL with UCB1 clients.
+
+    Shi et al., Theorem twl_UCB, where gamma1 = 1 and gamma2 = 0; here any gamma1 > gamma2, as in
+    :func:`tutelage.theory.ucb1.target_lead`.  (gamma1 = gamma2 = 0 is TAL:
+    :func:`tutelage.theory.tal.performance_of_tal_with_ucb1`.)  It holds whether or not learning ends in time.
+
+    Departs from the paper: the cost in its last step has N^1 delta(0) where N^2 delta(0) is meant; with N^1
+    the term log(T) / mu_dagger^2 that the theorem states would be missing
+    (test_cost_of_arms_ruled_out_needs_their_own_pulls).
+
+    Raises ``InputError`` unless gamma1 > gamma2 and mu_(dagger, m) > gamma2 for every client.
+    """
+    if gamma1 <= gamma2:
+        raise InputError(
+            f"TWL has a theorem of its own with UCB1 clients where gamma1 is above gamma2, not for "
+            f"{gamma1:g} and {gamma2:g}; with both 0 it is TAL."
+        )
+    horizon, num_arms, weights, gaps = setting.horizon, setting.num_arms, setting.weights, setting.other_gaps
+    active = [active_pulls_of_twl(gap, num_arms, horizon, weights) for gap in gaps]
+    best = active_pulls_of_twl(min(gaps), num_arms, horizon, weights)
+    shown1, shown2 = setting.adjustments(gamma1), setting.adjustments(gamma2)
+    learning, teaching = [0.0, 0.0], [0.0, 0.0]
+    for client, best_mean in enumerate(setting.best_means):
+        learning[1] += best * float(shown1[client, setting.best_arm])
+        for arm, gap, pulls in zip(setting.others, gaps, active, strict=True):
+            later = inactive_pulls_of_twl(pulls, best_mean, gamma1, gamma2, horizon)
+            learning[0] += gap * pulls
+            teaching[0] += gap * later
+            learning[1] += pulls * float(shown1[client, arm])
+            teaching[1] += later * float(shown2[client, arm])
+    lost = horizon * setting.num_clients * good_event_failure(horizon)
+
+    def learning_time(rounds: int) -> int:
+        return learning_time_of_twl(gaps, rounds, weights, gamma1, gamma2)
+
+    return Guarantee(
+        theorem="thm:twl_UCB",
+        regret=Bound(learning[0], teaching[0], lost * max(gaps)),
+        cost=Bound(learning[1], teaching[1], lost),
+        horizon=horizon,
+        last_epoch=last_epoch(gaps),
+        learning_time=learning_time_of_ucb1(
+            epoch_end(last_epoch(gaps), num_arms, horizon, weights), num_arms
+        ),
+        ends_by=learning_time(horizon),
+        needed_horizon=horizon_needed(learning_time),
+        most_regret=setting.most_regret,
+        most_cost=setting.most_cost(gamma1, gamma2),
+    )

@@ -1,0 +1,114 @@
+"""UCB1 clients: how they explore, and what they do after a history of constants (Shi et al., appendix A).
+
+UCB1 pulls the arm with the largest mean + sqrt(2 log t / n), t its own pull now being played.
+"""
+
+import math
+
+from tutelage.errors import InputError
+from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+
+_TAIL = 2.0  # the pull that crosses the threshold, and sum over t >= 2 of t^-3 = 0.2021
+
+
+def exploration_of_ucb1(num_arms: int) -> ExplorationBound:
+    """eta-low(tau) = floor(tau / |I|) and eta-high(tau) = ceil(tau / |I|), for any set I of arms.
+
+    Shi et al., Lemma tal_learning_UCB.  The last time that the arm with most pulls was pulled it had one
+    less, which was still more than some other arm had, and the same mean: its index was smaller.  (The proof
+    writes N(t') for N(t' - 1) in the indices.)  ``needed(n)`` is |I| n, since floor has many inverses.
+    """
+    return ExplorationBound(
+        least=lambda pulls: pulls // num_arms,
+        most=lambda pulls: -(-pulls // num_arms),
+        needed=lambda each: num_arms * each,
+        failure=0.0,
+    )
+
+
+def target_lead(best_mean: float, gamma1: float, gamma2: float) -> float:
+    """d: how far above gamma2 a client's index of the best arm stays, but with a vanishing chance.
+
+    Shi et al., Lemma tal_teaching_UCB: mu_dagger - gamma2 where gamma1 >= mu_dagger > gamma2.  Its history of
+    gamma1 keeps the client optimistic about the best arm.
+
+    Goes beyond the paper in two ways.  Where gamma1 < mu_dagger, the same step with gamma1 for mu_dagger
+    gives gamma1 - gamma2: a mean of gamma1 and rewards of mean mu_dagger is at least gamma1.  Where
+    gamma1 = gamma2 = 0, see :func:`total_pulls_of_ucb1`.
+
+    Raises ``InputError`` where there is no lead: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2.
+    """
+    if not (gamma1 - gamma2 > LEAST_LEAD or gamma1 == gamma2 == 0):
+        raise InputError(
+            f"UCB1 clients have no theorem with gamma1={gamma1:g} and gamma2={gamma2:g}: "
+            "gamma1 must be above gamma2, or both 0."
+        )
+    if best_mean - gamma2 < LEAST_LEAD:
+        raise InputError(
+            f"A client whose mean of the best arm is {best_mean:g} cannot be led there by gamma2={gamma2:g}: "
+            "the theorems ask for a mean above gamma2."
+        )
+    return best_mean - gamma2 if gamma1 == gamma2 else min(best_mean, gamma1) - gamma2
+
+
+def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: int) -> float:
+    """N*: pulls of an arm, its history included, after which it is not pulled again.
+
+    The least N with g tau / N + sqrt(2 log t / N) <= d, where tau = ``history`` pulls showed gamma1 and all
+    others gamma2, g = gamma1 - gamma2 = ``excess``, d = ``lead`` and t = ``last_round``:
+
+        N* = ((sqrt(2 log t) + sqrt(2 log t + 4 d g tau)) / (2 d))^2  <=  2 g tau / d + 4 log(t) / d^2.
+
+    Shi et al., Lemma tal_teaching_UCB_restate, where the pulls after the history are L = N* - tau.
+
+    Departs from the paper: its proof prints L = (g tau + 2 log(t)) / (4 d^2), with which the inequality above
+    fails: for gamma1 = 1, gamma2 = 0, tau = 1000, mu_dagger = 0.5 the mean alone is then 0.49, and the index
+    above 0.5 (test_printed_pulls_do_not_suffice).  The order that the lemma states, g tau / d + log(t) / d^2,
+    is that of N*.
+
+    With gamma1 = gamma2 = 0 take g = d = mu_dagger.  The best arm's mean is never below the other's, 0, so an
+    arm is pulled only while it has no more pulls than the best arm; then, of N pulls, the best arm has shown
+    N - tau or more true rewards, and its index is above d (N - tau) / N but with the chance of the lemma:
+    d (1 - tau / N) <= sqrt(2 log t / N) is the same inequality.
+    """
+    log = 2.0 * math.log(last_round)
+    return ((math.sqrt(log) + math.sqrt(log + 4.0 * lead * excess * history)) / (2.0 * lead)) ** 2
+
+
+def warm_start_of_ucb1(
+    history: float, best_mean: float, gamma1: float, gamma2: float, last_round: int
+) -> float:
+    """iota_k: expected pulls of an arm k other than the best after ``history`` pulls that showed gamma1.
+
+    Shi et al., Lemma tal_teaching_UCB_restate: L + 2, with L = N* - tau of :func:`total_pulls_of_ucb1`.
+    ``last_round`` is the client's pull at the end, T + t_H in the paper; in TAL it is T, as the history is
+    part of the T rounds.  It does not fall as ``history`` grows.
+
+    The 2 is right, by another sum than the paper's: pulls with n <= L are up to L + 1, and beyond L the
+    chance of a pull in round t is at most t * t^-4 by a union over the best arm's pulls alone (what k has
+    shown is known), which sums to less than 1 from t = 2 on.  The paper sums over k's pulls too, to t^-2,
+    and leaves out the one (test_two_pulls_cover_the_tail).
+    """
+    lead = target_lead(best_mean, gamma1, gamma2)
+    equal = gamma1 == gamma2
+    total = total_pulls_of_ucb1(history, lead if equal else gamma1 - gamma2, lead, last_round)
+    return total - history + _TAIL + equal  # with equal gammas the best arm may have shown one more
+
+
+def ucb1_client(best_mean: float, gamma1: float, gamma2: float, num_arms: int, horizon: int) -> ClientBound:
+    """A UCB1 client under TAL.  Raises ``InputError`` where :func:`target_lead` does."""
+    target_lead(best_mean, gamma1, gamma2)
+
+    def warm_start(history: float) -> WarmStartBound:
+        each = warm_start_of_ucb1(history, best_mean, gamma1, gamma2, horizon)
+        return WarmStartBound(each, (num_arms - 1) * each, failure=0.0)
+
+    return ClientBound(exploration_of_ucb1(num_arms), warm_start)
+
+
+def learning_time_of_ucb1(last_end: int, num_arms: int) -> int:
+    """T_1 = K F(psi_max), F(psi_max) being ``last_end``: by then every arm has that many pulls.
+
+    Shi et al., eq. (tal_ucb_T1).
+    """
+    return exploration_of_ucb1(num_arms).needed(last_end)

@@ -1,0 +1,141 @@
+"""``tutelage bound`` as people and scripts meet it."""
+
+import json
+
+import pytest
+
+import tutelage
+from tutelage import theory
+from tutelage.cli.app import execute
+from tutelage.instances import load
+
+SMALL = ["--runs", "2", "--seed", "4"]
+PARTS = {"learning", "teaching", "remainder"}
+
+
+def told(capsys, *arguments):
+    """The JSON document of a command that succeeds and prints nothing else."""
+    assert execute(["bound", *arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert not printed.err
+    assert printed.out.endswith("}\n")
+    return json.loads(printed.out)
+
+
+def test_json_document(capsys):
+    """Bound, parts, simulated and ratio of regret and cost, and what the bound rests on."""
+    teacher = "twl(gamma1=1,gamma2=0)"
+    found = told(capsys, "paper", "--teacher", teacher, "--clients", "ucb1", "--horizon", "50000", *SMALL)
+    data = tutelage.simulate("paper", teacher, "ucb1", horizon=50_000, runs=2, seed=4)
+    promised = theory.performance_of_twl_with_ucb1(theory.setting_of(load("paper"), 50_000))
+    for name, bound in (("regret", promised.regret), ("cost", promised.cost)):
+        total = found[name]
+        mean = float(data[name].isel(checkpoint=-1).sum("client").mean())
+        assert set(total) == {"bound", "parts", "most", "simulated", "ratio"}
+        assert set(total["parts"]) == PARTS
+        assert total["bound"] == bound.value == pytest.approx(sum(total["parts"].values()))
+        assert total["simulated"] == pytest.approx(mean)
+        assert total["ratio"] == total["bound"] / total["simulated"] > 1
+    assert (found["psi_max"], found["T_1"]) == (4, 65_130)
+    assert found["ends_by"] == promised.ends_by
+    assert found["not_empty_from"] == promised.needed_horizon
+    assert found["empty"] is False
+    assert found["theorem"] == "thm:twl_UCB"
+    assert found["teacher"] == teacher
+    assert found["clients"] == ["ucb1"] * 5
+    assert (found["horizon"], found["runs"], found["seed"]) == (50_000, 2, 4)
+    assert found["learning"]["finished"] == 2
+    assert found["target"]["wrong"] == 0
+    assert found["instance"]["name"] == "paper:law=bernoulli"
+
+
+def test_empty_bound_as_json(capsys):
+    """TAL at T = 50,000: T_1 = 65,130 exceeds it; the number still holds, and says from when it promises."""
+    found = told(capsys, "paper", "--teacher", "tal", *SMALL)
+    assert found["empty"] is True
+    assert found["T_1"] == found["ends_by"] == 65_130
+    assert found["not_empty_from"] == 66_695
+    assert found["regret"]["bound"] > found["regret"]["most"] > found["regret"]["simulated"]
+
+
+def test_without_runs_nothing_is_simulated(capsys):
+    """``--runs 0``: the bounds alone, at once for any horizon."""
+    found = told(capsys, "paper", "--runs", "0", "--horizon", "1_000_000_000_000")
+    assert found["runs"] == 0
+    assert found["learning"] is found["target"] is None
+    for name in ("regret", "cost"):
+        assert found[name]["simulated"] is found[name]["ratio"] is None
+        assert found[name]["bound"] > 0
+    assert execute(["bound", "paper", "--runs", "0"]) == 0
+    assert "simulated" not in capsys.readouterr().out
+
+
+def test_page(capsys):
+    """What is asked, the numbers, what each column says; 80 plain columns in a pipe."""
+    assert execute(["bound", "paper", "--teacher", "twl", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
+    text = " ".join(" ".join(lines).split())
+    for part in (
+        "5 x ucb1",
+        "theorem thm:twl_UCB",
+        "psi_max 4,",
+        "T_1 65,130,",
+        "2 runs, seed 4",
+        "learning teaching remainder bound simulated ratio",
+        "These bounds are not empty",
+        "T_1 alone, 65,130, would not fit",
+    ):
+        assert part in text
+
+
+def test_page_of_an_empty_bound(capsys):
+    """It says that it is empty, from which horizon it is not, and where it exceeds all that can be."""
+    arguments = ["--teacher", "tal", "--runs", "0", "--horizon", "50000"]
+    assert execute(["bound", "paper", *arguments]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "These bounds are empty: learning may take until round 65,130, and the horizon is 50,000." in text
+    assert "From a horizon of 66,695 on they are not empty." in text
+    assert "The bound on the regret is above what 50,000 rounds can bring at most, 100,000" in text
+
+
+def test_mixed_clients_and_weights(tmp_path, capsys):
+    """A table of means with weights and both kinds of clients, by the general theorem."""
+    path = tmp_path / "means.json"
+    path.write_text(json.dumps({"local_means": [[0.1, 0.9], [0.6, 0.5], [0.3, 0.4]]}))
+    instance = f"{path},weights=0.5;0.3;0.2"
+    arguments = ["--teacher", "tal(gamma1=0,gamma2=0)", "--clients", "1*ucb1,2*eps-greedy"]
+    found = told(capsys, instance, *arguments, "--horizon", "3000", *SMALL)
+    assert found["theorem"] == "thm:tal_general"
+    assert found["instance"]["weights"] == [0.5, 0.3, 0.2]
+    assert found["regret"]["ratio"] > 1 < found["cost"]["ratio"]
+
+
+def test_same_seed_same_document(capsys):
+    """Whatever the number of workers."""
+    documents = [
+        told(capsys, "paper", "--horizon", "900", *SMALL, "--workers", workers) for workers in ("1", "2")
+    ]
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["paper", "--teacher", "blt"], "There is no theorem on blt"),
+        (["paper", "--clients", "ts"], "with ts(update=bernoulli) clients: tal and twl have one"),
+        (["paper", "--teacher", "tall"], "did you mean 'tal'"),
+        (["paper", "--runs", "-1"], "The number of runs -1 is below 1"),
+        (["paper", "--horizon", "0"], "The horizon 0 is below 1"),
+        (["nowhere.csv"], "nowhere.csv"),
+        ([], "INSTANCE"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, sentence, capsys):
+    """Status 2, one line on standard error, nothing on standard output."""
+    assert execute(["bound", *arguments, "--json"]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err

@@ -1,0 +1,258 @@
+"""The plan for people: what is planned for, whether learning can end, what it costs, what to run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tutelage.cli.page import Page
+from tutelage.cli.table import number
+from tutelage.metrics import OverRuns, over_runs
+from tutelage.planning import Plan
+from tutelage.planning.choice import Choice, Judged
+from tutelage.planning.reach import CLOSED, Ending
+from tutelage.planning.remedy import Remedy, Trial, kind_of
+from tutelage.registry import split_top
+
+_SPEC_WIDTH = 22
+
+
+def show(plan: Plan) -> None:
+    """Print everything to standard output."""
+    page = Page()
+    page.put_definitions(_asked(plan))
+    page.put("", Text("Can learning end in time?", style="bold"), "")
+    page.put(_epochs(plan), "", *_endings(plan))
+    page.put("", Text("What to expect", style="bold"), "")
+    page.put(_teachers(plan.choice.judged, plan.choice), "")
+    page.put_definitions(_columns(plan))
+    page.put("", *_measured_epochs(plan.choice), _no_candidates(plan.choice))
+    if plan.smaller:
+        page.put("", Text("If the gap is smaller", style="bold"))
+    for gap, choice in plan.smaller:
+        page.put("", f"With a gap of {gap:.4g}, the best of each kind of teacher:", "")
+        page.put(_teachers(_best_of_kinds(choice), choice))
+    if plan.remedies:
+        page.put("", Text("What would do where learning does not end", style="bold"), "")
+        page.put(*(_remedy(each, plan) for each in plan.remedies))
+    page.put("", Text("What we would run", style="bold"), "")
+    page.put(_chosen(plan.choice), "", plan.why, *_smaller_choices(plan))
+
+
+def _chosen(choice: Choice) -> Text:
+    best = choice.best
+    if best is None:
+        return Text("none of these", style="bold red")
+    if not choice.pays:
+        return Text(f"{best.measured.brief}, if at all: no teaching has the lower sum", style="bold yellow")
+    return Text(best.measured.brief, style="bold green")
+
+
+def _asked(plan: Plan) -> list[tuple[str, str]]:
+    request = plan.request
+    first = request.first.instance
+    name = "unknown: every run has random means of its own" if request.case.varied else first.name
+    clients = Counter(request.first.client_specs)
+    gap = f"{request.case.gap:.6g} from the best arm's mean over all clients to the next best"
+    pace = [(name, fact) for name, fact in first.notes if name in ("activity", "delay")]
+    return [
+        ("instance", name),
+        ("size", f"{_count(first.num_clients, 'client')}, {_count(first.num_arms, 'arm')}"),
+        ("gap", gap),
+        *pace,
+        ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
+        ("horizon", f"{_count(request.horizon, 'round')}"),
+        ("played", f"{_count(request.runs, 'run')} with each teacher, seed {request.seed}"),
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _epochs(plan: Plan) -> Grid:
+    """The epochs of TAL and TWL."""
+    table = _grid("epoch", "pulls", "round", "in time", "likely gap", "sure gap")
+    for each in plan.reach.epochs:
+        table.add_row(
+            str(each.epoch),
+            f"{each.pulls:,}",
+            f"{each.round:,}",
+            "yes" if each.in_time else "no",
+            f"{each.likely_gap:.4g}",
+            f"{each.sure_gap:.4g}",
+        )
+    return table
+
+
+def _endings(plan: Plan) -> Iterator[str]:
+    """What the epochs say, and who has none."""
+    yield (
+        "TAL and TWL decide at the end of an epoch, once every client has so many pulls of each active arm; "
+        "the round is the one in which clients that explore evenly have them of all arms. The epoch tells a "
+        "likely gap about as often as not, a larger one soon nearly always, and the sure gap with "
+        "probability 1 - 1/T."
+    )
+    if not plan.reach.likely:
+        yield "The best arms are exactly tied: no epoch tells them apart. blt with a tolerance would end."
+    for kind, likely in plan.reach.likely.items():
+        sure = plan.reach.sure[kind]
+        yield f"{kind} should end in epoch {_ending(likely)}, and surely by epoch {_ending(sure)}."
+    others = {kind_of(each.measured.spec): each for each in plan.choice.judged if each.can_learn}
+    for kind, each in others.items():
+        if kind not in CLOSED and not each.measured.has_epochs:
+            yield f"{kind} has no epochs; when it decides is measured below."
+
+
+def _ending(ending: Ending) -> str:
+    rounds = f"round {ending.earliest:,}"
+    if ending.latest != ending.earliest:
+        rounds = f"rounds {ending.earliest:,} to {ending.latest:,} (by the means)"
+    if ending.in_time:
+        return f"{ending.epoch}, {rounds}, in time"
+    late = "too late" if ending.earliest > ending.horizon else "in time for some means only"
+    return f"{ending.epoch}, {rounds}, {late}"
+
+
+def _teachers(judged: Sequence[Judged], choice: Choice) -> Grid:
+    table = _grid("teacher", "ends", "round", "regret", "cost", "sum")
+    table.columns[0].justify, table.columns[0].max_width = "left", _SPEC_WIDTH
+    for each in judged:
+        chosen = each is choice.best
+        measured = each.measured
+        table.add_row(
+            _broken(measured.brief),
+            _ends(each),
+            _round(each),
+            _band(over_runs(measured.regret)),
+            _band(over_runs(measured.cost)),
+            number(each.score),
+            style="green" if chosen else None,
+        )
+    return table
+
+
+def _grid(*names: str) -> Grid:
+    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False, pad_edge=False)
+    for name in names:
+        table.add_column(name, no_wrap=True, justify="right")
+    return table
+
+
+def _broken(spec: str) -> Text:
+    """A SPEC with its arguments one below the other, since a row has two lines anyway."""
+    name, parenthesis, rest = spec.partition("(")
+    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
+
+
+def _band(over: OverRuns) -> Text:
+    """The mean and, below it, where 80 % of the runs lie."""
+    if over.sd is None or over.q10 == over.q90 == over.mean:
+        return Text(number(over.mean))
+    return Text.assemble(number(over.mean), "\n", (_range(over), "dim"))
+
+
+def _range(over: OverRuns) -> str:
+    """Where 80 % of the runs lie, short enough for three of these in 80 columns."""
+    return "-".join(
+        f"{end / 1000:,.0f}k" if 1e5 <= end < 1e6 else number(end) for end in (over.q10, over.q90)
+    )
+
+
+def _ends(judged: Judged) -> Text:
+    """The share of runs with a decision and, below it, how many were wrong."""
+    if not judged.can_learn:
+        return Text("-")
+    share = f"{100 * judged.measured.ends:.0f} %"
+    wrong = int(judged.measured.wrong.sum())
+    return Text.assemble(share, "\n", (f"{wrong} wrong", "red")) if wrong else Text(share)
+
+
+def _round(judged: Judged) -> Text:
+    """The median round and, below it, where 80 % of the decisions lie."""
+    decisions = judged.measured.decisions
+    if not judged.can_learn or not decisions.size:
+        return Text("-")
+    over = over_runs(decisions.astype(np.float64))
+    if over.q10 == over.q90:
+        return Text(f"{over.q50:,.0f}")
+    return Text.assemble(f"{over.q50:,.0f}", "\n", (_range(over), "dim"))
+
+
+def _columns(plan: Plan) -> list[tuple[str, str]]:
+    rule = plan.choice.rule
+    never = (
+        f"a teacher that ends in less than {100 * rule.least_ends:g} % of the runs (--least-ends) or "
+        "settles on a wrong arm in any"
+    )
+    return [
+        (
+            "ends",
+            "share of the runs in which the teacher settled on an arm, and how many of these were wrong",
+        ),
+        ("round", "the median round of that, and below it the range of 80 % of them"),
+        ("regret", "what all clients lose; the mean, and below it the range of 80 % of the runs"),
+        ("cost", "how much the teacher changes: the sum of |revealed - observed|; likewise"),
+        ("sum", f"regret + {rule.cost_weight:g} x cost (--cost-weight); the least is chosen"),
+        ("but never", never),
+    ]
+
+
+def _measured_epochs(choice: Choice) -> Iterator[str]:
+    """The epochs in which learning ended in the runs, of the best of each kind of teacher that has them."""
+    for each in _best_of_kinds(choice):
+        counts = each.measured.epoch_counts
+        if counts and each.can_learn:
+            told = ", ".join(f"epoch {epoch} in {_count(runs, 'run')}" for epoch, runs in counts.items())
+            yield f"{each.measured.brief} ended in {told}."
+
+
+def _no_candidates(choice: Choice) -> str:
+    told = [f"{each.measured.brief} {each.loses}" for each in choice.judged if not each.can_learn]
+    return f"Shown for comparison, never chosen: {'; '.join(told)}."
+
+
+def _best_of_kinds(choice: Choice) -> list[Judged]:
+    """The first of each kind of teacher, in the choice's order."""
+    first: dict[str, Judged] = {}
+    for each in choice.judged:
+        first.setdefault(kind_of(each.measured.spec), each)
+    return list(first.values())
+
+
+def _smaller_choices(plan: Plan) -> Iterator[str]:
+    for gap, choice in plan.smaller:
+        chosen = choice.best.measured.brief if choice.best else "none of these"
+        yield f"With a gap of {gap:.4g} we would run {chosen}{_unless(choice)}."
+
+
+def _unless(choice: Choice) -> str:
+    return "" if choice.pays else ", though there no teaching has the lower sum"
+
+
+def _remedy(remedy: Remedy, plan: Plan) -> str:
+    """A sentence about a horizon and one about a gap."""
+    horizon, gap = remedy.horizon, remedy.gap
+    told = [f"{remedy.brief} ends too late or not at all."]
+    if horizon is not None:
+        told.append(f"A horizon of {horizon.value:,.0f} rounds {_verdict(horizon)}.")
+    elif plan.request.case.gap == 0:
+        told.append("No horizon would do: the best arms are exactly tied.")
+    else:
+        told.append("A longer horizon would take too long to be simulated here.")
+    if gap is not None:
+        told.append(f"A gap of {gap.value:.4g} {_verdict(gap)}.")
+    elif kind_of(remedy.teacher) in CLOSED:
+        told.append("No gap would do within this horizon.")
+    else:
+        told.append("No larger gap could be tried.")
+    return " ".join(told)
+
+
+def _verdict(trial: Trial) -> str:
+    if trial.ends is None:
+        return "would do by the schedule (too long to be simulated here)"
+    ended = f"it then ended in {100 * trial.ends:.0f} % of {trial.runs} simulated runs"
+    return f"would do: {ended}" if trial.enough else f"is the most that was tried, and not enough: {ended}"

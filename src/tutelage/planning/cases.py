@@ -1,0 +1,149 @@
+"""What a plan is made for: an instance that is known, or a guess at one."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance
+from tutelage.instances.conditions import Conditions
+from tutelage.instances.laws import Bernoulli, Empirical
+from tutelage.instances.planted import Planted
+
+_SEEDS = 2**64
+_LEAST_GAP = 1e-6
+
+
+class Case(Protocol):
+    """Where the instances of a plan's runs come from.
+
+    ``gap`` is the smallest gap that is planned for, ``most_gap`` the largest that could be.  ``varied`` says
+    whether every run has an instance of its own.
+    """
+
+    @property
+    def gap(self) -> float: ...
+    @property
+    def most_gap(self) -> float: ...
+    @property
+    def varied(self) -> bool: ...
+    def instance(self, gap: float, seed: int, run: int) -> Instance:
+        """The instance of a run, with this smallest gap."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """An instance that is known.  Raises ``InputError`` where there is nothing to learn, or means shift."""
+
+    known: Instance
+
+    def __post_init__(self) -> None:
+        if self.known.num_arms < 2:
+            raise InputError(
+                f"{self.known.name} has one arm and nothing to plan: name an instance with 2 or more."
+            )
+        if len(self.known.phases) > 1:
+            raise InputError(
+                f"The means of {self.known.name} shift, and a plan takes them to stay: "
+                "tutelage simulate shows what teachers do then."
+            )
+
+    @property
+    def gap(self) -> float:
+        return self.known.min_gap
+
+    @property
+    def most_gap(self) -> float:
+        return 1.0
+
+    @property
+    def varied(self) -> bool:
+        return False
+
+    def instance(self, gap: float, seed: int, run: int) -> Instance:
+        """The instance itself, or with another gap what :func:`with_gap` makes of it."""
+        return self.known if gap == self.gap else with_gap(self.known, gap)
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """M, K, a guess of the smallest gap, and of where the local means lie, [``low``, ``high``].
+
+    Run r of seed S plays the ``planted`` instance of seed S + r, its means scaled from [0, 1] to
+    [low, high]; so what is not known of the means is part of the spread.
+    Raises ``InputError`` unless 0 <= low < high <= 1 and 1e-6 <= gap <= high - low.
+    """
+
+    num_clients: int
+    num_arms: int
+    gap: float
+    low: float = 0.0
+    high: float = 1.0
+    law: str = "bernoulli"
+    weights: str | None = None
+    conditions: Conditions = Conditions()
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.low < self.high <= 1.0:
+            raise InputError(
+                f"Means between {self.low:g} and {self.high:g} are no range within [0, 1]: "
+                "give LOW;HIGH, as in 0.2;0.8."
+            )
+        if not _LEAST_GAP <= self.gap <= self.high - self.low:
+            raise InputError(
+                f"The gap {self.gap:g} lies outside {_LEAST_GAP:g} to {self.high - self.low:g}, what means "
+                f"between {self.low:g} and {self.high:g} have room for: guess another."
+            )
+
+    @property
+    def most_gap(self) -> float:
+        return self.high - self.low
+
+    @property
+    def varied(self) -> bool:
+        return True
+
+    def instance(self, gap: float, seed: int, run: int) -> Instance:
+        """A random instance whose best arm leads by the gap."""
+        width = self.high - self.low
+        planted = Planted(
+            clients=self.num_clients,
+            arms=self.num_arms,
+            gap=min(1.0, gap / width),
+            seed=(seed + run) % _SEEDS,
+            law=self.law,
+            weights=self.weights,
+        ).load()
+        means = np.clip(self.low + width * planted.local_means, self.low, self.high)
+        return dataclasses.replace(planted, local_means=means, conditions=self.conditions)
+
+
+def with_gap(instance: Instance, gap: float) -> Instance:
+    """The instance with its best arm moved until it leads the second by ``gap``, in (0, 1].
+
+    An arm is moved by stretching its local means towards 0 or 1, so the clients go on disagreeing.  Where
+    there is no room above, all other arms are lowered first.  Observed rewards cannot be moved: law
+    ``empirical`` becomes ``bernoulli``.
+    """
+    means = instance.local_means.copy()
+    best = instance.best_arm
+    globals_ = instance.global_means
+    second = float(np.delete(globals_, best).max())
+    if second + gap > 1.0:
+        others = np.arange(instance.num_arms) != best
+        means[:, others] *= (1.0 - gap) / second
+        second = 1.0 - gap
+    mean, target = float(globals_[best]), second + gap
+    if target < mean:
+        means[:, best] *= target / mean
+    elif mean < 1.0:
+        means[:, best] = 1.0 - (1.0 - means[:, best]) * (1.0 - target) / (1.0 - mean)
+    return dataclasses.replace(
+        instance,
+        name=f"{instance.name} with a gap of {gap:g}",
+        local_means=np.clip(means, 0.0, 1.0),
+        law=Bernoulli() if isinstance(instance.law, Empirical) else instance.law,
+    )

@@ -1,0 +1,211 @@
+"""A plan: can learning end in time, what will each teacher cost, and which one to run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tutelage import lab
+from tutelage.errors import InputError
+from tutelage.instances.base import Instance
+from tutelage.planning.cases import Case, Given
+from tutelage.planning.choice import Choice, Rule, choose
+from tutelage.planning.measure import Progress, Setting
+from tutelage.planning.reach import Reach, reach
+from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
+from tutelage.results import Request, instance_as_json, version
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Teacher
+
+# What is shown while learning, and off the target afterwards.  gamma2 above gamma1 would draw clients away
+# from the target; where both are equal TAL and TWL publish the same until one of them decides.
+GAMMAS = ((1.0, 0.0), (1.0, 0.25), (0.5, 0.0), (0.5, 0.25), (0.0, 0.0))
+CANDIDATES = (
+    *(f"{kind}(gamma1={gamma1:g},gamma2={gamma2:g})" for kind in ("tal", "twl") for gamma1, gamma2 in GAMMAS),
+    "blt",
+)
+ENDS_OF_SCALE = ("known", "none")
+SMALLER = (0.5, 0.25)  # shares of the gap at which the plan is made again
+
+
+class Watcher(Protocol):
+    """Who wants to know how far a plan has come."""
+
+    def __call__(self, played: float) -> None:
+        """So many runs have been played, of :attr:`PlanRequest.num_runs`."""
+        ...
+
+    def say(self, what: str) -> None:
+        """This piece of work comes next."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PlanRequest:
+    """What a plan is asked, resolved and checked; ``first`` is the simulation of the first instance."""
+
+    case: Case
+    clients: str
+    rule: Rule
+    runs: int
+    seed: int
+    first: Request
+
+    @property
+    def teachers(self) -> tuple[Teacher, ...]:
+        return self.first.teachers
+
+    @property
+    def horizon(self) -> int:
+        return self.first.horizon
+
+    @property
+    def smaller_gaps(self) -> tuple[float, ...]:
+        """The gaps at which the plan is made again; none where the best arms are tied."""
+        return tuple(share * self.case.gap for share in SMALLER) if self.case.gap > 0 else ()
+
+    @property
+    def num_runs(self) -> int:
+        """Runs of all teachers at all gaps, without those that look for what would do."""
+        return len(self.teachers) * self.runs * (1 + len(self.smaller_gaps))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What came out: reach in closed form, the choice at the gap, at smaller gaps, and what else would do."""
+
+    request: PlanRequest
+    reach: Reach
+    choice: Choice
+    smaller: tuple[tuple[float, Choice], ...]
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def why(self) -> str:
+        """Why this teacher is chosen; where none can be, also the least horizon and gap found to do."""
+        if self.choice.best:
+            return self.choice.why
+        told = [self.choice.why]
+        horizons = [(each.horizon.value, each.brief) for each in self.remedies if is_enough(each.horizon)]
+        gaps = [(each.gap.value, each.brief) for each in self.remedies if is_enough(each.gap)]
+        if horizons:
+            told.append("The shortest horizon found to do is {:,.0f} rounds ({}).".format(*min(horizons)))
+        if gaps:
+            told.append("The smallest gap found to do is {:.4g} ({}).".format(*min(gaps)))
+        return " ".join(told)
+
+    def summary(self) -> dict[str, Any]:
+        """The plan as plain finite numbers, the document of ``tutelage plan --json``."""
+        request = self.request
+        return {
+            "tutelage": version(),
+            "instance": _case_as_json(request),
+            "clients": list(request.first.client_specs),
+            "horizon": request.horizon,
+            "runs": request.runs,
+            "seed": request.seed,
+            "cost_weight": request.rule.cost_weight,
+            "least_ends": request.rule.least_ends,
+            "reach": self.reach.as_json(),
+            **_choice_as_json(self.choice),
+            "why": self.why,
+            "smaller_gaps": [{"gap": gap, **_choice_as_json(choice)} for gap, choice in self.smaller],
+            "would_do": [each.as_json() for each in self.remedies],
+        }
+
+
+def _choice_as_json(choice: Choice) -> dict[str, Any]:
+    best = choice.best
+    return {
+        "teachers": [each.as_json() for each in choice.judged],
+        "choice": best.measured.spec if best else None,
+        "why": choice.why,
+        "pays": choice.pays,
+    }
+
+
+def _case_as_json(request: PlanRequest) -> dict[str, Any]:
+    """The instance, or the guess at one."""
+    case = request.case
+    if isinstance(case, Given):
+        return instance_as_json(case.known)
+    known = instance_as_json(request.first.instance)
+    kept = ("num_clients", "num_arms", "weights", "law", "activity", "delays")
+    return {
+        "name": "planted, one for each run",
+        "min_gap": case.gap,
+        **{name: known[name] for name in kept if name in known},
+    }
+
+
+def make_request(
+    case: Case,
+    teachers: Sequence[str | Teacher] | None = None,
+    clients: str = lab.DEFAULT_CLIENTS,
+    *,
+    horizon: int = lab.DEFAULT_HORIZON,
+    runs: int = lab.DEFAULT_RUNS,
+    seed: int = lab.DEFAULT_SEED,
+    cost_weight: float = 1.0,
+    least_ends: float = 0.9,
+) -> PlanRequest:
+    """Resolve and check what is asked.
+
+    ``teachers`` are the candidates, ``CANDIDATES`` if left out; ``known`` and ``none`` are added as the ends
+    of the scale.  Raises ``InputError`` with the offending value and the remedy.
+    """
+    if not 0 <= cost_weight < math.inf:
+        raise InputError(f"The cost weight {cost_weight:g} is no weight: give 0 or more, as in 1.")
+    if not 0 < least_ends <= 1:
+        raise InputError(f"The share {least_ends:g} of runs that must end lies outside (0, 1]: give 0.9.")
+    chosen: list[Teacher] = [
+        TEACHERS.parse(each) if isinstance(each, str) else each for each in teachers or CANDIDATES
+    ]
+    ends = [TEACHERS.parse(spec) for spec in ENDS_OF_SCALE]
+    chosen += [each for each in ends if each not in chosen]
+    first = lab.make_request(
+        case.instance(case.gap, seed, 0),
+        chosen,
+        clients,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=1,
+    )
+    return PlanRequest(case, clients, Rule(cost_weight, least_ends), first.runs, first.seed, first)
+
+
+def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher | None = None) -> Plan:
+    """Make the plan.  ``workers`` (all cores by default) change how long it takes, never the result."""
+    setting = Setting(request.case, request.clients, request.seed, workers)
+    gaps = (request.case.gap, *request.smaller_gaps)
+    choices = []
+    for position, gap in enumerate(gaps):
+        before = position * len(request.teachers) * request.runs
+        measured = setting.measure(
+            request.teachers, gap, request.horizon, request.runs, progress and _after(before, progress)
+        )
+        choices.append(choose(measured, request.rule))
+    remedies = []
+    for failed in failing(choices[0]):
+        if progress is not None:
+            progress.say(f"what would do for {failed.measured.brief}")
+        remedies.append(remedy(setting, failed, request.case.gap, request.horizon, request.rule))
+    return Plan(
+        request=request,
+        reach=reach(_instances(request), request.horizon),
+        choice=choices[0],
+        smaller=tuple(zip(gaps[1:], choices[1:], strict=True)),
+        remedies=tuple(remedies),
+    )
+
+
+def _after(before: int, progress: Watcher) -> Progress:
+    return lambda played: progress(before + played)
+
+
+def _instances(request: PlanRequest) -> list[Instance]:
+    """The instances of all runs."""
+    case = request.case
+    runs = request.runs if case.varied else 1
+    return [case.instance(case.gap, request.seed, run) for run in range(runs)]

@@ -1,0 +1,161 @@
+"""``tutelage plan`` as people and scripts meet it."""
+
+import json
+import re
+
+import pytest
+
+from tests.cli.test_terminal import on_terminal
+from tutelage import load_instance, planning
+from tutelage.cli.app import execute
+
+SMALL = ["--horizon", "1500", "--runs", "2", "--teacher", "twl", "--teacher", "blt"]
+GUESS = ["plan", "--num-clients", "3", "--num-arms", "3", "--gap", "0.3"]
+
+
+def test_json_is_the_only_thing_on_standard_output(capsys):
+    """One document, that of the library's plan."""
+    assert execute(["plan", "paper", *SMALL, "--cost-weight", "0.5", "--seed", "3", "--json"]) == 0
+    printed = capsys.readouterr()
+    case = planning.Given(load_instance("paper"))
+    request = planning.make_request(
+        case, ["twl", "blt"], "ucb1", horizon=1500, runs=2, seed=3, cost_weight=0.5
+    )
+    assert json.loads(printed.out) == json.loads(json.dumps(planning.run(request).summary()))
+    assert printed.out.endswith("}\n")
+    assert not printed.err
+
+
+def test_a_guess_is_planned_for(capsys):
+    """M, K, a gap and a range of means in place of an instance."""
+    options = ["--means", "0.2;0.8", "--law", "beta(5)", "--weights", "0.2;0.3;0.5", "--activity", "0.5"]
+    assert execute([*GUESS, *options, "--delay", "1", *SMALL, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["instance"]
+    assert (told["num_clients"], told["num_arms"], told["min_gap"]) == (3, 3, 0.3)
+    assert told["law"] == "beta(concentration=5)"
+    assert told["weights"] == [0.2, 0.3, 0.5]
+    assert told["activity"] == [0.5] * 3
+    assert told["delays"] == [1] * 3
+
+
+def test_page_in_a_pipe_is_plain_and_narrow(capsys):
+    """No colour, no box, at most 80 columns, no spaces at line ends."""
+    assert execute([*GUESS, "--horizon", "900", "--runs", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
+
+
+def test_large_numbers_fit(capsys):
+    """Rounds, regret and cost of six digits in 80 columns, none cut off."""
+    case = ["plan", "planted:clients=9,arms=9,gap=0.02,seed=1", "--horizon", "150000", "--runs", "3"]
+    assert execute([*case, "--teacher", "twl", "--clients", "eps-greedy"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\d{3}k-\d{3}k", out)
+    assert out.isascii()  # rich ends what it cuts off with one character that is not
+
+
+def test_page_says_what_it_shows(capsys):
+    """What is asked, the epochs, teachers and columns, smaller gaps, what would do, the choice and why."""
+    assert execute(["plan", "paper", *SMALL, "--teacher", "ng", "--cost-weight", "2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "instance paper:law=bernoulli" in text
+    assert "2 runs with each teacher, seed 0" in text
+    assert "twl should end in epoch 3, round" in text
+    assert "blt has no epochs; when it decides is measured below." in text
+    for column in ("ends", "round", "regret", "cost", "sum"):
+        assert f" {column} " in text
+    assert "regret + 2 x cost (--cost-weight)" in text
+    assert "known is told the best arm; " in text
+    assert "ng does not learn its target" in text
+    assert "With a gap of 0.05, the best of each kind of teacher:" in text
+    assert "twl(gamma1=1,gamma2=0) ends too late or not at all. A horizon of" in text
+    assert "What we would run blt" in text
+
+
+def test_page_says_in_which_epoch_learning_ended(capsys):
+    """DESIGN's fact about TAL at T = 50,000, as measured."""
+    assert execute(["plan", "paper", "--teacher", "tal", "--runs", "2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "tal should end in epoch 3, round 16,095, in time, and surely by epoch 4, round 65,130, too" in text
+    )
+    assert "tal(gamma1=1,gamma2=0) ended in epoch 3 in 2 runs." in text
+
+
+def test_page_where_nothing_can_be_chosen(capsys):
+    """It says so, and what would do."""
+    case = ["plan", "planted:clients=3,arms=3,gap=0.3,seed=1", "--teacher", "twl", "--horizon", "300"]
+    assert execute([*case, "--runs", "2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "What we would run none of these" in text
+    assert "would do: it then ended in 100 % of 5 simulated runs" in text
+    assert "No gap would do within this horizon." in text
+    assert "The shortest horizon found to do is" in text
+
+
+def test_page_of_tied_arms(capsys):
+    """Neither an epoch nor a horizon tells them apart."""
+    case = ["plan", "planted:clients=2,arms=2,gap=0,seed=1", "--teacher", "twl", "--horizon", "900"]
+    assert execute([*case, "--runs", "1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The best arms are exactly tied: no epoch tells them apart." in text
+    assert "No horizon would do: the best arms are exactly tied." in text
+
+
+def test_progress_is_for_terminals():
+    """A bar while it plays, colours in the page."""
+    shown, _ = on_terminal("plan", "paper", "--horizon", "30000", "--runs", "4", "--teacher", "twl")
+    assert "playing" in shown
+    assert "runs, remaining" in shown
+    assert re.search(r"\x1b\[1;3[23]mtwl", shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plan"], "Name an instance, as in tutelage plan paper, or guess one"),
+        (["plan", "--num-clients", "3"], "give --num-arms and --gap too"),
+        (["plan", "papr"], "'papr' (did you mean 'paper'?)"),
+        (["plan", "paper", "--gap", "0.1"], "--gap 0.1 is a guess and an INSTANCE is named"),
+        (["plan", "paper", "--means", "0;1"], "--means 0;1 is a guess"),
+        (["plan", "paper", "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
+        (["plan", "paper", "--teacher", "twl", "--teacher", "twl"], "is given twice"),
+        (["plan", "paper", "--cost-weight", "-1"], "cost weight -1"),
+        (["plan", "paper", "--cost-weight", "dear"], "'dear' is not a number"),
+        (["plan", "paper", "--least-ends", "2"], "share 2 of runs"),
+        (["plan", "paper", "--runs", "0"], "runs 0 is below 1"),
+        (["plan", "paper", "--activity", "0"], "activity 0 of client 0"),
+        (["plan", "paper", "--workers", "0"], "0 workers are too few"),
+        (["plan", "uniform:arms=1"], "has one arm"),
+        ([*GUESS, "--gap", "0"], "The gap 0 lies outside"),
+        ([*GUESS, "--gap", "x"], "'x' is not a number"),
+        ([*GUESS, "--means", "0.2"], "--means '0.2' is not LOW;HIGH"),
+        ([*GUESS, "--means", "0.8;0.2"], "between 0.8 and 0.2"),
+        ([*GUESS, "--num-arms", "1"], "arms=1"),
+        ([*GUESS, "--num-clients", "0"], "clients=0"),
+        ([*GUESS, "--law", "empirical"], "empirical"),
+        ([*GUESS, "--weights", "0.5;0.5"], "2 weights for 3 clients"),
+        ([*GUESS, "--seed", "-1"], "seed"),
+    ],
+    ids=lambda value: " ".join(value)[:50] if isinstance(value, list) else None,
+)
+def test_bad_input(arguments, said, capsys):
+    """One sentence on standard error with the offending value, status 2, nothing on standard output."""
+    assert execute(arguments) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_help_imports_no_numba(python):
+    """Help and a mistyped name compile nothing."""
+    code = """if True:
+        import sys
+        from tutelage.cli.app import execute
+        execute(["plan", "--help"])
+        execute(["plan", "papr"])
+        assert not {"numba", "xarray", "polars", "matplotlib"} & set(sys.modules)
+    """
+    python("-c", code)

@@ -1,0 +1,214 @@
+"""Whole plans."""
+
+import json
+
+import pytest
+
+from tutelage import lab, load_instance, planning
+from tutelage.errors import InputError
+from tutelage.planning.reach import horizon_for
+
+
+def made(case, teachers=("twl", "blt"), **options):
+    """A plan of three runs."""
+    return planning.run(planning.make_request(case, teachers, **({"runs": 3} | options)))
+
+
+@pytest.fixture(scope="module")
+def paper():
+    """TAL, TWL and BLT with UCB1 clients on the paper's instance at its horizon."""
+    return made(planning.Given(load_instance("paper")), ("tal", "twl", "blt"))
+
+
+def test_tal_ends_where_the_schedule_says(paper):
+    """DESIGN's fact: in psi = 3, round 16,095, in simulation as in closed form."""
+    tal = next(each for each in paper.choice.judged if each.measured.spec.startswith("tal"))
+    assert tal.measured.ends == 1
+    assert set(tal.measured.rounds.tolist()) == {16_095} == {paper.reach.likely["tal"].latest}
+    assert tal.measured.epoch_counts == {3: 3}
+
+
+def test_figures_are_those_of_simulate(paper):
+    """The same seed plays the same runs as tutelage simulate."""
+    request = lab.make_request("paper", ["blt", "none"], "ucb1", horizon=50_000, runs=3)
+    told = {each["teacher"]: each for each in paper.summary()["teachers"]}
+    for each in lab.run(request).summary()["teachers"]:
+        assert told[each["teacher"]]["regret"] == each["regret"]
+        assert told[each["teacher"]]["cost"] == each["cost"]
+
+
+def test_smaller_gaps_are_planned_too(paper):
+    """Half and a quarter; at a quarter TAL and TWL cannot end (epoch 5), as the schedule says."""
+    assert [gap for gap, _ in paper.smaller] == pytest.approx([0.05, 0.025])
+    quarter = {each.measured.spec.partition("(")[0]: each.measured for each in paper.smaller[1][1].judged}
+    assert quarter["tal"].ends == quarter["twl"].ends == 0
+
+
+def test_where_all_end_nothing_else_need_do(paper):
+    """A remedy is for those that fail."""
+    assert paper.remedies == ()
+    assert paper.why == paper.choice.why
+
+
+def test_the_document(paper):
+    """Plain finite numbers, with what the issue names in it."""
+    told = json.loads(json.dumps(paper.summary(), allow_nan=False))
+    assert told["choice"] in [each["teacher"] for each in told["teachers"]]
+    assert told["why"]
+    for each in told["teachers"]:
+        assert set(each) == {
+            "teacher", "ends", "round", "epochs", "regret", "cost", "wrong", "score", "loses"
+        }  # fmt: skip
+        assert 0 <= each["ends"] <= 1
+        assert set(each["regret"]) == set(each["cost"]) == {"mean", "sd", "q10", "q50", "q90"}
+        assert (each["round"] is None) == (each["ends"] == 0)
+    assert {each["teacher"] for each in told["teachers"]} >= {"none", "known"}
+    assert told["instance"]["name"] == "paper:law=bernoulli"
+    assert [each["gap"] for each in told["smaller_gaps"]] == pytest.approx([0.05, 0.025])
+
+
+def test_default_candidates_cover_the_constants():
+    """TAL and TWL over the same pairs of constants, and BLT; the ends of the scale beside them."""
+    request = planning.make_request(planning.Given(load_instance("paper")), horizon=100, runs=1)
+    specs = request.first.teacher_specs
+    pairs = {kind: {spec[3:] for spec in specs if spec.startswith(kind)} for kind in ("tal", "twl")}
+    assert pairs["tal"] == pairs["twl"]
+    assert {"(gamma1=1,gamma2=0)", "(gamma1=0,gamma2=0)"} <= pairs["tal"]
+    assert sum(spec.startswith("blt") for spec in specs) == 1
+    assert specs[-2:] == ("known", "none")
+
+
+def test_ends_of_the_scale_are_not_doubled():
+    """Who names known or none gets each once."""
+    case = planning.Given(load_instance("paper"))
+    request = planning.make_request(case, ["none", "known", "twl"], horizon=100, runs=1)
+    assert request.first.teacher_specs == ("none", "known", "twl(gamma1=1,gamma2=0)")
+
+
+def test_learning_impossible():
+    """T below the first epoch: no choice, and a horizon and a gap that do, found and simulated."""
+    plan = made(planning.Given(load_instance("planted:clients=3,arms=3,gap=0.1,seed=1")), horizon=100)
+    assert plan.choice.best is None
+    twl, blt = sorted(plan.remedies, key=lambda each: each.teacher, reverse=True)
+    assert plan.summary()["choice"] is None
+    closed = horizon_for("twl", plan.request.first.instance, sure=False)
+    assert twl.horizon.value == closed
+    assert twl.horizon.ends == 1
+    assert blt.horizon.enough
+    assert blt.horizon.value in (200, 400, 800, 1600)
+    assert twl.gap is None  # not even the first epoch fits
+    assert f"{min(blt.horizon.value, closed):,} rounds" in plan.why
+
+
+def test_a_gap_that_would_do():
+    """With epoch 2 in time, a gap that it tells: larger than 2 CB(2) = 1/8, and simulated."""
+    plan = made(
+        planning.Given(load_instance("planted:clients=3,arms=3,gap=0.05,seed=2")), ["twl"], horizon=4000
+    )
+    (twl,) = plan.remedies
+    assert 0.125 < twl.gap.value <= 0.25
+    assert twl.gap.ends == 1
+    assert twl.horizon.enough
+
+
+def test_too_long_to_simulate_says_so():
+    """The closed form's horizon is given as such, without a share of runs."""
+    plan = made(
+        planning.Given(load_instance("planted:clients=3,arms=3,gap=0.001,seed=2")), ["tal"], horizon=500
+    )
+    (tal,) = plan.remedies
+    assert tal.horizon.ends is None
+    assert tal.horizon.value == horizon_for("tal", plan.request.first.instance, sure=False)
+
+
+def test_clients_that_do_not_explore():
+    """Thompson samplers under gamma1 = 1: TAL should end by the schedule, it does not, so longer is tried."""
+    case = planning.Given(load_instance("planted:clients=3,arms=3,gap=0.6,seed=1"))
+    plan = made(case, ["tal"], clients="ts", horizon=2000)
+    assert plan.reach.sure["tal"].in_time
+    (tal,) = plan.remedies
+    assert tal.horizon.value > 2000
+    assert tal.horizon.enough or tal.horizon.value == 2000 * 2**4
+
+
+def test_tied_arms():
+    """No smaller gap, no horizon; who has a tolerance can end and be chosen."""
+    case = planning.Given(load_instance("planted:clients=3,arms=3,gap=0,seed=2"))
+    plan = made(case, ["tal", "blt(tolerance=0.05)"], horizon=5000)
+    assert plan.smaller == ()
+    assert "tolerance=0.05" in plan.choice.best.measured.spec
+    (tal,) = plan.remedies
+    assert tal.horizon is None
+    json.dumps(plan.summary(), allow_nan=False)
+
+
+def test_guess_has_the_unknown_means_in_its_spread():
+    """Every run is another instance: no teaching loses more in some than in others, as it does not in one."""
+    guess = planning.Guess(num_clients=3, num_arms=3, gap=0.3)
+    plan = made(guess, ["blt"], horizon=1000, runs=8)
+    none = next(each.measured for each in plan.choice.judged if each.measured.spec == "none")
+    single = made(planning.Given(guess.instance(0.3, 0, 0)), ["blt"], horizon=1000, runs=8)
+    fixed = next(each.measured for each in single.choice.judged if each.measured.spec == "none")
+    assert none.regret.size == 8
+    assert none.regret.std() > 3 * fixed.regret.std()
+    assert none.regret[0] == fixed.regret[0]  # run 0 plays that very instance
+    told = plan.summary()["instance"]
+    assert told["min_gap"] == 0.3
+    assert "global_means" not in told
+
+
+@pytest.mark.parametrize(
+    "case", [planning.Given(load_instance("paper")), planning.Guess(num_clients=2, num_arms=3, gap=0.2)]
+)
+def test_one_seed_one_plan(case):
+    """The same to the last digit, with any number of workers; another seed gives another."""
+    options = {"horizon": 600, "runs": 2}
+    request = planning.make_request(case, ["twl", "blt"], seed=5, **options)
+    documents = {json.dumps(planning.run(request, workers=workers).summary()) for workers in (1, 3)}
+    assert len(documents) == 1
+    other = planning.run(planning.make_request(case, ["twl", "blt"], seed=6, **options))
+    assert json.dumps(other.summary()) not in documents
+
+
+def test_progress_counts_every_run():
+    """It grows to the number that the request foretells."""
+    seen = []
+
+    class Watcher:
+        def __call__(self, played):
+            seen.append(played)
+
+        def say(self, what):
+            seen.append(what)
+
+    request = planning.make_request(
+        planning.Guess(num_clients=2, num_arms=3, gap=0.2), ["twl"], horizon=300, runs=3
+    )
+    planning.run(request, progress=Watcher())
+    counts = [each for each in seen if not isinstance(each, str)]
+    assert counts == sorted(counts)
+    assert counts[-1] == request.num_runs == 3 * 3 * 3
+    assert [each for each in seen if isinstance(each, str)] == ["what would do for twl(gamma1=1,gamma2=0)"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cost_weight": -1.0}, "cost weight -1"),
+        ({"cost_weight": float("nan")}, "cost weight nan"),
+        ({"cost_weight": float("inf")}, "cost weight inf"),
+        ({"least_ends": 0.0}, "share 0 of runs"),
+        ({"least_ends": 1.5}, "share 1.5 of runs"),
+        ({"runs": 0}, "runs 0 is below 1"),
+        ({"horizon": 0}, "horizon 0 is below 1"),
+        ({"seed": -1}, "seed -1 is below 0"),
+        ({"clients": "2*ucb1"}, "add up to 2"),
+    ],
+)
+@pytest.mark.parametrize(
+    "case", [planning.Given(load_instance("paper")), planning.Guess(num_clients=5, num_arms=3, gap=0.2)]
+)
+def test_bad_requests(case, options, said):
+    """The offending value is named, of a given instance and of a guess."""
+    with pytest.raises(InputError, match=said):
+        planning.make_request(case, **options)

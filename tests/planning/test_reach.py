@@ -1,0 +1,104 @@
+"""Whether learning can end, in closed form."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tutelage import load_instance
+from tutelage.instances.base import Instance, equal_weights
+from tutelage.instances.conditions import Conditions
+from tutelage.planning.reach import epoch_for, horizon_for, reach, round_of, rounds_per_pull
+from tutelage.schedule import confidence_radius, make_schedule
+
+PAPER = load_instance("paper")
+
+
+def test_the_paper_instance_at_its_horizon():
+    """DESIGN's facts: TAL ends in psi = 3, round 16,095; psi_max = 4 needs 65,130 rounds, more than T."""
+    told = reach([PAPER], 50_000)
+    assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
+        (154, 770, True),
+        (767, 3835, True),
+        (3219, 16_095, True),
+        (13_026, 65_130, False),
+    ]
+    assert (told.likely["tal"].epoch, told.likely["tal"].latest, told.likely["tal"].in_time) == (
+        3,
+        16_095,
+        True,
+    )
+    assert (told.sure["tal"].epoch, told.sure["tal"].latest, told.sure["tal"].in_time) == (4, 65_130, False)
+
+
+def test_twl_drops_arms_on_the_way():
+    """Gaps .4 and .3 go in epoch 1, .2 in epoch 2, .1 in epoch 3, which the best arm has to reach too."""
+    ends = make_schedule(5, 50_000, (0.2,) * 5).ends
+    told = reach([PAPER], 50_000).likely["twl"]
+    assert told.latest == 2 * ends[0] + ends[1] + 2 * ends[2]
+
+
+@given(gap=st.floats(1e-4, 1.0))
+def test_epochs_fit_the_radius(gap):
+    """Surely: four radii fit into the gap; likely: two; one epoch earlier they do not (psi > 1)."""
+    schedule = make_schedule(4, 10**15, (0.25,) * 4)
+    sure, likely = epoch_for(gap, sure=True), epoch_for(gap, sure=False)
+    slack = 1 + 1e-8
+    assert 4 * confidence_radius(schedule, sure) <= gap * slack
+    assert 2 * confidence_radius(schedule, likely) <= gap * slack
+    if likely > 1:
+        assert 2 * 2.0 ** -(likely - 1 + 2) >= gap / slack
+        assert likely == sure - 1
+
+
+def test_a_gap_at_the_border_is_told_despite_rounding():
+    """An eighth less some roundings is still told surely in epoch 3."""
+    assert epoch_for(0.125 - 1e-12, sure=True) == 3
+    assert epoch_for(0.125 - 1e-6, sure=True) == 4
+
+
+@given(
+    horizon=st.integers(1, 10**6),
+    gap=st.sampled_from([0.02, 0.1, 0.3]),
+    kind=st.sampled_from(["tal", "twl"]),
+    sure=st.booleans(),
+)
+def test_the_horizon_that_would_do_is_the_least(horizon, gap, kind, sure):
+    """At it the decision is in time; for any horizon below it is not (the round grows with log T alone)."""
+    instance = load_instance(f"planted:clients=3,arms=4,gap={gap},seed=5")
+    enough = horizon_for(kind, instance, sure=sure)
+    assert (round_of(kind, instance, horizon, sure=sure) <= horizon) == (horizon >= enough)
+
+
+def test_slow_clients_take_longer():
+    """A client that acts in a tenth of the rounds and waits 5 for each reward takes 15 rounds a pull."""
+    slow = dataclasses.replace(
+        PAPER, conditions=Conditions(activity=(1, 1, 0.1, 1, 1), delays=(0, 0, 5, 0, 0))
+    )
+    assert rounds_per_pull(PAPER) == 1
+    assert rounds_per_pull(slow) == pytest.approx(15)
+    assert reach([slow], 50_000).epochs[0].round == pytest.approx(15 * 770, abs=1)
+
+
+def test_instances_that_vary_give_a_range():
+    """TWL's round depends on the other gaps, TAL's does not."""
+    instances = [load_instance(f"planted:clients=3,arms=4,gap=0.05,seed={seed}") for seed in range(20)]
+    told = reach(instances, 10_000)
+    assert told.likely["tal"].earliest == told.likely["tal"].latest
+    assert told.likely["twl"].earliest < told.likely["twl"].latest <= told.likely["tal"].latest
+
+
+def test_tied_arms_have_no_ending():
+    """No epoch tells them apart; the epochs themselves are listed all the same."""
+    tied = Instance("tied", np.array([[0.5, 0.5, 0.1]]), equal_weights(1))
+    told = reach([tied], 10_000)
+    assert told.likely == told.sure == {}
+    assert told.epochs[-1].in_time is False
+
+
+def test_a_horizon_without_any_epoch():
+    """The first epoch is listed, as too late."""
+    told = reach([PAPER], 5)
+    assert [each.in_time for each in told.epochs] == [False]

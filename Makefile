@@ -14,16 +14,21 @@ help: ## list the targets
 
 # ------------------------------------------------------------------------------------- the main job
 
+OUT := out/run
+
 run: .venv/run.stamp ## the teachers side by side: the paper's instance, then a real radio network
+	@mkdir -p $(OUT)
 	@echo 'Five clients that want different arms (the instance of the paper), under one teacher after another:'
 	@echo
 	@$(BIN)/tutelage simulate paper \
-	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1
+	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/paper.nc
+	@$(BIN)/tutelage plot $(OUT)/paper.nc --out $(OUT)/paper.png
 	@echo
 	@echo 'Fifteen clients in a measured radio network (Grenoble):'
 	@echo
 	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 \
-	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1
+	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/grenoble.nc
+	@$(BIN)/tutelage plot $(OUT)/grenoble.nc --out $(OUT)/grenoble.png
 	@echo
 	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=3 --teacher twl --clients ucb1 --horizon 50000 --runs 20 --seed 1'
 

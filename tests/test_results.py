@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tutelage import lab, results
+from tutelage import lab, results, writing
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.simulation import simulate_run
@@ -149,7 +149,7 @@ def test_interrupted_saving_leaves_nothing(dataset, tmp_path, monkeypatch):
         assert len(list(tmp_path.iterdir())) == 2
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(results.os, "fsync", stopped)
+    monkeypatch.setattr(writing.os, "fsync", stopped)
     with pytest.raises(KeyboardInterrupt):
         results.save(dataset, path)
     assert path.read_text() == "earlier"

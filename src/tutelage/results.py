@@ -8,7 +8,6 @@ import dataclasses
 import io
 import json
 import os
-import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive
+from tutelage.writing import write_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -425,23 +425,13 @@ def save(dataset: "xr.Dataset", path: str | Path) -> None:
     if writing fails on the way (a full disk).
     """
     path = check_writable(path)
-    unfinished = path.with_name(f".tutelage-{secrets.token_hex(8)}.part")
     packed = {"zlib": True, "complevel": 1, "shuffle": True}  # a seventh of the size for twice the time
     encoding: dict[Any, dict[str, Any]] = {name: {"_FillValue": None} for name in dataset.variables}
     for name in dataset.data_vars:
         encoding[name] |= packed if dataset[name].ndim > 2 else {}
     content = io.BytesIO()  # HDF5 itself cannot let go of a file on a full disk and crashes in the end
     dataset.to_netcdf(content, engine="h5netcdf", encoding=encoding)
-    try:
-        with unfinished.open("wb") as file:
-            file.write(content.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, content.getbuffer())
 
 
 def load(path: str | Path) -> "xr.Dataset":

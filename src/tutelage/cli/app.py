@@ -9,8 +9,14 @@ from typing import Annotated
 
 import typer
 
+from tutelage.cli.bound import bound
+from tutelage.cli.data import data
 from tutelage.cli.ending import is_interrupted
 from tutelage.cli.output import printing
+from tutelage.cli.plan import plan
+from tutelage.cli.plot import plot
+from tutelage.cli.reproduce import reproduce
+from tutelage.cli.run import run
 from tutelage.cli.simulate import simulate
 from tutelage.errors import InputError
 
@@ -21,6 +27,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(simulate)
+app.command()(plot)
+app.command()(reproduce)
+app.command()(run)
+app.command()(data)
+app.command()(plan)
+app.command()(bound)
 
 # typer does not name the class of all usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

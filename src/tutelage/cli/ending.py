@@ -92,7 +92,7 @@ def _end_the_interrupted(read: int) -> None:
 
 
 def _remove_unfinished(folder: "Path") -> None:
-    """Remove what ``results.save`` has not completed; other processes may be writing beside it."""
+    """Remove what ``writing.write_whole`` has not completed; other processes may be writing beside it."""
     opened = set()
     for descriptor in range(3, 256):
         try:

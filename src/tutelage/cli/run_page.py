@@ -1,0 +1,107 @@
+"""What people read of an experiment: a table for everything played, and each claim with its verdict."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tutelage.cli.page import Page
+from tutelage.cli.table import number
+
+if TYPE_CHECKING:
+    from tutelage.experiments import PanelData, Played
+
+_VERDICTS = {True: "YES", False: "NO", None: "CANNOT TELL"}
+
+
+_COLUMNS = (
+    "Regret and cost are totals of all clients at the horizon, the mean and below it the range of 80 % of "
+    "the runs (of a set: of the instances); decided counts the runs with a target arm, wrong those of them "
+    "whose target is not the best arm."
+)
+
+
+def show(played: "Played", report: Path) -> None:
+    """Print everything to standard output."""
+    page = Page()
+    for note in played.notes:
+        page.put(note)
+    for panels in _groups(played):
+        first = panels[0]
+        page.put_definitions(_head(panels))
+        page.put("", _rows(first), "")
+        for data in panels:
+            for verdict in data.verdicts:
+                page.put(
+                    f"{data.panel.name}, {verdict.section}: {verdict.text} "
+                    f"{_VERDICTS[verdict.holds]}: {verdict.figures}.",
+                    "",
+                )
+    if played.panels:
+        page.put(_COLUMNS, "")
+    for sentence, names in _missing(played).items():
+        page.put(f"Left out: {', '.join(names)}. {sentence}", "")
+    new = sum(cell.is_new for cell in played.cells)
+    kept = len(played.cells) - new
+    page.put(
+        f"{new} cells were played and {kept} were kept from before, in {played.folder}."
+        if new
+        else f"All {kept} cells were there already: nothing was played.",
+        f"The report is {report}.",
+    )
+
+
+def _groups(played: "Played") -> list[list["PanelData"]]:
+    """Panels that show the same cells."""
+    groups: dict[int, list[PanelData]] = {}
+    for data in played.panels:
+        groups.setdefault(id(data.dataset), []).append(data)
+    return list(groups.values())
+
+
+def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
+    panel, dataset = panels[0].panel, panels[0].dataset
+    count = int(dataset.sizes["run"])
+    runs = "1 run" if count == 1 else f"{count:,} runs"
+    if "instance" in dataset.sizes:
+        runs += f" of each of {dataset.sizes['instance']} instances"
+    return [
+        ("panels", ", ".join(data.panel.name for data in panels)),
+        ("instance", panel.instance),
+        ("clients", panel.clients),
+        ("played", f"{runs} of {panel.horizon:,} rounds with each teacher"),
+    ]
+
+
+def _rows(data: "PanelData") -> Grid:
+    from tutelage.report.summary import rows
+
+    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    table.add_column("teacher", overflow="fold", max_width=24)
+    for name in ("regret", "cost", "decided", "wrong"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for told in rows(data.dataset):
+        table.add_row(
+            told["teacher"],
+            _with_band(told["regret"]),
+            _with_band(told["cost"]),
+            f"{told['finished']:,} of {told['runs']:,}",
+            f"{told['wrong']:,}" if told["finished"] else "-",
+        )
+    return table
+
+
+def _with_band(told: dict[str, Any]) -> Text:
+    """The mean and, below it, where 80 % of the runs lie."""
+    if told["sd"] is None or told["q10"] == told["q90"] == told["mean"]:
+        return Text(number(told["mean"]))
+    band = f"{number(told['q10'])}-{number(told['q90'])}"
+    return Text.assemble(number(told["mean"]), "\n", (band, "dim"))
+
+
+def _missing(played: "Played") -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in played.missing:
+        found.setdefault(each.sentence, []).append(each.panel.name)
+    return found

@@ -1,0 +1,190 @@
+"""What the paper claims about a panel, tried on our figures."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.experiments.definition import (
+    Balance,
+    Below,
+    Claim,
+    Growth,
+    MostlyBelow,
+    Panel,
+    Reaches,
+    Spread,
+)
+from tutelage.results import NONE
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LINEAR_FROM, LOGARITHMIC_TO = 0.4, 0.25  # shares of the whole that the second half of time adds
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether our figures bear a claim out.
+
+    ``text`` is the claim in our words and ``section`` where the paper makes it; ``holds`` is None where the
+    figures cannot tell; ``figures`` are those that decided.
+    """
+
+    text: str
+    holds: bool | None
+    figures: str
+    section: str = ""
+
+
+def verdicts(panel: Panel, dataset: "xr.Dataset") -> list[Verdict]:
+    """Each of the panel's claims, tried on its dataset."""
+    return [verdict(claim, panel.quantity, dataset) for claim in panel.claims]
+
+
+def verdict(claim: Claim, quantity: str, dataset: "xr.Dataset") -> Verdict:
+    """One claim, tried; ``quantity`` is the panel's, which holds where the claim names none."""
+    quantity = getattr(claim, "quantity", None) or quantity
+    if isinstance(claim, Below):
+        found = [_below(claim, quantity, dataset)]
+    elif isinstance(claim, MostlyBelow):
+        found = list(_mostly_below(claim, quantity, dataset))
+    elif isinstance(claim, Growth):
+        found = list(_growth(claim, quantity, dataset))
+    elif isinstance(claim, Balance):
+        found = [_balance(claim, dataset)]
+    elif isinstance(claim, Spread):
+        found = [_spread(claim, quantity, dataset)]
+    else:
+        found = list(_reaches(claim, dataset))
+    parts = [part for part, _ in found]
+    holds = False if False in parts else None if None in parts else True
+    return Verdict(claim.text, holds, "; ".join(told for _, told in found), claim.section)
+
+
+Part = tuple[bool | None, str]
+
+
+def _below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Part:
+    means = {
+        spec: float(at_horizon(dataset, quantity, spec).mean()) for spec in (*claim.teachers, *claim.than)
+    }
+    holds = all(
+        means[mine] <= claim.factor * means[other]
+        for mine, other in itertools.product(claim.teachers, claim.than)
+    )
+    return holds, _against(claim, quantity, {spec: _number(mean) for spec, mean in means.items()})
+
+
+def _against(claim: Below | Balance | Spread, what: str, written: dict[str, str]) -> str:
+    """``regret: twl(...) 5,047 against ng 51,060, na 1,724``: the figures of a comparison, each once."""
+    mine, others = (
+        ", ".join(f"{spec} {written[spec]}" for spec in specs) for specs in (claim.teachers, claim.than)
+    )
+    return f"{what}: {mine} against {others}"
+
+
+def _mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
+    for teacher, other in itertools.product(claim.teachers, claim.than):
+        mine, its = (at_horizon(dataset, quantity, each) for each in (teacher, other))
+        below = mine <= claim.factor * its
+        factor = "" if claim.factor == 1 else f"{claim.factor:g} times "
+        yield (
+            bool(below.mean() >= claim.share),
+            f"{quantity} of {teacher} at most {factor}that of {other} in {below.sum()} of {below.size} runs",
+        )
+
+
+def _growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
+    rounds = dataset["checkpoint"].values
+    half = int(np.searchsorted(rounds, rounds[-1] / 2, side="right")) - 1
+    for teacher in claim.teachers:
+        if half < 0 or not 0.4 <= rounds[half] / rounds[-1] <= 0.5:
+            yield None, f"{teacher} has no checkpoint near the middle of time"
+            continue
+        means = dataset[quantity].sel(teacher=teacher).sum("client").mean("run").values
+        if means[-1] == 0:
+            yield None, f"{quantity} of {teacher} is 0"
+            continue
+        share = 1 - means[half] / means[-1]
+        logarithm = math.log(2) / math.log(max(rounds[-1], 2))
+        holds = share >= LINEAR_FROM if claim.shape == "linear" else share <= LOGARITHMIC_TO
+        told = f"the second half of time adds {100 * share:.0f} % of the {quantity} of {teacher}"
+        yield bool(holds), f"{told} (a straight line 50 %, a logarithm {100 * logarithm:.0f} %)"
+
+
+def _balance(claim: Balance, dataset: "xr.Dataset") -> Part:
+    distances = {spec: _imbalance(dataset, spec) for spec in (*claim.teachers, *claim.than)}
+    holds = max(distances[spec] for spec in claim.teachers) < min(distances[spec] for spec in claim.than)
+    written = {spec: _factor(distance) for spec, distance in distances.items()}
+    return holds, _against(claim, "regret and cost differ (median of runs)", written)
+
+
+def _imbalance(dataset: "xr.Dataset", teacher: str) -> float:
+    """The median over runs of abs(log(cost / regret)); infinite where one of them is 0."""
+    regret, cost = (at_horizon(dataset, quantity, teacher) for quantity in ("regret", "cost"))
+    distance = np.full(regret.shape, np.inf)
+    both = (regret > 0) & (cost > 0)
+    distance[both] = np.abs(np.log(cost[both] / regret[both]))
+    distance[(regret == 0) & (cost == 0)] = 0.0
+    return float(np.sort(distance)[distance.size // 2])
+
+
+def _spread(claim: Spread, quantity: str, dataset: "xr.Dataset") -> Part:
+    widths = {spec: _width(at_horizon(dataset, quantity, spec)) for spec in (*claim.teachers, *claim.than)}
+    known = {spec: width for spec, width in widths.items() if width is not None}
+    if len(known) < len(widths):
+        return None, "one run has no band, nor has a mean of 0"
+    holds = all(
+        known[mine] >= claim.factor * known[other]
+        for mine, other in itertools.product(claim.teachers, claim.than)
+    )
+    written = {spec: f"{100 * width:.1f} %" for spec, width in known.items()}
+    return holds, _against(claim, f"80 % of runs span, of the mean {quantity}", written)
+
+
+def _width(values: NDArray[np.float64]) -> float | None:
+    if values.size < 2 or values.mean() == 0:
+        return None
+    low, high = np.quantile(values, (0.1, 0.9))
+    return float((high - low) / values.mean())
+
+
+def _reaches(claim: Reaches, dataset: "xr.Dataset") -> Iterator[Part]:
+    for teacher in claim.teachers:
+        finished, wrong, runs = decided(dataset, teacher)
+        told = (
+            f"{teacher} decided for a best arm in {finished - wrong} of {runs} runs, for another in {wrong}"
+        )
+        yield finished - wrong >= claim.share * runs, f"{told}, for none in {runs - finished}"
+
+
+def at_horizon(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
+    """The quantity at T, summed over clients, of every run (and instance of a set), flat."""
+    chosen = dataset[quantity].sel(teacher=teacher).isel(checkpoint=-1).sum("client")
+    values: NDArray[np.float64] = chosen.values.reshape(-1)
+    return values
+
+
+def decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:
+    """Runs with a target at the horizon, those of them whose target is no best arm, and all runs."""
+    target = dataset["target"].sel(teacher=teacher).values  # [R], or [I, R] of a set
+    gaps = dataset["gap"].values  # [K], or [I, K]
+    hit = np.maximum(target, 0)
+    lost = gaps[hit] if gaps.ndim == 1 else np.take_along_axis(gaps, hit, axis=1)
+    has = target != NONE
+    return int(has.sum()), int((has & (lost > 0)).sum()), int(target.size)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _factor(distance: float) -> str:
+    if math.isinf(distance):
+        return "without bound"
+    return f"{math.exp(distance):.3g} times" if distance < 20 else f"exp({distance:.0f}) times"

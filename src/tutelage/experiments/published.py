@@ -1,0 +1,87 @@
+"""The paper's own experiments: Figures 2 and 3 of Shi et al., Section VIII, as files in ``paper/``."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+
+from tutelage.errors import InputError
+from tutelage.experiments.definition import Experiment
+from tutelage.experiments.reading import parse
+
+_FILES = ("figure-2-fixed.toml", "figure-2-random.toml", "figure-3-movielens.toml")
+
+
+def paper(
+    figures: Sequence[str] = (),
+    *,
+    runs: int | None = None,
+    horizon: int | None = None,
+    runs_per_instance: int | None = None,
+    seed: int | None = None,
+) -> tuple[Experiment, ...]:
+    """The experiments behind some of the paper's figures (``fig2a``, ``fig3``, ...), behind all by default.
+
+    ``runs`` is for the curves, ``runs_per_instance`` for each of the 100 random instances.  What is None is
+    as in the files: 100 runs, 1 for each instance, horizon 50,000.  Raises ``InputError`` for a figure that
+    there is none of, or a number that cannot be.
+    """
+    experiments = tuple(_read(name) for name in _FILES)
+    chosen = _chosen(figures, experiments)
+    adapted = [
+        _adapted(each.only(chosen), runs, horizon, runs_per_instance, seed)
+        for each in experiments
+        if any(panel.name in chosen for panel in each.panels)
+    ]
+    return tuple(adapted)
+
+
+def figures() -> tuple[str, ...]:
+    """The names of all panels: ``fig2a`` to ``fig2l``, ``fig3a``, ``fig3b``."""
+    return tuple(panel.name for name in _FILES for panel in _read(name).panels)
+
+
+def _read(name: str) -> Experiment:
+    file = resources.files("tutelage.experiments") / "paper" / name
+    return parse(file.read_text(encoding="utf-8"), name)
+
+
+def _chosen(figures: Sequence[str], experiments: Sequence[Experiment]) -> set[str]:
+    names = [panel.name for experiment in experiments for panel in experiment.panels]
+    if not figures:
+        return set(names)
+    chosen: set[str] = set()
+    for figure in figures:
+        hits = {name for name in names if name == figure or name[:-1] == figure}
+        if not hits:
+            raise InputError(
+                f"The paper's experiments have no figure {figure!r}: use fig2, fig3, {', '.join(names)}."
+            )
+        chosen |= hits
+    return chosen
+
+
+def _adapted(
+    experiment: Experiment,
+    runs: int | None,
+    horizon: int | None,
+    runs_per_instance: int | None,
+    seed: int | None,
+) -> Experiment:
+    for name, value, least in (
+        ("number of runs", runs, 1),
+        ("number of runs per instance", runs_per_instance, 1),
+        ("horizon", horizon, 1),
+        ("seed", seed, 0),
+    ):
+        if value is not None and not least <= value < 2**53:
+            raise InputError(f"The {name} {value} is not a whole number from {least} to 2**53 - 1.")
+    return replace(
+        experiment,
+        runs=experiment.runs if runs is None else runs,
+        horizons=experiment.horizons if horizon is None else (horizon,),
+        seed=experiment.seed if seed is None else seed,
+        instances=tuple(
+            replace(entry, runs=runs_per_instance) if entry.is_set and runs_per_instance else entry
+            for entry in experiment.instances
+        ),
+    )

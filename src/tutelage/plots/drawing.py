@@ -1,0 +1,238 @@
+"""What is drawn into a matplotlib ``Axes``: functions of a dataset and an ``Axes`` that return the ``Axes``.
+
+A dataset is what ``tutelage.simulate`` returns and ``tutelage.load`` reads, or one with a dimension
+``instance`` in front (a set of instances).  Nothing here simulates, and nothing here makes a figure: style
+and size are the caller's, see :mod:`tutelage.plots.figures`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
+from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from tutelage.plots import samples
+from tutelage.plots.samples import LogScale, short
+from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrapped
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.artist import Artist
+
+_BAND_COLOUR = "#777777"  # of the band in a legend: no teacher's own
+_MOST_DRAWN = 1000  # checkpoints of a curve: more than a column of print can show
+_MOST_WRITTEN = 100  # cells of a map of pulls into which their number is written
+_MOST_NAMED = 24  # clients or arms that are named one by one
+
+
+def curves(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
+    """Regret or cost of all clients against time: the mean of the samples, and the band of 80 % of them.
+
+    Where only the horizon was kept, a dot and a bar stand for curve and band.  One run has no band.
+    """
+    dataset = samples.thinned(dataset, _MOST_DRAWN)
+    values = samples.totals(dataset, quantity)
+    over, rounds = samples.band(values), dataset["checkpoint"].to_numpy()
+    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+        look = _look(style)
+        if rounds.size == 1:
+            shift = _dodge(n, values.shape[0])
+            axes.plot([shift], over.mean[n], linestyle="none", **look)
+            if samples.has_band(dataset):
+                axes.vlines(shift, over.q10[n], over.q90[n], color=style.colour, alpha=0.6)
+            continue
+        started = np.concatenate([[0], rounds])
+        mean, q10, q90 = (np.concatenate([[0.0], line[n]]) for line in (over.mean, over.q10, over.q90))
+        places = _marked(started, 6, n / values.shape[0])
+        axes.plot(
+            started,
+            mean,
+            linestyle=_line(style),
+            markevery=places,
+            **look,
+        )
+        if samples.has_band(dataset):
+            axes.fill_between(started, q10, q90, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
+    if rounds.size == 1:
+        axes.set_xlim(-0.6, 0.6)
+        axes.set_xticks([0], [f"round {rounds[0]:,}"])
+    else:
+        axes.set_xlim(0, rounds[-1])
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+        axes.set_xlabel("round")
+    _from_zero(axes, over.q90.max() if samples.has_band(dataset) else over.mean.max())
+    axes.set_ylabel(samples.QUANTITIES[quantity])
+    return _finish(axes, dataset, legend=legend)
+
+
+def scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> Axes:
+    """Regret against cost at the horizon, log-log, a dot a sample.  Zero stands at the axis, marked ``0``."""
+    regret = samples.totals(dataset, "regret")[:, :, -1]
+    cost = samples.totals(dataset, "cost")[:, :, -1]
+    across, up = samples.log_scale(regret), samples.log_scale(cost)
+    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+        axes.plot(
+            across.place(regret[n]),
+            up.place(cost[n]),
+            linestyle="none",
+            alpha=0.8,
+            **_look(style, 1.0 if regret.shape[1] <= 50 else 0.8),
+        )
+    _logarithmic(axes, "x", across)
+    _logarithmic(axes, "y", up)
+    axes.set_xlabel(f"regret at round {samples.horizon(dataset):,}")
+    axes.set_ylabel(f"cost at round {samples.horizon(dataset):,}")
+    return _finish(axes, dataset, legend=legend, band=False)
+
+
+def pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
+    """How each client's pulls were spread over the arms under one teacher, in percent, as a heat map.
+
+    The mean of the runs at the horizon; arms that are best for all are marked above the map.  ``teacher``
+    is a SPEC of the dataset.  Raises ``InputError`` for another one and for a set of instances.
+    """
+    shares = 100 * samples.pull_shares(dataset, teacher)
+    num_arms = shares.shape[1]
+    norm = PowerNorm(0.5, vmin=0, vmax=100)  # one percent can still be told from none
+    axes.imshow(shares, norm=norm, aspect="auto", interpolation="nearest")
+    axes.grid(visible=False)
+    if shares.size <= _MOST_WRITTEN:
+        size = 5.5 if num_arms <= 8 else 4
+        for client, arm in np.argwhere(shares >= 0.5):
+            share = shares[client, arm]
+            colour = "black" if norm(share) > 0.55 else "white"
+            axes.text(arm, client, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=size)
+    best = np.flatnonzero(dataset["gap"].to_numpy() == 0)
+    axes.plot(
+        best,
+        np.full(best.size, 1.0),
+        linestyle="none",
+        marker=CARETDOWN,
+        color="black",
+        markersize=4,
+        transform=axes.get_xaxis_transform(),
+        clip_on=False,
+    )
+    _label(axes, "x", _names(dataset, "arm"))
+    _label(axes, "y", _names(dataset, "client"))
+    axes.set_xlabel("arm (▾ best for all)")
+    axes.set_ylabel("client")
+    axes.set_title(wrapped(teacher_label(teacher), 24), pad=6)
+    return axes
+
+
+def per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
+    """What each client lost (regret) or was paid (cost) by the horizon: the mean and 80 % of the samples."""
+    values = samples.per_client_samples(dataset, quantity)[..., -1]
+    over = samples.band(values)
+    num_teachers, num_clients = over.mean.shape
+    clients = np.arange(num_clients)
+    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+        places = clients + _dodge(n, num_teachers)
+        if samples.has_band(dataset):
+            axes.vlines(places, over.q10[n], over.q90[n], color=style.colour, alpha=0.5, linewidth=1.2)
+        axes.plot(
+            places,
+            over.mean[n],
+            linestyle="none",
+            **_look(style, 1.0 if num_clients * num_teachers <= 60 else 0.7),
+        )
+    axes.set_xlim(-0.5, num_clients - 0.5)
+    _label(axes, "x", _names(dataset, "client"))
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("client")
+    axes.set_ylabel({"regret": "regret of each client", "cost": "cost of teaching it"}[quantity])
+    _from_zero(axes, over.q90.max() if samples.has_band(dataset) else over.mean.max())
+    return _finish(axes, dataset, legend=legend)
+
+
+def legend_entries(
+    dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34
+) -> "list[Artist]":
+    """A legend's handles, one a teacher and one that names the band; labels on lines of ``width`` letters."""
+    styles = teacher_styles(samples.teacher_specs(dataset))
+    handles: list[Artist] = [
+        Line2D([], [], linestyle=_line(style) if lines else "none", **_look(style, width=width))
+        for style in styles
+    ]
+    if band and samples.has_band(dataset):
+        handles.append(Patch(color=_BAND_COLOUR, alpha=0.35, linewidth=0, label=samples.band_name(dataset)))
+    return handles
+
+
+def _look(style: TeacherStyle, size: float = 1.0, width: int = 34) -> dict[str, Any]:
+    """What matplotlib is told of a teacher's lines; marks on the edge of the axes are drawn whole."""
+    thin = style.marker in ("plus", "x", "star")
+    return {
+        "color": style.colour,
+        "label": wrapped(style.label, width),
+        "marker": MARKERS[style.marker],
+        "markersize": rcParams["lines.markersize"] * size * (1.35 if thin else 1.0),
+        "markeredgecolor": "white",
+        "clip_on": False,
+        "zorder": 3,
+    }
+
+
+def _line(style: TeacherStyle) -> Any:
+    return (0, style.dash) if style.dash else "-"
+
+
+def _finish(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool = True) -> Axes:
+    """The legend, inside the axes: on the upper left, where curves that begin at 0 leave room."""
+    if legend:
+        lines = any(line.get_linestyle() != "None" for line in axes.lines)
+        handles = legend_entries(dataset, lines=lines, band=band)
+        axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left")
+    return axes
+
+
+def _marked(rounds: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", count: int, shift: float) -> list[int]:
+    """Positions of ``count`` markers, evenly spaced in time and shifted by a part of their distance.
+
+    Curves that lie on each other then show the markers of both.
+    """
+    wanted = rounds[-1] * (np.arange(count) + 0.15 + 0.7 * shift) / count
+    return sorted(set(np.searchsorted(rounds, wanted).clip(1, rounds.size - 1).tolist()))
+
+
+def _dodge(n: int, count: int) -> float:
+    """Where the n-th of ``count`` things stands around its place, within 0.35."""
+    return 0.0 if count == 1 else 0.7 * (n / (count - 1) - 0.5)
+
+
+def _from_zero(axes: Axes, most: float) -> None:
+    axes.set_ylim(0, 1.05 * most if most > 0 else 1.0)
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+
+
+def _logarithmic(axes: Axes, which: str, scale: LogScale) -> None:
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    (axes.set_xlim if which == "x" else axes.set_ylim)(scale.low, scale.high)
+    written = dict(scale.ticks)
+    axis.set_major_locator(FixedLocator(list(written)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: written.get(value, "")))
+    axis.set_minor_locator(NullLocator())
+
+
+def _names(dataset: "xr.Dataset", dimension: str) -> list[str]:
+    """Names of the clients or arms, where they have any, else their numbers."""
+    named = f"{dimension}_name"
+    return [str(name) for name in dataset[named if named in dataset.coords else dimension].values]
+
+
+def _label(axes: Axes, which: str, names: list[str]) -> None:
+    """One tick a name; of many only some, evenly spaced."""
+    step = -(-len(names) // _MOST_NAMED)
+    places = list(range(0, len(names), step))
+    shown = [names[place] if len(names[place]) <= 16 else f"{names[place][:15]}…" for place in places]
+    crowded = which == "x" and sum(len(name) + 1 for name in shown) > 30
+    (axes.set_xticks if which == "x" else axes.set_yticks)(places, shown, rotation=90 if crowded else 0)

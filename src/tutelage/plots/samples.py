@@ -1,0 +1,161 @@
+"""From a saved result to the numbers that are drawn.
+
+A *sample* is one dot or one member of a band: a run, or, where a dataset holds a set of instances (a
+dimension ``instance`` in front), an instance, its runs averaged.  Shapes: N teachers, S samples, C
+checkpoints, M clients.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.metrics import over_clients
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+QUANTITIES = {
+    "regret": "regret of all clients",
+    "cost": "cost of teaching",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Mean and 80 % of the samples, 10th to 90th percentile by linear interpolation; each [N, C]."""
+
+    mean: NDArray[np.float64]
+    q10: NDArray[np.float64]
+    q90: NDArray[np.float64]
+
+
+def is_set(dataset: "xr.Dataset") -> bool:
+    """Whether the dataset holds a set of instances."""
+    return "instance" in dataset.sizes
+
+
+def teacher_specs(dataset: "xr.Dataset") -> list[str]:
+    """The SPECs of the teachers [N]."""
+    return [str(spec) for spec in dataset["teacher"].values]
+
+
+def horizon(dataset: "xr.Dataset") -> int:
+    """The last checkpoint, T."""
+    return int(dataset["checkpoint"].values[-1])
+
+
+def sample_count(dataset: "xr.Dataset") -> int:
+    """S, the number of runs or of instances."""
+    return int(dataset.sizes["instance" if is_set(dataset) else "run"])
+
+
+def sample_word(dataset: "xr.Dataset") -> str:
+    """What the samples are: runs or instances."""
+    return "instances" if is_set(dataset) else "runs"
+
+
+def band_name(dataset: "xr.Dataset") -> str:
+    """What a band is called, as in ``80 % of runs``."""
+    return f"80 % of {sample_word(dataset)}"
+
+
+def has_band(dataset: "xr.Dataset") -> bool:
+    """Whether there is more than one sample."""
+    return sample_count(dataset) > 1
+
+
+def totals(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
+    """Regret or cost of all clients together, clients in order: [N, S, C]."""
+    return over_clients(np.moveaxis(per_client_samples(dataset, quantity), 2, 0))
+
+
+def per_client_samples(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
+    """Regret or cost of each client: [N, S, M, C].  Raises ``InputError`` for any other quantity."""
+    if quantity not in QUANTITIES:
+        raise InputError(f"There is no quantity {quantity!r} to draw: use {' or '.join(QUANTITIES)}.")
+    values = dataset[quantity]
+    values = values.mean("run").rename(instance="sample") if is_set(dataset) else values.rename(run="sample")
+    array: NDArray[np.float64] = values.transpose("teacher", "sample", "client", "checkpoint").to_numpy()
+    return array.astype(np.float64, copy=False)
+
+
+def band(values: NDArray[Any]) -> Band:
+    """Mean and band over the samples, axis 1."""
+    q10, q90 = np.quantile(values, (0.1, 0.9), axis=1, method="linear")
+    return Band(values.mean(axis=1), q10, q90)
+
+
+def pull_shares(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float64]:
+    """The share of each client's pulls that each arm got by the horizon, mean over runs: [M, K].
+
+    NaN for a client that never acted.  Raises ``InputError`` for a teacher that is not in the dataset, and
+    for a set of instances, whose arms are not the same ones.
+    """
+    if is_set(dataset):
+        raise InputError(
+            "The arms of different instances cannot be put into one map of pulls: draw curves, scatter or "
+            "clients of this file."
+        )
+    specs = teacher_specs(dataset)
+    if teacher not in specs:
+        raise InputError(f"The result has no teacher {teacher!r}; it has {', '.join(specs)}.")
+    last = dataset["pulls"].isel(teacher=specs.index(teacher), checkpoint=-1)
+    pulls = last.mean("run").transpose("client", "arm").to_numpy()
+    made = pulls.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = np.divide(pulls, made, out=np.full(pulls.shape, np.nan), where=made > 0)
+    return shares
+
+
+@dataclass(frozen=True)
+class LogScale:
+    """A logarithmic axis on which zero has a place: at ``floor``, left of every positive value.
+
+    ``floor`` is None where no value is zero.  ``ticks`` pairs positions with what is written there.
+    """
+
+    low: float
+    high: float
+    floor: float | None
+    ticks: tuple[tuple[float, str], ...]
+
+    def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Where the values are drawn."""
+        return values if self.floor is None else np.where(values > 0, values, self.floor)
+
+
+def log_scale(values: NDArray[np.float64]) -> LogScale:
+    """The scale on which these values (at least 0, any shape) are drawn."""
+    positive = values[values > 0]
+    least, most = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
+    wider = max(1.25, np.sqrt(4 * least / most))  # a factor of 4 at the least has ticks to read it by
+    low, high = least / wider, most * wider
+    first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
+    step = max(0, last - first) // 7 + 1
+    ticks = [(10.0**power, short(10.0**power)) for power in range(first, last + 1, step)]
+    if len(ticks) < 3:
+        steps = [digit * 10.0**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
+        ticks = [(value, short(value)) for value in steps if low <= value <= high]
+    if positive.size == values.size:
+        return LogScale(low, high, None, tuple(ticks))
+    floor = low / (high / low) ** 0.12
+    return LogScale(floor / (high / low) ** 0.05, high, floor, ((floor, "0"), *ticks))
+
+
+def short(value: float) -> str:
+    """A number as axes show it: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
+    for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def thinned(dataset: "xr.Dataset", most: int) -> "xr.Dataset":
+    """The dataset with at most so many checkpoints, evenly spread, the last among them."""
+    count = dataset.sizes["checkpoint"]
+    if count <= most:
+        return dataset
+    kept = np.unique(np.linspace(count - 1, 0, most).round().astype(np.int64))
+    return dataset.isel(checkpoint=kept)

@@ -1,0 +1,213 @@
+"""The page: every panel with its claims and table, how many runs ended, and how it was all made.
+
+It stands alone: its own policy forbids the browser to load anything.
+"""
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from tutelage import results
+from tutelage.experiments import PanelData, Played, Verdict
+from tutelage.experiments.claims import decided
+from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
+from tutelage.report.interactive import core_script, panel_json
+from tutelage.report.summary import UNTARGETED, rows, run_count
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_STATES = {
+    True: ("holds", "✓", "Borne out."),
+    False: ("fails", "✗", "Not borne out."),
+    None: ("open", "?", "Our figures cannot tell."),
+}
+_LINE = Markup(
+    '<svg width="30" height="8" aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="{}" '
+    'stroke-width="2.5" stroke-dasharray="{}"/></svg>'
+)
+
+
+def template_text() -> str:
+    """The page's template."""
+    return resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
+
+
+def page(played: Played, fingerprint: str) -> str:
+    """The whole page as HTML."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
+    titles = [each.title or each.name for each in played.experiments]
+    return environment.from_string(template_text()).render(
+        fingerprint=fingerprint,
+        title=titles[0] if len(titles) == 1 else "Figures of the paper, and its claims",
+        opening=_opening(played),
+        missing=list(_missing(played)),
+        notes=played.notes,
+        ended=_ended(played),
+        panels=[_panel(data) for data in played.panels],
+        facts=_facts(played),
+        script=Markup(core_script()),  # noqa: S704 - Bokeh's own file
+    )
+
+
+def _opening(played: Played) -> str:
+    found = [verdict.holds for data in played.panels for verdict in data.verdicts]
+    count = len(played.panels)
+    told = f"{count} panel{'s' if count != 1 else ''}, each with a table of its figures."
+    if not found:
+        return told
+    open_ones = found.count(None)
+    return (
+        f"{told} Of {len(found)} claims about them, {found.count(True)} are borne out by our figures, "
+        f"{found.count(False)} are not" + (f", and {open_ones} cannot be told." if open_ones else ".")
+    )
+
+
+def _missing(played: Played) -> Iterator[dict[str, str]]:
+    """One entry for all panels that lack the same thing."""
+    for sentence in dict.fromkeys(each.sentence for each in played.missing):
+        names = [each.panel.name for each in played.missing if each.sentence == sentence]
+        yield {"names": ", ".join(names), "sentence": sentence}
+
+
+def _ended(played: Played) -> dict[str, Any]:
+    """For each instance and clients, in how many runs each teacher had settled on an arm."""
+    every = (spec for data in played.panels for spec in samples.teacher_specs(data.dataset))
+    specs = [spec for spec in dict.fromkeys(every) if spec not in UNTARGETED]
+    places: dict[tuple[str, str, int], xr.Dataset] = {}
+    for data in played.panels:
+        place = (data.panel.instance, data.panel.clients, samples.horizon(data.dataset))
+        places.setdefault(place, data.dataset)
+    told = []
+    for (instance, clients, horizon), dataset in places.items():
+        has = samples.teacher_specs(dataset)
+        cells = [_settled(dataset, spec) if spec in has else "" for spec in specs]
+        told.append(
+            {
+                "name": f"{instance}, {clients}",
+                "horizon": f"{horizon:,}",
+                "runs": f"{run_count(dataset):,}",
+                "cells": cells,
+            }
+        )
+    return {"labels": [teacher_label(spec) for spec in specs], "rows": told}
+
+
+def _settled(dataset: "xr.Dataset", spec: str) -> str:
+    finished, wrong, _ = decided(dataset, spec)
+    return f"{finished} ({wrong} wrong)" if wrong else str(finished)
+
+
+def _panel(data: PanelData) -> dict[str, Any]:
+    panel, dataset = data.panel, data.dataset
+    shown = panel_json(dataset, panel.quantity, f"plot-{panel.name}")
+    return {
+        "name": panel.name,
+        "title": panel.title,
+        "caption": _caption(data),
+        "claims": [_claim(verdict, dataset) for verdict in data.verdicts],
+        "tables": list(_tables(data)),
+        "json": Markup(shown.replace("<", "\\u003c")),  # noqa: S704 - JSON without any tag
+    }
+
+
+def _caption(data: PanelData) -> str:
+    dataset, horizon = data.dataset, f"{samples.horizon(data.dataset):,}"
+    count = samples.sample_count(dataset)
+    if samples.is_set(dataset):
+        each = int(dataset.sizes["run"])
+        runs = "one run each" if each == 1 else f"the mean of {each} runs each"
+        return f"A dot for each of {count} instances, {runs}, {horizon} rounds."
+    if data.panel.quantity == "regret-cost":
+        return f"A dot for each of {count} runs of {horizon} rounds."
+    if count == 1:
+        return f"One run of {horizon} rounds."
+    return f"The mean of {count} runs of {horizon} rounds, and the band of {samples.band_name(dataset)}."
+
+
+def _claim(verdict: Verdict, dataset: "xr.Dataset") -> dict[str, str]:
+    state, mark, word = _STATES[verdict.holds]
+    figures = verdict.figures
+    for spec in sorted(samples.teacher_specs(dataset), key=len, reverse=True):
+        label = teacher_label(spec)
+        if label.isupper():  # NA for na; "none" and "known" are words of a sentence, too
+            figures = re.sub(rf"(?<![\w(=]){re.escape(spec)}(?![\w(=])", label, figures)
+    return {
+        "state": state,
+        "mark": mark,
+        "word": word,
+        "text": verdict.text,
+        "section": verdict.section,
+        "figures": figures,
+    }
+
+
+def _tables(data: PanelData) -> Iterator[dict[str, Any]]:
+    """One table a quantity of the panel."""
+    dataset = data.dataset
+    styles = teacher_styles(samples.teacher_specs(dataset))
+    for quantity in data.panel.quantity.split("-"):
+        yield {
+            "title": f"{quantity.capitalize()} at round {samples.horizon(dataset):,}",
+            "band": samples.band_name(dataset),
+            "rows": [_row(row, quantity, style) for row, style in zip(rows(dataset), styles, strict=True)],
+        }
+
+
+def _row(row: dict[str, Any], quantity: str, style: TeacherStyle) -> dict[str, Any]:
+    over, has_target = row[quantity], row["teacher"] not in UNTARGETED
+    has_band = over["sd"] is not None
+    return {
+        "swatch": _swatch(style),
+        "label": style.label,
+        "mean": _number(over["mean"]),
+        "spread": f"{_number(over['q10'])} to {_number(over['q90'])}" if has_band else "one only",
+        "finished": f"{row['finished']} of {row['runs']}" if has_target else "never",
+        "wrong": row["wrong"] if row["finished"] else "-",
+    }
+
+
+def _swatch(style: TeacherStyle) -> Markup:
+    """The teacher's line as it is in the plot."""
+    dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
+    return _LINE.format(style.colour, dash)
+
+
+def _number(value: float) -> str:
+    """Three digits, or the whole part."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _facts(played: Played) -> list[tuple[str, str]]:
+    facts = []
+    for each in played.experiments:
+        horizons = ", ".join(f"{horizon:,}" for horizon in each.horizons)
+        counts = [_runs(entry.runs or each.runs, entry.is_set) for entry in each.instances]
+        runs = " and ".join(dict.fromkeys(counts))
+        facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds"))
+        facts.append(("teachers", ", ".join(each.teachers)))
+        facts.append(("clients", "; ".join(f"{entry.label}: {entry.spec}" for entry in each.clients)))
+        instances = "; ".join(
+            f"{entry.label}: {entry.spec}" + (f", seeds {entry.seeds}" if entry.seeds else "")
+            for entry in each.instances
+        )
+        facts.append(("instances", instances))
+    return [*facts, ("versions", _versions(played))]
+
+
+def _runs(count: int, is_set: bool) -> str:
+    return f"{count} run{'s' if count != 1 else ''}{' of each instance' if is_set else ''}"
+
+
+def _versions(played: Played) -> str:
+    """Of what simulated and of what drew."""
+    attributes = played.panels[0].dataset.attrs if played.panels else {}
+    known = {"tutelage": results.version()} | {
+        name: str(attributes[name]) for name in ("tutelage", "python", "numpy", "numba") if name in attributes
+    }
+    drawn = {name: results.version(name) for name in ("matplotlib", "bokeh")}
+    return ", ".join(f"{name} {number}" for name, number in (known | drawn).items())

@@ -1,0 +1,82 @@
+"""``tutelage plot``."""
+
+import json
+
+import pytest
+
+import tutelage
+from tutelage.cli import app
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A small result on disk."""
+    path = tmp_path_factory.mktemp("saved") / "mine.nc"
+    tutelage.save(tutelage.simulate("paper", ["blt", "none"], horizon=200, runs=2, checkpoints=5), path)
+    return path
+
+
+def test_all_kinds_into_a_folder(saved, tmp_path, capsys):
+    """A folder is made; each kind is a PDF and a PNG, and each is named."""
+    assert app.execute(["plot", str(saved), "--out", str(tmp_path / "a" / "b")]) == 0
+    wanted = [
+        f"mine-{kind}{end}" for kind in ("curves", "scatter", "pulls", "clients") for end in (".pdf", ".png")
+    ]
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(wanted)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"curves drawn in {tmp_path / 'a' / 'b' / 'mine-curves.pdf'}"
+    assert len(printed) == len(wanted)
+
+
+def test_beside_the_result(saved, tmp_path):
+    """Where no place is named."""
+    copy = tmp_path / "copy.nc"
+    copy.write_bytes(saved.read_bytes())
+    assert app.execute(["plot", str(copy), "--kind", "scatter"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"copy.nc", "copy-scatter.pdf", "copy-scatter.png"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "start"),
+    [("x.pdf", "scatter", b"%PDF"), ("x.PNG", "curves", b"\x89PNG"), ("x.svg", None, b"<?xml")],
+)
+def test_one_file(saved, tmp_path, capsys, name, kind, start):
+    """Its ending says what it is; without a kind it holds the curves."""
+    chosen = [] if kind is None else ["--kind", kind]
+    assert app.execute(["plot", str(saved), "--out", str(tmp_path / name), *chosen, "--json"]) == 0
+    assert (tmp_path / name).read_bytes().startswith(start)
+    told = json.loads(capsys.readouterr().out)
+    assert told == {
+        "result": str(saved),
+        "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--kind", "curve"], "There is no kind of picture 'curve'"),
+        (["--out", "x.jpg"], "'x.jpg' is no picture that can be made: end it in .pdf, .png, .svg"),
+        (
+            ["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"],
+            "is one file and cannot hold pulls and curves",
+        ),
+        (["--out", "nowhere/x.pdf"], "There is no folder"),
+    ],
+)
+def test_what_cannot_be(saved, tmp_path, capsys, monkeypatch, arguments, told):
+    """One sentence, status 2, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    assert app.execute(["plot", str(saved), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert told in printed.err
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_result(tmp_path, capsys):
+    """Neither is what is not there."""
+    (tmp_path / "x.nc").write_text("no")
+    assert app.execute(["plot", str(tmp_path / "x.nc")]) == 2
+    assert app.execute(["plot", str(tmp_path / "y.nc")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2

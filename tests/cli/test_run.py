@@ -1,0 +1,161 @@
+"""``tutelage run`` as people and scripts meet it."""
+
+import json
+
+import pytest
+
+from tutelage import experiments
+from tutelage.cli.app import execute
+
+TEXT = """
+name = "mine"
+runs = 2
+horizons = [200]
+teachers = ["twl", "known"]
+
+[[instances]]
+label = "fixed"
+spec = "paper"
+
+[[instances]]
+label = "movies"
+spec = "movielens:clients=5,arms=3"
+data = "ml-latest-small"
+
+[[clients]]
+label = "all"
+spec = "ucb1"
+
+[[panels]]
+name = "one"
+quantity = "regret"
+instance = "fixed"
+clients = "all"
+
+[[panels.claims]]
+kind = "below"
+text = "Knowing is better than learning."
+section = "I"
+teachers = ["known"]
+than = ["twl"]
+
+[[panels]]
+name = "films"
+quantity = "cost"
+instance = "movies"
+clients = "all"
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """An experiment's file in a folder of its own; no real data is at hand."""
+    monkeypatch.delenv("TUTELAGE_DATA", raising=False)
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def words(text):
+    """The text with its lines joined."""
+    return " ".join(text.split())
+
+
+def test_the_first_time_all_is_played(file, tmp_path, capsys):
+    """Table, claim with its verdict, what is missing, cells and report, all in the folder named."""
+    out = tmp_path / "out"
+    assert execute(["run", str(file), "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    told = words(printed.out)
+    assert not printed.err
+    assert "panels one instance fixed clients all played 2 runs of 200 rounds with each teacher" in told
+    assert "one, I: Knowing is better than learning. YES: regret: known " in told
+    assert "Left out: films. ml-latest-small is not at hand" in told
+    assert "2 cells were played and 0 were kept" in told
+    assert (out / "report.html").is_file()
+    assert (out / "one.pdf").is_file()
+    assert (out / "one.png").is_file()
+    assert len(list((out / "cells").glob("*.nc"))) == 2
+    assert max(map(len, printed.out.splitlines())) <= max(80, len(str(out)) + 30)
+
+
+def test_the_second_time_nothing_is(file, tmp_path, capsys):
+    """A finished one touches no file and says so."""
+    out = tmp_path / "out"
+    assert execute(["run", str(file), "--out", str(out)]) == 0
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    capsys.readouterr()
+    assert execute(["run", str(file), "--out", str(out)]) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    assert "All 2 cells were there already: nothing was played." in words(capsys.readouterr().out)
+
+
+def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
+    """One document with panels, counts of finished runs, claims and what is missing."""
+    out = tmp_path / "out"
+    assert execute(["run", str(file), "--out", str(out), "--json", "--workers", "1"]) == 0
+    printed = capsys.readouterr()
+    assert not printed.err
+    document = json.loads(printed.out)
+    assert document["report"] == str(out / "report.html")
+    (panel,) = document["panels"]
+    assert [row["teacher"] for row in panel["teachers"]] == ["twl(gamma1=1,gamma2=0)", "known"]
+    assert [row["finished"] for row in panel["teachers"]] == [0, 2]
+    assert panel["claims"][0]["holds"] is True
+    assert [missing["panel"] for missing in document["missing"]] == ["films"]
+    assert [cell["new"] for cell in document["cells"]] == [True, True]
+
+
+def test_the_library_gives_the_same(file, tmp_path, capsys):
+    """What the command keeps is what experiments.play keeps, byte for byte."""
+    assert execute(["run", str(file), "--out", str(tmp_path / "a"), "--executor", "threads"]) == 0
+    experiments.play(experiments.read(file), tmp_path / "b")
+    kept = [{path.name: path.read_bytes() for path in (tmp_path / x / "cells").iterdir()} for x in "ab"]
+    assert kept[0] == kept[1]
+
+
+def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, capsys):
+    """Without --out it is out/NAME where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    assert execute(["run", "mine.toml"]) == 0
+    assert (tmp_path / "out" / "mine" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        ("runs = 2", "rums = 2", "there is no key 'rums' in the head of the file"),
+        ("horizons = [200]", "horizons = [0]", "horizons = 0 in the head of the file is below 1"),
+        ('spec = "ucb1"', 'spec = "ucb2"', "clients 'all' on instance 'fixed': There is no policy 'ucb2'"),
+    ],
+)
+def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, told):
+    """Exit status 2, no traceback, nothing on standard output."""
+    file.write_text(TEXT.replace(written, instead), encoding="utf-8")
+    assert execute(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert told in printed.err
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--data", "/no/such"], "There is no file or folder '/no/such'"),
+        (["--workers", "0"], "0 workers are too few"),
+        (["--executor", "clouds"], "There is no executor 'clouds'"),
+        (["--out", "mine.toml"], "cannot be made"),
+    ],
+)
+def test_a_bad_option_is_one_sentence(file, tmp_path, monkeypatch, capsys, options, told):
+    """The same for what is typed."""
+    monkeypatch.chdir(tmp_path)
+    assert execute(["run", "mine.toml", *options]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(capsys):
+    """Its path is named."""
+    assert execute(["run", "nowhere.toml"]) == 2
+    assert "'nowhere.toml'" in capsys.readouterr().err

@@ -1,0 +1,158 @@
+"""Cells: what their hash depends on, and that they hold what the lab gives."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tutelage
+from tutelage import experiments, results
+from tutelage.experiments import cells
+from tutelage.experiments.cells import cells_of, load_entry
+from tutelage.experiments.reading import parse
+
+
+def digests(experiment, number=0):
+    """The hashes of the cells of one instance."""
+    loaded = load_entry(experiment.instances[number], "test", None)
+    return [cell.digest for cell in cells_of(experiment, loaded, experiment.clients[0], 300)]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("runs = 2\nseed", "runs = 3\nseed"),
+        ("seed = 7", "seed = 8"),
+        ("checkpoints = 6", "checkpoints = 5"),
+        ('spec = "ucb1"', 'spec = "eps-greedy"'),
+        ('spec = "paper"', 'spec = "paper:law=constant"'),
+        ('spec = "paper"', 'spec = "paper:weights=.1;.2;.2;.2;.3"'),
+        ('spec = "paper"', 'spec = "planted:seed=1"'),
+    ],
+)
+def test_a_setting_changes_the_hash(small, written, instead):
+    """Nothing that a result depends on is left out; the teachers' cells differ from each other."""
+    before = digests(parse(small, "a"))
+    after = digests(parse(small.replace(written, instead, 1), "a"))
+    assert len(set(before) | set(after)) == 2 * len(before)
+
+
+def test_the_set_and_its_seeds_change_the_hash(small):
+    """A set of other instances is another set, also if it is as large."""
+    before = digests(parse(small, "a"), 1)
+    after = digests(parse(small.replace("4..6", "5..7"), "a"), 1)
+    assert not set(before) & set(after)
+
+
+def test_shifts_change_the_hash(small):
+    """Conditions of an instance are settings too."""
+    one = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=100"')
+    other = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=101"')
+    third = small.replace('"paper"', '"shift:paper,then=planted:seed=2,at=100"')
+    found = {tuple(digests(parse(text, "a"))) for text in (small, one, other, third)}
+    assert len(found) == 4
+
+
+def test_the_version_changes_the_hash(small, monkeypatch):
+    """Another version of Tutelage may play otherwise."""
+    before = digests(parse(small, "a"))
+    monkeypatch.setattr(results, "version", lambda package="tutelage": "99.0")
+    assert not set(before) & set(digests(parse(small, "a")))
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ('title = "A small experiment"', 'title = "Another"'),
+        ('section = "I"', 'section = "II"'),
+        ('"twl", "known", "none"', '"none", "known", "twl"'),
+    ],
+)
+def test_what_no_result_depends_on_keeps_the_hash(small, written, instead):
+    """Titles, claims and the order of the teachers can be changed without playing again."""
+    before = digests(parse(small, "a"))
+    assert sorted(digests(parse(small.replace(written, instead, 1), "a"))) == sorted(before)
+
+
+def test_moved_data_is_the_same_data(small, tmp_path):
+    """The hash is of the means, not of the path that they were read from."""
+    found = []
+    for name in ("here.csv", "there.csv"):
+        (tmp_path / name).write_text("0.1,0.9\n0.3,0.2\n")
+        found.append(digests(parse(small.replace('"paper"', f'"{tmp_path / name}"'), "a")))
+    assert found[0] == found[1]
+
+
+@pytest.fixture(scope="module")
+def played(small, tmp_path_factory):
+    """The small experiment, played."""
+    return experiments.play(parse(small, "small.toml"), tmp_path_factory.mktemp("small"))
+
+
+def test_a_panel_is_what_simulate_gives(played):
+    """The cells of all teachers together equal one simulation of them side by side."""
+    panel = played.panels[0]
+    once = tutelage.simulate(
+        "paper", ["twl", "known", "none"], "ucb1", horizon=300, runs=2, seed=7, checkpoints=6
+    )
+    assert panel.panel.name == "curves"
+    assert panel.dataset.equals(once)
+    assert panel.dataset.attrs == once.attrs
+
+
+def test_a_dot_can_be_simulated_by_itself(played):
+    """Instance i of a set plays the runs of seed + i: one command repeats any dot."""
+    dots = played.panels[2].dataset
+    assert dots.sizes["instance"] == 3
+    assert dots["instance"].values.tolist() == [4, 5, 6]
+    for number, seed in enumerate((4, 5, 6)):
+        one = tutelage.simulate(
+            f"uniform:clients=3,arms=2,seed={seed}",
+            ["twl", "known", "none"],
+            "ucb1",
+            horizon=300,
+            runs=2,
+            seed=7 + number,
+            checkpoints=1,
+        )
+        mine = dots.isel(instance=number)
+        for name, variable in one.data_vars.items():
+            events = slice(0, one.sizes["event"]) if "event" in variable.dims else slice(None)
+            chosen = mine[name].isel(event=events) if "event" in variable.dims else mine[name]
+            assert chosen.dims == variable.dims
+            np.testing.assert_array_equal(chosen.values, variable.values, err_msg=str(name))
+        assert str(mine["instance_name"].values) == f"uniform:clients=3,arms=2,seed={seed},law=bernoulli"
+
+
+def test_events_are_padded_alike(played):
+    """Beyond a run's events there is round 0, no target and no active arm."""
+    dots = played.panels[2].dataset
+    empty = dots["event_round"].values == 0
+    assert empty.any()
+    assert (dots["event_target"].values[empty] == results.NONE).all()
+    assert not dots["event_active"].values[empty].any()
+
+
+def test_a_changed_value_changes_the_content(played):
+    """The mark of a cell's content sees one bit in any variable."""
+    dataset = played.panels[0].dataset
+    before = cells.content_digest(dataset)
+    for name in dataset.variables:
+        other = dataset.copy(deep=True)
+        values = np.array(other[name].values)
+        flat = values.reshape(-1)
+        flat[0] = "x" if values.dtype.kind == "U" else 1 - flat[0]
+        other = other.assign_coords({name: (other[name].dims, values)}) if name in other.coords else other
+        if name not in other.coords:
+            other[name] = (other[name].dims, values)
+        assert cells.content_digest(other) != before, name
+
+
+def test_names_of_files(small):
+    """A cell's file says what it is and is unique by its hash."""
+    experiment = parse(small, "a")
+    experiment = dataclasses.replace(experiment, teachers=("blt", "tal(gamma1=0.5,gamma2=0)"))
+    loaded = load_entry(experiment.instances[0], "test", None)
+    made = cells_of(experiment, loaded, experiment.clients[0], 300)
+    assert [cell.name for cell in made] == ["fixed-all-blt-300", "fixed-all-tal-0.5-0-300"]
+    assert made[0].file_name == f"fixed-all-blt-300-{made[0].digest[:16]}.nc"

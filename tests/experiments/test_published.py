@@ -1,0 +1,131 @@
+"""The paper's figures as data."""
+
+import pytest
+
+from tutelage import experiments
+from tutelage.errors import InputError
+from tutelage.experiments import published
+
+TEACHERS = (
+    "tal(gamma1=1,gamma2=0)",
+    "tal(gamma1=0,gamma2=0)",
+    "twl(gamma1=1,gamma2=0)",
+    "ng",
+    "na",
+    "known",
+    "none",
+)
+
+
+def panels():
+    """All panels with the experiment that they are of."""
+    return {panel.name: (panel, each) for each in experiments.paper() for panel in each.shown()}
+
+
+def test_every_panel_is_there():
+    """Twelve panels of Figure 2 and two of Figure 3, in their order."""
+    names = [f"fig2{letter}" for letter in "abcdefghijkl"] + ["fig3a", "fig3b"]
+    assert list(experiments.figures()) == names
+    assert list(panels()) == names
+
+
+def test_panels_are_as_in_the_paper():
+    """Section VIII: clients, quantities, instances, T = 50,000, 100 runs or 100 instances, the teachers."""
+    found = panels()
+    kinds = ("ucb1", "eps-greedy", "ts", "2*ucb1,2*eps-greedy,1*ts")
+    for letter, kind in zip("abcdefgh", [kind for kind in kinds for _ in range(2)], strict=True):
+        panel, experiment = found[f"fig2{letter}"]
+        assert panel.quantity == ("regret" if letter in "aceg" else "cost")
+        assert experiment.instance(panel.instance).spec == "paper"
+        assert experiment.runs == 100
+        assert {entry.label: entry.spec for entry in experiment.clients}[panel.clients] == kind
+    for letter, kind in zip("ijkl", kinds, strict=True):
+        panel, experiment = found[f"fig2{letter}"]
+        entry = experiment.instance(panel.instance)
+        assert panel.quantity == "regret-cost"
+        assert (entry.spec, len(entry.seed_numbers), entry.runs) == ("uniform:clients=5,arms=5", 100, 1)
+        assert {entry.label: entry.spec for entry in experiment.clients}[panel.clients] == kind
+    for name, quantity in (("fig3a", "regret"), ("fig3b", "cost")):
+        panel, experiment = found[name]
+        assert panel.quantity == quantity
+        assert "clients=15,arms=15,group=random" in experiment.instance(panel.instance).spec
+        assert [entry.spec for entry in experiment.clients] == ["5*ucb1,5*eps-greedy,5*ts"]
+        assert experiment.runs == 100
+    for panel, experiment in found.values():
+        assert experiment.teachers == TEACHERS
+        assert panel.horizon == 50_000
+        assert panel.claims, "each panel has what the paper says of it"
+
+
+def test_options_reach_what_they_are_for():
+    """Runs are for the curves, runs per instance for the dots, the horizon and seed for all."""
+    fixed, random, movies = experiments.paper(runs=7, horizon=900, runs_per_instance=3, seed=5)
+    assert (fixed.runs, movies.runs, random.instances[0].runs) == (7, 7, 3)
+    for each in (fixed, random, movies):
+        assert each.horizons == (900,)
+        assert each.seed == 5
+        assert {panel.horizon for panel in each.shown()} == {900}
+
+
+@pytest.mark.parametrize(
+    ("figures", "names", "clients"),
+    [
+        (["fig2c"], ["fig2c"], ["eps-greedy"]),
+        (["fig2k", "fig2a"], ["fig2a", "fig2k"], ["ucb1", "ts"]),
+        (["fig3"], ["fig3a", "fig3b"], ["mixed"]),
+    ],
+)
+def test_a_choice_of_figures(figures, names, clients):
+    """Only what the chosen panels show is to be played."""
+    chosen = experiments.paper(figures)
+    assert [panel.name for each in chosen for panel in each.panels] == names
+    assert [entry.label for each in chosen for entry in each.clients] == clients
+
+
+@pytest.mark.parametrize("figure", ["fig4", "fig2m", "", "fig"])
+def test_a_figure_that_there_is_none_of(figure):
+    """The sentence lists those that there are."""
+    with pytest.raises(InputError, match="fig2a"):
+        experiments.paper([figure])
+
+
+@pytest.mark.parametrize("options", [{"runs": 0}, {"horizon": -1}, {"runs_per_instance": 0}, {"seed": -1}])
+def test_numbers_that_cannot_be(options):
+    """They are refused before anything is played."""
+    with pytest.raises(InputError, match="is not a whole number from"):
+        experiments.paper(**options)
+
+
+def test_a_short_one_plays_through(tmp_path, monkeypatch):
+    """Each file gives its panels with a verdict for every claim; MovieLens is told of where it is not."""
+    monkeypatch.delenv("TUTELAGE_DATA", raising=False)
+    short = experiments.paper(["fig2a", "fig2i", "fig3"], runs=2, horizon=400)
+    short = [
+        published.replace(each, instances=tuple(_few(entry) for entry in each.instances)) for each in short
+    ]
+    played = experiments.play(short, tmp_path)
+    assert [data.panel.name for data in played.panels] == ["fig2a", "fig2i"]
+    assert [missing.panel.name for missing in played.missing] == ["fig3a", "fig3b"]
+    for data in played.panels:
+        assert len(data.verdicts) == len(data.panel.claims)
+        assert all(verdict.figures and verdict.section.startswith("VIII") for verdict in data.verdicts)
+        assert tuple(data.dataset["teacher"].values) == TEACHERS
+
+
+def _few(entry):
+    return published.replace(entry, seeds="0..3") if entry.is_set else entry
+
+
+def test_movielens_as_published(data, tmp_path):
+    """The real files give the paper's 15 x 15, and are as published."""
+    (movies,) = experiments.paper(["fig3a"], runs=1, horizon=50)
+    movies = published.replace(movies, teachers=("known", "none"), panels=(_bare(movies.panels[0]),))
+    played = experiments.play(movies, tmp_path, data=str(data))
+    assert not played.missing
+    assert not played.notes
+    assert played.panels[0].dataset.sizes["client"] == 15
+    assert played.panels[0].dataset.sizes["arm"] == 15
+
+
+def _bare(panel):
+    return published.replace(panel, claims=())

@@ -1,0 +1,139 @@
+"""Whole figures: what is on them, that nothing overlaps, and the bytes they are saved as."""
+
+import hashlib
+import os
+
+import pytest
+
+from tutelage import save
+from tutelage.errors import InputError
+from tutelage.plots import FORMATS, KINDS, kinds_of, panel, picture, save_figure
+
+MANY = [
+    *(
+        "tal",
+        "tal(gamma1=0,gamma2=0)",
+        "tal(gamma1=0.5,gamma2=0)",
+        "twl",
+        "twl(gamma1=0.3,gamma2=0.1)",
+        "blt",
+    ),
+    *("blt(lift=false,tolerance=0.05)", "ng", "na", "known", "known(target=2)", "jun", "ace", "none"),
+    *("watch", "watch(teacher=blt,restart=false)"),
+]
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Sixteen teachers."""
+    import tutelage
+
+    return tutelage.simulate("paper", MANY, horizon=100, runs=2, checkpoints=5)
+
+
+def boxes(figure):
+    """The boxes of axes and legends, in inches from the lower left."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    drawn = [*figure.axes, *figure.legends]
+    return [each.get_tightbbox(renderer).transformed(figure.dpi_scale_trans.inverted()) for each in drawn]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_overlaps_or_is_cut_off(many, kind):
+    """With many teachers of long names, too."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    from tutelage.plots import style_sheet
+
+    figure = picture(many, kind)
+    FigureCanvasAgg(figure)
+    width, height = figure.get_size_inches()
+    with style_sheet():
+        found = boxes(figure)
+    for number, box in enumerate(found):
+        assert box.x0 >= -0.02
+        assert box.y0 >= -0.02
+        assert box.x1 <= width + 0.02
+        assert box.y1 <= height + 0.02
+        for other in found[number + 1 :]:
+            shared = Bbox.intersection(box, other)
+            assert shared is None or min(shared.width, shared.height) < 0.03, (kind, box, other)
+
+
+@pytest.mark.parametrize("quantity", ["regret", "cost", "regret-cost"])
+def test_a_panel_fits_a_column(result, quantity):
+    """3.5 inches wide, one axes with its title, and the band in the legend of curves."""
+    figure = panel(result, quantity, "UCB1 clients")
+    assert figure.get_size_inches()[0] == 3.5
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["UCB1 clients"]
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert ("80 % of runs" in named) == (quantity != "regret-cost")
+
+
+def test_kinds(result, instances):
+    """A set of instances has no map of pulls; another kind does not exist."""
+    assert kinds_of(result) == KINDS
+    assert kinds_of(instances) == ("curves", "scatter", "clients")
+    with pytest.raises(InputError, match=r"'curve'.*curves, scatter"):
+        picture(result, "curve")
+
+
+@pytest.mark.parametrize("dataset", ["one_run", "instances"])
+def test_every_kind_of_every_shape(request, dataset, tmp_path):
+    """One run, one checkpoint, a set of instances: each kind that there is can be saved."""
+    data = request.getfixturevalue(dataset)
+    for kind in kinds_of(data):
+        save_figure(picture(data, kind), tmp_path / f"{kind}.pdf")
+        assert (tmp_path / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
+
+
+_DRAW = """
+import hashlib, sys
+from pathlib import Path
+from tutelage import load, plots
+folder = Path(sys.argv[1])
+data = load(folder / "r.nc")
+for kind in sys.argv[2:]:
+    figure = plots.picture(data, kind)
+    for ending in plots.FORMATS:
+        plots.save_figure(figure, folder / f"x{ending}")
+        print(kind, ending, hashlib.sha256((folder / f"x{ending}").read_bytes()).hexdigest())
+"""
+
+
+def test_the_same_bytes_on_every_run(result, tmp_path, python):
+    """In other processes, with other hashes of strings, at another time, under another user's settings."""
+    data = result.isel(teacher=[2, 4])
+    save(data, tmp_path / "r.nc")
+    settings = tmp_path / "settings"
+    settings.write_text("font.size: 20\nsvg.fonttype: none\nsavefig.dpi: 50\n")
+    told = [
+        python("-c", _DRAW, tmp_path, "curves", "pulls", env=os.environ | variables).stdout.splitlines()
+        for variables in (
+            {"PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "0"},
+            {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "MATPLOTLIBRC": str(settings)},
+        )
+    ]
+    assert len(told[0]) == 2 * len(FORMATS)
+    assert told[0] == told[1]
+    for line in told[0][: len(FORMATS)]:  # each ending alone, without those that were saved before it
+        ending = line.split()[1]
+        save_figure(picture(data, "curves"), tmp_path / f"y{ending}")
+        assert line.split()[2] == hashlib.sha256((tmp_path / f"y{ending}").read_bytes()).hexdigest()
+
+
+def test_other_endings_are_refused(result, tmp_path):
+    """With those that there are."""
+    with pytest.raises(InputError, match=r"'x.jpg'.*\.pdf, \.png, \.svg"):
+        save_figure(panel(result, "regret"), tmp_path / "x.jpg")
+
+
+def test_a_failure_leaves_the_earlier_picture(result, tmp_path):
+    """And nothing half written."""
+    path = tmp_path / "x.png"
+    path.mkdir()
+    with pytest.raises(OSError, match="cannot be written"):
+        save_figure(panel(result, "regret"), path)
+    assert [each.name for each in tmp_path.iterdir()] == ["x.png"]

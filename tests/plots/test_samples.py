@@ -1,0 +1,104 @@
+"""The numbers behind a picture."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tutelage.errors import InputError
+from tutelage.metrics import over_runs
+from tutelage.plots import samples
+
+
+def test_a_sample_is_a_run(result):
+    """Totals add the clients of a run; the band is that of the command line's table."""
+    regret = samples.totals(result, "regret")
+    assert regret.shape == (5, 4, 20)
+    assert regret[2, 3, 7] == pytest.approx(float(result.regret[2, 3, :, 7].sum()))
+    over, told = samples.band(regret), over_runs(regret[1, :, -1])
+    assert (over.q10[1, -1], over.q90[1, -1]) == (told.q10, told.q90)
+    assert over.mean[1, -1] == pytest.approx(told.mean)
+    assert samples.band_name(result) == "80 % of runs"
+
+
+def test_a_sample_of_a_set_is_an_instance(instances):
+    """Its runs are averaged."""
+    cost = samples.totals(instances, "cost")
+    assert cost.shape == (2, 3, 1)
+    assert cost[0, 2, 0] == pytest.approx(float(instances.cost[2, 0, :, :, 0].sum("client").mean("run")))
+    assert samples.band_name(instances) == "80 % of instances"
+
+
+def test_quantities_are_two(result):
+    """Anything else is named with what there is."""
+    with pytest.raises(InputError, match=r"'regrets'.*regret or cost"):
+        samples.totals(result, "regrets")
+
+
+def test_pull_shares(result):
+    """Each client's shares add up to one; the most pulled arm of an untaught client is its own favourite."""
+    shares = samples.pull_shares(result, "none")
+    assert shares.sum(axis=1) == pytest.approx(np.ones(5))
+    assert shares[2].argmax() == result.local_means[2].to_numpy().argmax()
+    with pytest.raises(InputError, match="no teacher 'na'"):
+        samples.pull_shares(result, "na")
+
+
+def test_pull_shares_of_a_client_that_never_acted(result):
+    """Nothing is divided by nothing."""
+    silent = result.copy(deep=True)
+    silent.pulls[:, :, 1] = 0
+    assert np.isnan(samples.pull_shares(silent, "none")[1]).all()
+
+
+def test_arms_of_different_instances_are_not_put_into_one_map(instances):
+    """Arm 0 of one instance has nothing to do with arm 0 of another."""
+    with pytest.raises(InputError, match="different instances"):
+        samples.pull_shares(instances, "none")
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 19, 20, 500])
+def test_thinning_keeps_the_horizon(result, most):
+    """As many checkpoints as asked for, the last among them."""
+    thin = samples.thinned(result, most)
+    assert thin.sizes["checkpoint"] == min(most, 20)
+    assert samples.horizon(thin) == 400
+
+
+@given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.one_of(st.just(0.0), st.floats(1e-3, 1e9))))
+def test_log_scale_has_a_place_for_everything(values):
+    """Every value lies on the axis; zero left of all others, on a tick that says 0; ticks can be read."""
+    scale = samples.log_scale(values)
+    placed = scale.place(values)
+    assert (placed > scale.low).all()
+    assert (placed < scale.high).all()
+    positions = [position for position, _ in scale.ticks]
+    assert all(scale.low <= position <= scale.high for position in positions)
+    assert positions == sorted(positions)
+    assert 2 <= len(positions) <= 10
+    assert len({told for _, told in scale.ticks}) == len(positions)
+    if (values == 0).any():
+        assert scale.ticks[0] == (scale.floor, "0")
+        assert (placed[values == 0] == scale.floor).all()
+        assert (placed[values > 0] > scale.floor).all()
+    else:
+        assert scale.floor is None
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (0, "0"),
+        (0.01, "0.01"),
+        (5, "5"),
+        (999, "999"),
+        (1000, "1k"),
+        (1500, "1.5k"),
+        (50_000, "50k"),
+        (2.5e6, "2.5M"),
+    ],
+)
+def test_short_numbers(value, told):
+    """As axes show them."""
+    assert samples.short(value) == told

@@ -61,7 +61,7 @@ def test_page_says_what_it_shows(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "instance paper:law=bernoulli" in text
     assert "2 runs with each teacher, seed 0" in text
-    assert "twl should end in epoch 3, round" in text
+    assert "twl may end in epoch 3, round" in text
     assert "blt has no epochs; when it decides is measured below." in text
     for column in ("ends", "round", "regret", "cost", "sum"):
         assert f" {column} " in text

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage import load_instance
+from tutelage import load_instance, simulate
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.instances.conditions import Conditions
 from tutelage.planning.reach import epoch_for, horizon_for, reach, round_of, rounds_per_pull
@@ -38,6 +38,22 @@ def test_twl_drops_arms_on_the_way():
     ends = make_schedule(5, 50_000, (0.2,) * 5).ends
     told = reach([PAPER], 50_000).likely["twl"]
     assert told.latest == 2 * ends[0] + ends[1] + 2 * ends[2]
+
+
+LATE = Instance("late", np.tile([0.2, 0.2, 0.2, 0.575, 0.7], (5, 1)), equal_weights(5))
+
+
+@pytest.mark.parametrize(
+    "spec", ["twl(gamma1=1,gamma2=0)", "twl(gamma1=0.5,gamma2=0.25)", "twl(gamma1=0,gamma2=0)"]
+)
+def test_the_sure_round_is_not_exceeded(spec):
+    """Clients go back to arms that are ruled out: no run of TWL ends later than what is called sure."""
+    horizon = 30_000
+    decided = simulate(LATE, spec, "ucb1", horizon=horizon, runs=10).decided_in.values
+    told = reach([LATE], horizon)
+    assert (decided > 0).all()
+    assert (decided <= told.sure["twl"].latest).all()
+    assert (decided >= told.likely["twl"].earliest).all()
 
 
 @given(gap=st.floats(1e-4, 1.0))
@@ -79,6 +95,8 @@ def test_slow_clients_take_longer():
     )
     assert rounds_per_pull(PAPER) == 1
     assert rounds_per_pull(slow) == pytest.approx(15)
+    assert reach([slow], 50_000).in_mean
+    assert not reach([PAPER], 50_000).in_mean
     assert reach([slow], 50_000).epochs[0].round == pytest.approx(15 * 770, abs=1)
 
 

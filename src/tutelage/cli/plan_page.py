@@ -99,7 +99,14 @@ def _endings(plan: Plan) -> Iterator[str]:
         yield "The best arms are exactly tied: no epoch tells them apart. blt with a tolerance would end."
     for kind, likely in plan.reach.likely.items():
         sure = plan.reach.sure[kind]
-        yield f"{kind} should end in epoch {_ending(likely)}, and surely by epoch {_ending(sure)}."
+        may = "may end" if kind == "twl" else "should end"
+        surely = "in the mean" if plan.reach.in_mean else "surely"
+        yield f"{kind} {may} in epoch {_ending(likely)}, and {surely} by epoch {_ending(sure)}."
+    if "twl" in plan.reach.likely:
+        yield (
+            "twl's first round is that of clients that leave an arm once it is ruled out, its last that of "
+            "clients that do not, as where gamma1 = gamma2; tutelage bound has a closer one for ucb1."
+        )
     others = {kind_of(each.measured.spec): each for each in plan.choice.judged if each.can_learn}
     for kind, each in others.items():
         if kind not in CLOSED and not each.measured.has_epochs:

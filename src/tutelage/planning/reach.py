@@ -6,7 +6,8 @@ An arm with gap D is told from the best one in epoch psi
 - surely (for all arms with probability at least 1 - 1/T), where 4 CB(psi) = 2^-psi <= D, the paper's psi_max.
 
 So the likely epoch is the one before the sure one.  Rounds are those of clients that pull the active arms
-evenly, and as often as the instance's conditions let the slowest of them act.
+evenly.  Where clients act seldom or late they are stretched by how long the slowest takes for a pull in the
+mean: then half of all runs need a little more.
 """
 
 import math
@@ -75,12 +76,13 @@ class Reach:
 
     ``epochs`` are those within the horizon and the next one.  ``likely`` and ``sure``
     map a kind of teacher to its ending; they are empty where the best arms are tied: no epoch tells them
-    apart.
+    apart.  ``in_mean``: the rounds are those of the mean, as clients act seldom or late.
     """
 
     epochs: tuple[Epoch, ...]
     likely: dict[str, Ending]
     sure: dict[str, Ending]
+    in_mean: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -92,19 +94,22 @@ class Reach:
 
 
 def _all_at_once(epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
-    """TAL's: every arm is active until the last one is told; ``epochs`` has one entry an arm but the best."""
+    """Every arm is pulled until the last one is told; ``epochs`` has one entry an arm but the best."""
     return (len(epochs) + 1) * pulls(max(epochs))
 
 
 def _one_by_one(epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
-    """TWL's: an arm is active until its own epoch, the best one until the last."""
+    """An arm is pulled until its own epoch and never again, the best one until the last."""
     return sum(pulls(epoch) for epoch in epochs) + pulls(max(epochs))
 
 
-# Kinds of teachers whose round of decision is known in closed form.
-CLOSED: dict[str, Callable[[Sequence[int], Callable[[int], int]], int]] = {
-    "tal": _all_at_once,
-    "twl": _one_by_one,
+_Count = Callable[[Sequence[int], Callable[[int], int]], int]
+# Kinds of teachers whose round of decision is known in closed form: the likely one, and the sure one.  TWL's
+# clients go on to pull arms that are ruled out, the more the less gamma1 is above gamma2, and the most, as
+# often as TAL's, where the two are equal.  (theory.learning_time_of_twl has what UCB1 clients do.)
+CLOSED: dict[str, tuple[_Count, _Count]] = {
+    "tal": (_all_at_once, _all_at_once),
+    "twl": (_one_by_one, _all_at_once),
 }
 
 
@@ -118,7 +123,7 @@ def epoch_for(gap: float, *, sure: bool) -> int:
 
 
 def rounds_per_pull(instance: Instance) -> float:
-    """How many rounds the slowest client takes for a pull: 1 for the paper's clients."""
+    """How many rounds the slowest client takes for a pull, in the mean: 1 for the paper's clients."""
     activity, delays, _ = instance.conditions.arrays(instance.num_clients)
     return float((1.0 / activity + delays).max())
 
@@ -129,10 +134,13 @@ def pulls_until(instance: Instance, horizon: int, epoch: int) -> int:
 
 
 def round_of(kind: str, instance: Instance, horizon: int, *, sure: bool) -> int:
-    """The round in which this kind of teacher decides, the gaps being those of the instance (none 0)."""
+    """The round by which this kind of teacher surely decides, or likely the first in which it may.
+
+    The gaps are those of the instance (none 0).
+    """
     gaps = [gap for arm, gap in enumerate(instance.gaps.tolist()) if arm != instance.best_arm]
     epochs = [epoch_for(gap, sure=sure) for gap in gaps]
-    pulls = CLOSED[kind](epochs, lambda epoch: pulls_until(instance, horizon, epoch))
+    pulls = CLOSED[kind][sure](epochs, lambda epoch: pulls_until(instance, horizon, epoch))
     return math.ceil(pulls * rounds_per_pull(instance))
 
 
@@ -152,6 +160,7 @@ def reach(instances: Sequence[Instance], horizon: int) -> Reach:
         epochs=tuple(epochs),
         likely=_endings(instances, horizon, sure=False) if gap > 0 else {},
         sure=_endings(instances, horizon, sure=True) if gap > 0 else {},
+        in_mean=rounds_per_pull(first) > 1,
     )
 
 

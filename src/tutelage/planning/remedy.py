@@ -32,7 +32,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Remedy:
-    """For one teacher that does not end: the least horizon and gap found to do (None: nothing to try)."""
+    """For one teacher that does not end: a horizon and a gap that do (None: nothing to try)."""
 
     teacher: str
     brief: str

@@ -9,7 +9,7 @@ from tutelage.cli.app import execute
 
 TEXT = """
 name = "mine"
-runs = 2
+runs = 20
 horizons = [200]
 teachers = ["twl", "known"]
 
@@ -68,7 +68,7 @@ def test_the_first_time_all_is_played(file, tmp_path, capsys):
     printed = capsys.readouterr()
     told = words(printed.out)
     assert not printed.err
-    assert "panels one instance fixed clients all played 2 runs of 200 rounds with each teacher" in told
+    assert "panels one instance fixed clients all played 20 runs of 200 rounds with each teacher" in told
     assert "one, I: Knowing is better than learning. YES: regret: known " in told
     assert "Left out: films. ml-latest-small is not at hand" in told
     assert "2 cells were played and 0 were kept" in told
@@ -100,7 +100,7 @@ def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
     assert document["report"] == str(out / "report.html")
     (panel,) = document["panels"]
     assert [row["teacher"] for row in panel["teachers"]] == ["twl(gamma1=1,gamma2=0)", "known"]
-    assert [row["finished"] for row in panel["teachers"]] == [0, 2]
+    assert [row["finished"] for row in panel["teachers"]] == [0, 20]
     assert panel["claims"][0]["holds"] is True
     assert [missing["panel"] for missing in document["missing"]] == ["films"]
     assert [cell["new"] for cell in document["cells"]] == [True, True]

@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tutelage.experiments import definition
+from tutelage.experiments import claims, definition
 from tutelage.experiments.claims import decided, verdict
 
 ROUNDS = np.arange(1, 101)
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch):
+    """A few runs are enough here, where all is plain."""
+    monkeypatch.setattr(claims, "FEWEST_RUNS", 1)
+
+
 SHARED = {"text": "It does.", "section": "VIII-A"}
 
 
@@ -40,8 +48,8 @@ def runs(*ends):
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.0, False), (1.9, False), (2.0, True)])
 def test_below_compares_means(factor, holds):
-    """The mean 20 is at most twice the mean 10, run by run it is not."""
-    data = dataset({"na": runs(5, 35), "ng": runs(10, 10)})
+    """The mean 20 is at most twice the mean 10, and not 1.9 times."""
+    data = dataset({"na": runs(20, 20), "ng": runs(10, 10)})
     claim = definition.Below(kind="below", teachers=("na",), than=("ng",), factor=factor, **SHARED)
     found = verdict(claim, "regret", data)
     assert found.holds is holds
@@ -158,3 +166,31 @@ def test_decided_looks_up_each_instances_own_gaps():
         coords={"teacher": ["na"]},
     )
     assert decided(data, "na") == (3, 2, 4)
+
+
+def test_too_few_runs_cannot_tell(monkeypatch):
+    """Below the fewest runs there is no verdict, whatever the figures say."""
+    monkeypatch.setattr(claims, "FEWEST_RUNS", 3)
+    claim = definition.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
+    found = verdict(claim, "regret", dataset({"na": runs(1, 1), "ng": runs(2, 2)}))
+    assert found.holds is None
+    assert found.figures == "regret: na 1 against ng 2; fewer than 3 runs cannot tell"
+    assert verdict(claim, "regret", dataset({"na": runs(1, 1, 1), "ng": runs(2, 2, 2)})).holds is True
+
+
+def test_a_difference_within_two_standard_errors_may_be_chance():
+    """NG's runs are far apart: whether 10 is below their mean cannot be told from four, but from many."""
+    claim = definition.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
+    found = verdict(claim, "regret", dataset({"na": runs(*[10] * 4), "ng": runs(0, 0, 0, 50)}))
+    assert found.holds is None
+    assert "may be chance" in found.figures
+    many = dataset({"na": runs(*[10] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})
+    assert verdict(claim, "regret", many).holds is True
+    assert (
+        verdict(claim, "regret", dataset({"na": runs(*[13] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})).holds
+        is None
+    )
+    assert (
+        verdict(claim, "regret", dataset({"na": runs(*[16] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})).holds
+        is False
+    )

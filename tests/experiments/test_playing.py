@@ -140,11 +140,16 @@ def test_a_folder_in_place_of_a_cell(experiment, folder):
 
 
 def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
-    """A half-written file beside the cells is gone once the next one has played."""
+    """What was left half written beside the cells, or long ago beside the report, is gone with the next play."""
     left = folder / "cells" / ".tutelage-0123456789abcdef.part"
-    left.write_bytes(b"half")
+    drawn, drawing = folder / ".tutelage-1.part", folder / ".tutelage-2.part"
+    for path in (left, drawn, drawing):
+        path.write_bytes(b"half")
+    os.utime(drawn, (0, 0))
     experiments.play(experiment, folder)
     assert not left.exists()
+    assert not drawn.exists()
+    assert drawing.exists(), "somebody may just be drawing it"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such lock there")

@@ -108,7 +108,9 @@ def test_a_short_one_plays_through(tmp_path, monkeypatch):
     assert [missing.panel.name for missing in played.missing] == ["fig3a", "fig3b"]
     for data in played.panels:
         assert len(data.verdicts) == len(data.panel.claims)
-        assert all(verdict.figures and verdict.section.startswith("VIII") for verdict in data.verdicts)
+        assert all(
+            verdict.figures and verdict.section in ("VI-D", "VIII-A", "VIII-B") for verdict in data.verdicts
+        )
         assert tuple(data.dataset["teacher"].values) == TEACHERS
 
 
@@ -129,3 +131,33 @@ def test_movielens_as_published(data, tmp_path):
 
 def _bare(panel):
     return published.replace(panel, claims=())
+
+
+@pytest.mark.parametrize(
+    ("panels", "kind", "teachers"),
+    [
+        ("ab", "growth", "tal(gamma1=1 twl(gamma1=1 ng na"),  # converge; almost linear
+        ("abi", "below mostly-below", "twl(gamma1=1"),  # TWL's advantage
+        ("cdj", "below mostly-below", "twl(gamma1=1"),  # over the theoretically sound TAL(0,0)
+        ("cjglk", "reaches", "tal(gamma1=1 tal(gamma1=0 twl(gamma1=1"),  # can successfully teach; guide
+        ("efk", "spread", "tal(gamma1=1 twl(gamma1=1"),  # highly unstable
+        ("efk", "below", "tal(gamma1=0"),  # competitive
+        ("gil", "balance", "tal(gamma1=1 twl(gamma1=1"),  # a balance between regret and cost
+    ],
+)
+def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teachers):
+    """What Section VIII-A says of these panels, by the kind of claim and the teachers it is about."""
+    known = {panel.name: panel for experiment in experiments.paper() for panel in experiment.panels}
+    named = "".join(panels)
+    said = {name: known[f"fig2{name}"].claims for name in named}
+    for teacher in teachers.split():
+        found = [
+            name
+            for name, claims in said.items()
+            if any(
+                each.kind in kind.split() and any(spec.startswith(teacher) for spec in each.teachers)
+                for each in claims
+            )
+        ]
+        wanted = {"ng": "a", "na": "b"}.get(teacher, named)
+        assert "".join(found) == wanted

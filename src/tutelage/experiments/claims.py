@@ -24,6 +24,7 @@ from tutelage.results import NONE
 if TYPE_CHECKING:
     import xarray as xr
 
+FEWEST_RUNS = 20  # that can bear a claim out or not
 LINEAR_FROM, LOGARITHMIC_TO = 0.4, 0.25  # shares of the whole that the second half of time adds
 
 
@@ -62,22 +63,37 @@ def verdict(claim: Claim, quantity: str, dataset: "xr.Dataset") -> Verdict:
     else:
         found = list(_reaches(claim, dataset))
     parts = [part for part, _ in found]
+    told = [told for _, told in found]
     holds = False if False in parts else None if None in parts else True
-    return Verdict(claim.text, holds, "; ".join(told for _, told in found), claim.section)
+    runs = at_horizon(dataset, "regret", dataset["teacher"].values[0]).size
+    if runs < FEWEST_RUNS:
+        holds = None
+        told.append(f"fewer than {FEWEST_RUNS} runs cannot tell")
+    return Verdict(claim.text, holds, "; ".join(told), claim.section)
 
 
 Part = tuple[bool | None, str]
 
 
 def _below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Part:
-    means = {
-        spec: float(at_horizon(dataset, quantity, spec).mean()) for spec in (*claim.teachers, *claim.than)
-    }
-    holds = all(
-        means[mine] <= claim.factor * means[other]
+    values = {spec: at_horizon(dataset, quantity, spec) for spec in (*claim.teachers, *claim.than)}
+    pairs = [
+        _is_above(claim.factor * values[other] - values[mine])
         for mine, other in itertools.product(claim.teachers, claim.than)
-    )
-    return holds, _against(claim, quantity, {spec: _number(mean) for spec, mean in means.items()})
+    ]
+    holds = False if False in pairs else None if None in pairs else True
+    told = _against(claim, quantity, {spec: _number(float(each.mean())) for spec, each in values.items()})
+    return holds, told if holds is not None else f"{told}; the difference may be chance"
+
+
+def _is_above(differences: NDArray[np.float64]) -> bool | None:
+    """Whether the mean of what runs with the same random numbers give is at least 0.
+
+    None within two standard errors of it, unless all of them are equal.
+    """
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) / math.sqrt(differences.size) if differences.size > 1 else 0.0
+    return None if abs(mean) < 2.0 * error else mean >= 0.0
 
 
 def _against(claim: Below | Balance | Spread, what: str, written: dict[str, str]) -> str:

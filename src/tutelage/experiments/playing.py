@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CELLS = "cells"
+_ABANDONED = 60.0  # seconds after which a picture half written is nobody's
 _DASK_SLOTS = 8  # instances of a set that are sent to a scheduler at a time
 Progress = Callable[[float, int, str], None]  # runs played, runs to play, the cell under way
 
@@ -300,6 +302,9 @@ def _alone_in(folder: Path) -> Iterator[None]:
             ) from None
         for unfinished in folder.glob(".tutelage-*.part"):
             unfinished.unlink(missing_ok=True)
+        for picture in folder.parent.glob(".tutelage-*.part"):  # somebody may just be drawing
+            if time.time() - picture.stat().st_mtime > _ABANDONED:
+                picture.unlink(missing_ok=True)
         yield
     finally:
         os.close(descriptor)

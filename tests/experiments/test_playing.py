@@ -62,7 +62,7 @@ def test_panels_of_the_same_cells_share_them(experiment, folder):
     played = experiments.play(experiment, folder)
     assert played.panels[0].dataset is played.panels[1].dataset
     assert [verdict.text for verdict in played.panels[0].verdicts] == ["Knowing is better than not teaching."]
-    assert played.panels[0].verdicts[0].holds is True
+    assert played.panels[0].verdicts[0].figures.startswith("regret: known ")
     assert played.panels[1].verdicts == []
 
 
@@ -140,7 +140,7 @@ def test_a_folder_in_place_of_a_cell(experiment, folder):
 
 
 def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
-    """What was left half written beside the cells, or long ago beside the report, is gone with the next play."""
+    """What was left half written beside cells, or long ago beside the report, goes with the next play."""
     left = folder / "cells" / ".tutelage-0123456789abcdef.part"
     drawn, drawing = folder / ".tutelage-1.part", folder / ".tutelage-2.part"
     for path in (left, drawn, drawing):

@@ -6,7 +6,7 @@ import pytest
 
 import tutelage
 from tutelage import lab
-from tutelage.cli import table
+from tutelage.cli import page
 from tutelage.cli.app import execute
 
 SMALL = ["--horizon", "400", "--runs", "3", "--clients", "2*ucb1,2*eps-greedy,1*ts", "--seed", "4"]
@@ -112,7 +112,7 @@ def test_learned_sentences():
 )
 def test_sensible_digits(value, shown):
     """Enough to compare, no more."""
-    assert table.number(value) == shown
+    assert page.number(value) == shown
 
 
 @pytest.mark.parametrize(

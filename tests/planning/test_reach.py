@@ -71,7 +71,7 @@ def test_epochs_fit_the_radius(gap):
 
 def test_a_gap_at_the_border_is_told_despite_rounding():
     """An eighth less some roundings is still told surely in epoch 3."""
-    assert epoch_for(0.125 - 1e-12, sure=True) == 3
+    assert epoch_for(0.125 - 1e-14, sure=True) == 3
     assert epoch_for(0.125 - 1e-6, sure=True) == 4
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from rich.table import Table as Grid
 
-from tutelage.cli.page import Page
-from tutelage.cli.table import number
+from tutelage.cli.page import Page, grid, number
 from tutelage.results import Outcome, Request
 from tutelage.teachers import TEACHERS
 from tutelage.theory import Bound, Guarantee
+from tutelage.wording import counted
 
 _COLUMNS = [
     ("learning", "what rounds add in which active arms show gamma1"),
@@ -46,20 +46,13 @@ def _asked(request: Request, promised: Guarantee, outcome: Outcome | None) -> li
     if promised.ends_by != promised.learning_time:
         told.append(("ends by", f"{promised.ends_by:,}, as arms that are ruled out are not waited for"))
     if outcome:
-        told.append(("played", f"{_runs(request.runs)}, seed {request.seed}"))
+        told.append(("played", f"{counted(request.runs, 'run')}, seed {request.seed}"))
     return told
 
 
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count:,} runs"
-
-
 def _rows(promised: Guarantee, outcome: Outcome | None) -> Grid:
-    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    table.add_column("")
     columns = _COLUMNS if outcome else _COLUMNS[:4]
-    for name, _ in columns:
-        table.add_column(name, no_wrap=True, justify="right")
+    table = grid(*(name for name, _ in columns), first="")
     totals = [float(values.mean()) for values in outcome.totals(0)] if outcome else [None, None]
     for name, bound, simulated in zip(
         ("regret", "cost"), (promised.regret, promised.cost), totals, strict=True

@@ -7,14 +7,13 @@ import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tutelage.cli.page import Page
-from tutelage.cli.table import number
-from tutelage.metrics import OverRuns, over_runs
+from tutelage.cli.page import Page, broken, grid, number, with_band
+from tutelage.metrics import over_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Choice, Judged
 from tutelage.planning.reach import CLOSED, Ending
 from tutelage.planning.remedy import Remedy, Trial, kind_of
-from tutelage.registry import split_top
+from tutelage.wording import counted
 
 _SPEC_WIDTH = 22
 
@@ -59,22 +58,18 @@ def _asked(plan: Plan) -> list[tuple[str, str]]:
     pace = [(name, fact) for name, fact in first.notes if name in ("activity", "delay")]
     return [
         ("instance", name),
-        ("size", f"{_count(first.num_clients, 'client')}, {_count(first.num_arms, 'arm')}"),
+        ("size", f"{counted(first.num_clients, 'client')}, {counted(first.num_arms, 'arm')}"),
         ("gap", gap),
         *pace,
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
-        ("horizon", f"{_count(request.horizon, 'round')}"),
-        ("played", f"{_count(request.runs, 'run')} with each teacher, seed {request.seed}"),
+        ("horizon", f"{counted(request.horizon, 'round')}"),
+        ("played", f"{counted(request.runs, 'run')} with each teacher, seed {request.seed}"),
     ]
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _epochs(plan: Plan) -> Grid:
     """The epochs of TAL and TWL."""
-    table = _grid("epoch", "pulls", "round", "in time", "likely gap", "sure gap")
+    table = grid("epoch", "pulls", "round", "in time", "likely gap", "sure gap")
     for each in plan.reach.epochs:
         table.add_row(
             str(each.epoch),
@@ -124,48 +119,25 @@ def _ending(ending: Ending) -> str:
 
 
 def _teachers(judged: Sequence[Judged], choice: Choice) -> Grid:
-    table = _grid("teacher", "ends", "round", "regret", "cost", "sum")
-    table.columns[0].justify, table.columns[0].max_width = "left", _SPEC_WIDTH
+    table = grid("ends", "round", "regret", "cost", "sum", first="teacher", width=_SPEC_WIDTH)
     for each in judged:
         chosen = each is choice.best
         measured = each.measured
         table.add_row(
-            _broken(measured.brief),
+            broken(measured.brief),
             _ends(each),
             _round(each),
-            _band(over_runs(measured.regret)),
-            _band(over_runs(measured.cost)),
+            with_band(over_runs(measured.regret), _end),
+            with_band(over_runs(measured.cost), _end),
             number(each.score),
             style="green" if chosen else None,
         )
     return table
 
 
-def _grid(*names: str) -> Grid:
-    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False, pad_edge=False)
-    for name in names:
-        table.add_column(name, no_wrap=True, justify="right")
-    return table
-
-
-def _broken(spec: str) -> Text:
-    """A SPEC with its arguments one below the other, since a row has two lines anyway."""
-    name, parenthesis, rest = spec.partition("(")
-    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
-
-
-def _band(over: OverRuns) -> Text:
-    """The mean and, below it, where 80 % of the runs lie."""
-    if over.sd is None or over.q10 == over.q90 == over.mean:
-        return Text(number(over.mean))
-    return Text.assemble(number(over.mean), "\n", (_range(over), "dim"))
-
-
-def _range(over: OverRuns) -> str:
-    """Where 80 % of the runs lie, short enough for three of these in 80 columns."""
-    return "-".join(
-        f"{end / 1000:,.0f}k" if 1e5 <= end < 1e6 else number(end) for end in (over.q10, over.q90)
-    )
+def _end(end: float) -> str:
+    """An end of a range, short enough for three of these in 80 columns."""
+    return f"{end / 1000:,.0f}k" if 1e5 <= end < 1e6 else number(end)
 
 
 def _ends(judged: Judged) -> Text:
@@ -185,7 +157,7 @@ def _round(judged: Judged) -> Text:
     over = over_runs(decisions.astype(np.float64))
     if over.q10 == over.q90:
         return Text(f"{over.q50:,.0f}")
-    return Text.assemble(f"{over.q50:,.0f}", "\n", (_range(over), "dim"))
+    return Text.assemble(f"{over.q50:,.0f}", "\n", (f"{_end(over.q10)}-{_end(over.q90)}", "dim"))
 
 
 def _columns(plan: Plan) -> list[tuple[str, str]]:
@@ -212,7 +184,7 @@ def _measured_epochs(choice: Choice) -> Iterator[str]:
     for each in _best_of_kinds(choice):
         counts = each.measured.epoch_counts
         if counts and each.can_learn:
-            told = ", ".join(f"epoch {epoch} in {_count(runs, 'run')}" for epoch, runs in counts.items())
+            told = ", ".join(f"epoch {epoch} in {counted(runs, 'run')}" for epoch, runs in counts.items())
             yield f"{each.measured.brief} ended in {told}."
 
 

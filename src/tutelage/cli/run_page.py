@@ -1,13 +1,13 @@
 """What people read of an experiment: a table for everything played, and each claim with its verdict."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table as Grid
-from rich.text import Text
 
-from tutelage.cli.page import Page
-from tutelage.cli.table import number
+from tutelage.cli.page import Page, grid, with_band
+from tutelage.metrics import OverRuns
+from tutelage.wording import counted
 
 if TYPE_CHECKING:
     from tutelage.experiments import PanelData, Played
@@ -63,7 +63,7 @@ def _groups(played: "Played") -> list[list["PanelData"]]:
 def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
     panel, dataset = panels[0].panel, panels[0].dataset
     count = int(dataset.sizes["run"])
-    runs = "1 run" if count == 1 else f"{count:,} runs"
+    runs = counted(count, "run")
     if "instance" in dataset.sizes:
         runs += f" of each of {dataset.sizes['instance']} instances"
     return [
@@ -77,27 +77,16 @@ def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
 def _rows(data: "PanelData") -> Grid:
     from tutelage.report.summary import rows
 
-    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    table.add_column("teacher", overflow="fold", max_width=24)
-    for name in ("regret", "cost", "decided", "wrong"):
-        table.add_column(name, no_wrap=True, justify="right")
+    table = grid("regret", "cost", "decided", "wrong", first="teacher", width=24)
     for told in rows(data.dataset):
         table.add_row(
             told["teacher"],
-            _with_band(told["regret"]),
-            _with_band(told["cost"]),
+            with_band(OverRuns(**told["regret"])),
+            with_band(OverRuns(**told["cost"])),
             f"{told['finished']:,} of {told['runs']:,}",
             f"{told['wrong']:,}" if told["finished"] else "-",
         )
     return table
-
-
-def _with_band(told: dict[str, Any]) -> Text:
-    """The mean and, below it, where 80 % of the runs lie."""
-    if told["sd"] is None or told["q10"] == told["q90"] == told["mean"]:
-        return Text(number(told["mean"]))
-    band = f"{number(told['q10'])}-{number(told['q90'])}"
-    return Text.assemble(number(told["mean"]), "\n", (band, "dim"))
 
 
 def _missing(played: "Played") -> dict[str, list[str]]:

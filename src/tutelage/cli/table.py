@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tutelage.cli.page import Page
+from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.instances import Instance
 from tutelage.metrics import over_runs, share_on
-from tutelage.registry import split_top
 from tutelage.results import NONE, Outcome, Request
 from tutelage.teachers import TEACHERS
+from tutelage.wording import counted, some_of
 
 _LATE = 0.9  # the share of the horizon after which pulls are late ones
 _SPEC_WIDTH = 22
@@ -34,18 +34,6 @@ def show(outcome: Outcome, saved_to: Path | None = None) -> None:
         page.put("", f"Every run is saved in {saved_to}.")
 
 
-def number(value: float) -> str:
-    """At least three digits and the whole part: 0.0123, 1.23, 12.3, 123, 123,456; a million is 1.000M."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if size >= 1e6:
-        return f"{value / 1e6:#.4g}M" if size < 1e10 else f"{value:.3e}"
-    if size >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
-
-
 def _request(request: Request) -> list[tuple[str, str]]:
     instance = request.instance
     best = ", ".join(_arm(instance, arm) for arm in instance.best_arms)
@@ -53,12 +41,12 @@ def _request(request: Request) -> list[tuple[str, str]]:
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
     clients = Counter(request.client_specs)
-    played = f"{_count(request.runs, 'run')} of {_count(request.horizon, 'round')}"
+    played = f"{counted(request.runs, 'run')} of {counted(request.horizon, 'round')}"
     return [
         ("instance", instance.name),
         (
             "size",
-            f"{_count(instance.num_clients, 'client')}, {_count(instance.num_arms, 'arm')}, counted from 0",
+            f"{counted(instance.num_clients, 'client')}, {counted(instance.num_arms, 'arm')}, counted from 0",
         ),
         ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
         *((name, _note(name, fact)) for name, fact in instance.notes),
@@ -70,10 +58,6 @@ def _request(request: Request) -> list[tuple[str, str]]:
 def _arm(instance: Instance, arm: int) -> str:
     """The arm's name, if it has one, and its number, which teachers' reports and ``--json`` use."""
     return f"{instance.arm_label(arm)} (arm {arm})" if instance.arm_names else instance.arm_label(arm)
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _note(name: str, fact: str) -> str:
@@ -103,16 +87,13 @@ def _columns(request: Request) -> list[tuple[str, str]]:
 
 
 def _rows(outcome: Outcome) -> Grid:
-    table = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    table.add_column("teacher", overflow="fold", max_width=_SPEC_WIDTH)
-    for name in ("regret", "cost", "decided", "wrong", "late"):
-        table.add_column(name, no_wrap=True, justify="right")
+    table = grid("regret", "cost", "decided", "wrong", "late", first="teacher", width=_SPEC_WIDTH)
     for teacher, spec in enumerate(_briefly(outcome.request)):
         regret, cost = outcome.totals(teacher)
         table.add_row(
-            _broken(spec),
-            _with_band(regret),
-            _with_band(cost),
+            broken(spec),
+            with_band(over_runs(regret)),
+            with_band(over_runs(cost)),
             _decided(outcome, teacher),
             _wrong(outcome, teacher),
             f"{100 * _late_share(outcome, teacher):.1f} %",
@@ -123,20 +104,6 @@ def _rows(outcome: Outcome) -> Grid:
 def _briefly(request: Request) -> list[str]:
     """The teachers as people read them; ``--json`` and ``--out`` spell every parameter out."""
     return [TEACHERS.brief(teacher) for teacher in request.teachers]
-
-
-def _broken(spec: str) -> Text:
-    """A SPEC with its arguments one below the other, since a row has two lines anyway."""
-    name, parenthesis, rest = spec.partition("(")
-    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
-
-
-def _with_band(values: NDArray[np.float64]) -> Text:
-    """The mean and, below it, where 80 % of the runs lie."""
-    over = over_runs(values)
-    if over.sd is None or over.q10 == over.q90 == over.mean:
-        return Text(number(over.mean))
-    return Text.assemble(number(over.mean), "\n", (f"{number(over.q10)}-{number(over.q90)}", "dim"))
 
 
 def _decided(outcome: Outcome, teacher: int) -> Text:
@@ -199,7 +166,7 @@ def _learned(outcome: Outcome, teacher: int) -> str:
     right = int(rounds.size) - wrong
     best = "a best arm" if len(outcome.request.final_phase.best_arms) > 1 else "the best arm"
     places = [(right, best), (wrong, "a wrong arm")]
-    settled = " and ".join(f"{arm} in {_of(some, runs)}" for some, arm in places if some)
+    settled = " and ".join(f"{arm} in {some_of(some, runs)}" for some, arm in places if some)
     told = []
     if rounds.any():
         told.append(f"settled on {settled}")
@@ -207,7 +174,7 @@ def _learned(outcome: Outcome, teacher: int) -> str:
         told.append(f"taught {settled}, from the start")
     if rounds.size < runs:
         told.append(
-            f"had not decided by the horizon in {_of(runs - rounds.size, runs)}{_why(outcome, teacher)}"
+            f"had not decided by the horizon in {some_of(runs - rounds.size, runs)}{_why(outcome, teacher)}"
         )
     return ", and ".join(told)
 
@@ -219,9 +186,3 @@ def _why(outcome: Outcome, teacher: int) -> str:
         return f" ({reasons[0][0]})"
     told = "; ".join(f"{count} x {sentence}" for sentence, count in reasons[:3])
     return f" ({told}{'; ...' if len(reasons) > 3 else ''})"
-
-
-def _of(some: int, runs: int) -> str:
-    if some == runs:
-        return "its only run" if runs == 1 else f"all {runs} runs"
-    return f"{some} of {runs} runs"

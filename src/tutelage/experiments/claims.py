@@ -20,6 +20,7 @@ from tutelage.experiments.definition import (
     Spread,
 )
 from tutelage.results import NONE
+from tutelage.wording import short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,7 +83,7 @@ def _below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Part:
         for mine, other in itertools.product(claim.teachers, claim.than)
     ]
     holds = False if False in pairs else None if None in pairs else True
-    told = _against(claim, quantity, {spec: _number(float(each.mean())) for spec, each in values.items()})
+    told = _against(claim, quantity, {spec: short(float(each.mean())) for spec, each in values.items()})
     return holds, told if holds is not None else f"{told}; the difference may be chance"
 
 
@@ -194,10 +195,6 @@ def decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:
     lost = gaps[hit] if gaps.ndim == 1 else np.take_along_axis(gaps, hit, axis=1)
     has = target != NONE
     return int(has.sum()), int((has & (lost > 0)).sum()), int(target.size)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _factor(distance: float) -> str:

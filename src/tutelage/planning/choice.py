@@ -7,6 +7,7 @@ from typing import Any
 
 from tutelage.metrics import over_runs
 from tutelage.planning.measure import Measured
+from tutelage.wording import short, some_of
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Rule:
             (measured.teacher.lab_only, "sees what only a simulation can"),
             (measured.never_decides, "settles on no arm"),
             (measured.is_guess, "does not learn its target"),
-            (wrong > 0, f"was wrong in {_of(wrong, runs)}"),
-            (measured.ends < self.least_ends, f"decided in {_of(measured.decisions.size, runs)}"),
+            (wrong > 0, f"was wrong in {some_of(wrong, runs)}"),
+            (measured.ends < self.least_ends, f"decided in {some_of(measured.decisions.size, runs)}"),
         )
         return next((reason for holds, reason in reasons if holds), None)
 
@@ -88,14 +89,14 @@ class Choice:
     def _reason(self, best: Judged) -> str:
         rivals = [each for each in self.judged if each.loses is None]
         runs = best.measured.rounds.size
-        ended = _of(best.measured.decisions.size, runs)
+        ended = some_of(best.measured.decisions.size, runs)
         about = f"{best.measured.brief} decided in {ended}, never for a wrong arm"
         if len(rivals) == 1:
             only = f"no other teacher decided rightly in at least {100 * self.rule.least_ends:g} % of them"
-            return f"{about}, and {only}; {self._formula()} comes to {_shown(best.score)}."
+            return f"{about}, and {only}; {self._formula()} comes to {short(best.score)}."
         return (
             f"{about}, and of the {len(rivals)} teachers that can be chosen it has the lowest "
-            f"{self._formula()}: {_shown(best.score)}. {self._beside_next(best, rivals[1])}"
+            f"{self._formula()}: {short(best.score)}. {self._beside_next(best, rivals[1])}"
         )
 
     def _formula(self) -> str:
@@ -113,11 +114,11 @@ class Choice:
             - best.measured.regret
             - weight * best.measured.cost
         )
-        told = f"Next is {second.measured.brief} with {_shown(second.score)}"
+        told = f"Next is {second.measured.brief} with {short(second.score)}"
         if extra.sd is None:
             return f"{told}; one run cannot tell whether that is chance."
         error = 2 * extra.sd / math.sqrt(second.measured.regret.size)
-        more = f"{_shown(extra.mean)} +- {_shown(error)} more"
+        more = f"{short(extra.mean)} +- {short(error)} more"
         if extra.mean <= error:
             return f"{told}, {more} (two standard errors), which may be chance: more --runs would tell."
         return f"{told}, {more} (two standard errors)."
@@ -128,9 +129,9 @@ class Choice:
         told = []
         if "none" in scores:
             pays = "" if self.pays else ", so at this cost weight teaching does not pay"
-            told.append(f"With no teaching the same sum is {_shown(scores['none'])}{pays}.")
+            told.append(f"With no teaching the same sum is {short(scores['none'])}{pays}.")
         if "known" in scores:
-            told.append(f"With the target known from the start it is {_shown(scores['known'])}.")
+            told.append(f"With the target known from the start it is {short(scores['known'])}.")
         return " ".join(told)
 
     def _lost(self) -> list[str]:
@@ -168,13 +169,3 @@ def _rank(judged: Judged) -> tuple[int, float]:
 
 def _rightly(measured: Measured) -> float:
     return measured.ends - float(measured.wrong.mean())
-
-
-def _of(some: int, runs: int) -> str:
-    if some == runs:
-        return "its only run" if runs == 1 else f"all {runs} runs"
-    return f"{some} of {runs} runs"
-
-
-def _shown(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -125,12 +125,13 @@ class Setting:
         """
         outcomes: list[Outcome] = []
         for request in self.requests(teachers, gap, horizon, runs):
-            watch = None if progress is None else _after(len(outcomes) * len(teachers), progress)
+            watch = None if progress is None else after(len(outcomes) * len(teachers), progress)
             outcomes.append(lab.run(request, workers=self.workers, progress=watch))
         return tuple(_measured(outcomes, position) for position in range(len(teachers)))
 
 
-def _after(before: int, progress: Progress) -> Progress:
+def after(before: int, progress: Progress) -> Progress:
+    """Tells ``progress`` of runs that come after ``before`` others."""
     return lambda played: progress(before + played)
 
 

@@ -10,7 +10,7 @@ from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.planning.cases import Case, Given
 from tutelage.planning.choice import Choice, Rule, choose
-from tutelage.planning.measure import Progress, Setting
+from tutelage.planning.measure import Setting, after
 from tutelage.planning.reach import Reach, reach
 from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
 from tutelage.results import Request, instance_as_json, version
@@ -183,7 +183,7 @@ def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher |
     for position, gap in enumerate(gaps):
         before = position * len(request.teachers) * request.runs
         measured = setting.measure(
-            request.teachers, gap, request.horizon, request.runs, progress and _after(before, progress)
+            request.teachers, gap, request.horizon, request.runs, progress and after(before, progress)
         )
         choices.append(choose(measured, request.rule))
     remedies = []
@@ -198,10 +198,6 @@ def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher |
         smaller=tuple(zip(gaps[1:], choices[1:], strict=True)),
         remedies=tuple(remedies),
     )
-
-
-def _after(before: int, progress: Watcher) -> Progress:
-    return lambda played: progress(before + played)
 
 
 def _instances(request: PlanRequest) -> list[Instance]:

@@ -18,8 +18,6 @@ from typing import Any
 from tutelage.instances.base import Instance
 from tutelage.theory.epochs import epoch_end, horizon_needed, separating_epoch
 
-_ROUNDING = 1e-9
-
 
 @dataclass(frozen=True)
 class Epoch:
@@ -114,11 +112,8 @@ CLOSED: dict[str, tuple[_Count, _Count]] = {
 
 
 def epoch_for(gap: float, *, sure: bool) -> int:
-    """The epoch that tells a gap above 0: psi_max of the paper if it is to be ``sure``, else the one before.
-
-    Gaps are taken a little larger: one planted as 1/8 may be 0.125 less some roundings.
-    """
-    told = separating_epoch(min(1.0, gap * (1.0 + _ROUNDING)))
+    """The epoch that tells a gap above 0: psi_max if it is to be ``sure``, else the one before."""
+    told = separating_epoch(gap)
     return told if sure else max(1, told - 1)
 
 

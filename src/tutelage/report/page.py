@@ -17,6 +17,7 @@ from tutelage.experiments.claims import decided
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import core_script, panel_json
 from tutelage.report.summary import UNTARGETED, rows, run_count
+from tutelage.wording import short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -164,8 +165,8 @@ def _row(row: dict[str, Any], quantity: str, style: TeacherStyle) -> dict[str, A
     return {
         "swatch": _swatch(style),
         "label": style.label,
-        "mean": _number(over["mean"]),
-        "spread": f"{_number(over['q10'])} to {_number(over['q90'])}" if has_band else "one only",
+        "mean": short(over["mean"]),
+        "spread": f"{short(over['q10'])} to {short(over['q90'])}" if has_band else "one only",
         "finished": f"{row['finished']} of {row['runs']}" if has_target else "never",
         "wrong": row["wrong"] if row["finished"] else "-",
     }
@@ -175,11 +176,6 @@ def _swatch(style: TeacherStyle) -> Markup:
     """The teacher's line as it is in the plot."""
     dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
     return _LINE.format(style.colour, dash)
-
-
-def _number(value: float) -> str:
-    """Three digits, or the whole part."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _facts(played: Played) -> list[tuple[str, str]]:

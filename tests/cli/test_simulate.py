@@ -6,7 +6,7 @@ import pytest
 
 import tutelage
 from tutelage import lab
-from tutelage.cli import page
+from tutelage.cli import page, table
 from tutelage.cli.app import execute
 
 SMALL = ["--horizon", "400", "--runs", "3", "--clients", "2*ucb1,2*eps-greedy,1*ts", "--seed", "4"]

@@ -350,10 +350,14 @@ class Pupil:
                 total += self.Q[j] / self.N[j]
             self.level = max(0.05, rule.freeze_share * (total / len(active)))
         r = {j: rule.leader_share if j == directive.leader else 1.0 for j in active}
-        least = min(self.N[j] / r[j] for j in active)
+        reached = {j: self.N[j] for j in active}
+        if directive.leader is not None:
+            lead = directive.leader
+            reached[lead] = max(0.0, self.N[lead] - rule.head_start) / rule.leader_share
+        least = min(reached.values())
         line = (0.5 if self.level is None else self.level) * self.N[k] + rule.offset * r[k]
         low, high = clip01(line - rule.band - self.S[k]), clip01(line + rule.band - self.S[k])
-        ahead = self.N[k] / r[k] - least - rule.slack - rule.slack_share * least
+        ahead = reached[k] - least - rule.slack - rule.slack_share * least
         if ahead > 0:
             low, high = 0.0, clip01(line - rule.band - rule.push * ahead - self.S[k])
         if low <= X <= high:

@@ -15,6 +15,23 @@ def clip(value, low, high):
     return max(low, min(high, value))
 
 
+def rival_share(first, weights, h, j, k):
+    """The share of j in the risk of k, from the first h pulls of all arms but k: first[m][arm] their sums."""
+    K, M = len(first[0]), len(weights)
+    mean, variance = {}, {}
+    for arm in range(K):
+        p = [(first[m][arm] + 0.5) / (h + 1) for m in range(M)]
+        mean[arm] = sum(weights[m] * p[m] for m in range(M))
+        variance[arm] = sum(weights[m] ** 2 * p[m] * (1 - p[m]) for m in range(M)) / h
+    others = [arm for arm in range(K) if arm != k]
+    best = max(others, key=lambda arm: mean[arm])
+    odds = {
+        arm: math.erfc((mean[best] - mean[arm]) / math.sqrt(2 * (variance[best] + variance[arm])))
+        for arm in others
+    }
+    return 0.95 * odds[j] / sum(odds.values()) + 0.05 / (K - 1)
+
+
 def grid_of(T, growth):
     """n_0 = 0, n_1, ... up to the horizon."""
     grid = [0]
@@ -65,6 +82,8 @@ class BetLevelLift:
     tolerance: float = 0.0
     lift: bool = True
     stakes: int = 14
+    head_start: int = 0
+    hope: float = math.inf
     a: float = 2.5
     b: float = 1.0
     slack: float = 5.0
@@ -77,7 +96,12 @@ class BetLevelLift:
     def __post_init__(self):
         M, K = self.M, self.K
         self.grid = grid_of(self.T, self.growth)
-        self.cuts = sorted({r * n for n in self.grid for r in (1, self.rho) if 0 < r * n <= self.T})
+        self.h = 0 if K <= 2 or self.tolerance > 0 else self.head_start
+        self.cuts = sorted({c for n in self.grid for c in (n, self.h + self.rho * n) if 0 < c <= self.T})
+        if self.stakes == 0:
+            need = 2 * self.log_even_threshold() * (1 + self.rho)
+            least = need / (M * self.T * (1 + 1 / self.rho) / 4)
+            self.stakes = max(1, 1 + math.floor(-math.log2(least))) if least > 0 else 1
         self.N = [[0] * K for _ in range(M)]
         self.Q = [[0.0] * K for _ in range(M)]
         self.S = [[0.0] * K for _ in range(M)]
@@ -137,41 +161,80 @@ class BetLevelLift:
     def reached(self, k, n):
         return all(self.N[m][k] >= n for m in self.kept())
 
+    def log_even_threshold(self):
+        bets = self.K * (self.K - 1) // 2 if self.tolerance > 0 else self.K - 1
+        return math.log(self.T) + math.log(max(1, bets))
+
+    def log_threshold(self, j, k):
+        gone = len(self.gone) * math.log(self.M)
+        if self.h == 0:
+            return self.log_even_threshold() + gone
+        first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.kept()]
+        return math.log(self.T) + gone - math.log(rival_share(first, self.kept_weights(), self.h, j, k))
+
+    def hopeless(self):
+        left = self.T - sum(self.known)
+        leader = self.best_so_far()
+        if leader is None or left > 0.98 * self.T or math.isinf(self.hope):
+            return False
+        mean, seen = {}, {}
+        for arm in self.active:
+            n = self.known[arm]
+            Q = [self.at[m][arm][n] for m in self.kept()]
+            pairs = list(zip(self.kept_weights(), Q, strict=True))
+            mean[arm] = sum(w * q for w, q in pairs) / n
+            p = [(q + 0.5) / (n + 1) for q in Q]
+            seen[arm] = sum(w * w * x * (1 - x) for w, x in zip(self.kept_weights(), p, strict=True))
+        for arm in self.active:
+            if arm == leader:
+                continue
+            error = math.sqrt(seen[leader] / self.known[leader] + seen[arm] / self.known[arm])
+            gap = mean[leader] - mean[arm] + self.hope * error
+            lacking = self.log_threshold(leader, arm) - log_average(self.log_W[leader, arm])
+            variance = seen[leader] / self.rho + seen[arm]
+            if 2 * variance * lacking * (len(self.active) - 1 + self.rho) <= gap * gap * left:
+                return False
+        return True
+
     def start_betting(self):
+        self.provisional = None
         self.active = list(range(self.K))
         pairs = [(j, k) for j in range(self.K) for k in range(self.K) if j != k]
         self.step = dict.fromkeys(pairs, 0)
         self.log_W = {pair: [0.0] * self.stakes for pair in pairs}
 
     def bet(self):
-        bets = self.K * (self.K - 1) // 2 if self.tolerance > 0 else self.K - 1
-        threshold = (
-            math.log(self.T) + math.log(max(1, bets)) + len(self.gone) * math.log(self.M)
-        )  # of T (K - 1) M^r, with a tolerance T K (K - 1) / 2 M^r
+        if any(not self.reached(k, self.h) for k in range(self.K)):
+            return
+        bet = False
         for j in range(self.K):
             for k in range(self.K):
                 while j != k and j in self.active and k in self.active:
                     i = self.step[j, k]
-                    if i + 1 == len(self.grid) or self.rho * self.grid[i + 1] > self.known[j]:
+                    if i + 1 == len(self.grid) or self.h + self.rho * self.grid[i + 1] > self.known[j]:
                         break
                     if self.grid[i + 1] > self.known[k]:
                         break
                     self.bet_step(j, k, i)
                     self.step[j, k] += 1
-                    if log_average(self.log_W[j, k]) >= threshold:
+                    bet = True
+                    if log_average(self.log_W[j, k]) >= self.log_threshold(j, k):
                         self.active.remove(k)
+        if bet and self.target is None and self.hopeless():
+            self.provisional = self.best_so_far()
 
     def bet_step(self, j, k, i):
         rho, n, later = self.rho, self.grid[i], self.grid[i + 1]
         clients, weights = self.kept(), self.kept_weights()
         u = [len(clients) * weight for weight in weights]
-        p = [(self.at[m][j][rho * n] + 0.5) / (rho * n + 1) for m in clients]
+        h = self.h
+        p = [(self.at[m][j][h + rho * n] + 0.5) / (h + rho * n + 1) for m in clients]
         q = [(self.at[m][k][n] + 0.5) / (n + 1) for m in clients]
         c, d = bisected(p, q, u, rho, self.tolerance)
         for g in range(self.stakes):
             stake = 2 ** (-g / 2) / max(1.0, *u)
             for place, m in enumerate(clients):
-                s_j = self.at[m][j][rho * later] - self.at[m][j][rho * n]
+                s_j = self.at[m][j][h + rho * later] - self.at[m][j][h + rho * n]
                 s_k = self.at[m][k][later] - self.at[m][k][n]
                 bet = stake * u[place]
                 self.log_W[j, k][g] += (
@@ -184,18 +247,18 @@ class BetLevelLift:
     def wait(self):
         """How many pulls of each active arm the next bet of any pair still needs, 0 if it needs no more."""
         self.needs = [0] * self.K
-        for k in self.active:
-            needed = []
+        for k in self.active if self.provisional is None else ():
+            needed = [self.h] if self.h <= self.T else []
             for other in self.active:
                 if other != k:
-                    needed += [self.rho * n for n in self.next_step(k, other)]
+                    needed += [self.h + self.rho * n for n in self.next_step(k, other)]
                     needed += self.next_step(other, k)
             self.needs[k] = min((n for n in needed if self.known[k] < n), default=0)
-        self.leader = self.best_so_far()
+        self.leader = self.best_so_far() if self.provisional is None else self.provisional
 
     def next_step(self, j, k):
         """Where the pair's next step ends, if a client can have so many pulls of both arms."""
-        return [n for n in self.grid[self.step[j, k] + 1 :][:1] if (self.rho + 1) * n <= self.T]
+        return [n for n in self.grid[self.step[j, k] + 1 :][:1] if self.h + (self.rho + 1) * n <= self.T]
 
     def best_so_far(self):
         if len(self.active) == 1 or any(self.known[k] == 0 for k in self.active):
@@ -214,7 +277,9 @@ class BetLevelLift:
             self.z[m] = 0.0
         else:
             self.z[m] += ((k != self.target) - self.z[m]) / 200
-        if k not in self.active:
+        if self.provisional is not None:
+            shown = X if k == self.provisional else 0.0
+        elif k not in self.active:
             shown = 0.0
         elif self.target is None:
             shown = self.levelled(m, k, X)
@@ -232,12 +297,15 @@ class BetLevelLift:
             self.level[m] = max(0.05, self.freeze_share * (total / len(self.active)))
         level = 0.5 if self.level[m] is None else self.level[m]
         r = [self.rho if j == self.leader else 1.0 for j in range(self.K)]
-        mn = min(N[j] / r[j] for j in self.active)
+        reached = {j: N[j] for j in self.active}
+        if self.leader is not None:
+            reached[self.leader] = max(0.0, N[self.leader] - self.h) / self.rho
+        mn = min(reached.values())
         n = N[k]
         line = level * n + self.a * r[k]
         low = clip(line - self.b - S[k], 0.0, 1.0)
         high = clip(line + self.b - S[k], 0.0, 1.0)
-        ahead = n / r[k] - mn - self.slack - self.slack_share * mn
+        ahead = reached[k] - mn - self.slack - self.slack_share * mn
         if ahead > 0:
             low, high = 0.0, clip(line - self.b - self.push * ahead - S[k], 0.0, 1.0)
         return clip(X, low, high)

@@ -37,6 +37,7 @@ LEVELS = st.builds(
     push=st.floats(0, 4),
     freeze_pulls=st.sampled_from([1.0, 5.0, 50.0]),
     freeze_share=UNIT,
+    head_start=st.sampled_from([0.0, 8.0, 40.0]),
 )
 RULES = st.one_of(st.just(KEEP), st.builds(Set, UNIT), LEVELS, st.builds(Lift, UNIT))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 
 KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
-NUM_NUMBERS = 8  # the most that a rule carries
+NUM_NUMBERS = 9  # the most that a rule carries
 
 FROZEN_LEVEL, OFF_TARGET = 0, 1  # slots of a client's `kept`
 START_LEVEL, LEAST_LEVEL = 0.5, 0.05
@@ -76,7 +76,7 @@ class Level:
     other becomes the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled
     one ahead of it (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client
     has ``freeze_pulls`` pulls of each active arm and then for good ``freeze_share`` of the mean of its own
-    averages, at least .05.
+    averages, at least .05.  Of the leader ``head_start`` pulls do not count where arms are compared.
     """
 
     leader_share: float = 2.0
@@ -87,12 +87,13 @@ class Level:
     push: float = 2.0
     freeze_pulls: float = 5.0
     freeze_share: float = 0.9
+    head_start: float = 0.0
 
     kind = LEVEL_KIND
 
     def __post_init__(self) -> None:
         _check(self, "leader_share", 1.0, _LARGEST)
-        for name in ("offset", "band", "slack", "slack_share", "push", "freeze_share"):
+        for name in ("offset", "band", "slack", "slack_share", "push", "freeze_share", "head_start"):
             _check(self, name, 0.0, _LARGEST)
         _check(self, "freeze_pulls", 1.0, _LARGEST)
 
@@ -106,6 +107,7 @@ class Level:
             self.push,
             self.freeze_pulls,
             self.freeze_share,
+            self.head_start,
         )
 
 
@@ -259,19 +261,24 @@ def _clip(value: float) -> float:
 def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
     leader_share, offset, band = orders.numbers[arm, 0], orders.numbers[arm, 1], orders.numbers[arm, 2]
     slack, slack_share, push = orders.numbers[arm, 3], orders.numbers[arm, 4], orders.numbers[arm, 5]
+    head_start = orders.numbers[arm, 8]
     _freeze(orders, memory, orders.numbers[arm, 6], orders.numbers[arm, 7])
     level = memory.kept[FROZEN_LEVEL] if memory.kept[FROZEN_LEVEL] > 0.0 else START_LEVEL
     least = np.inf
     for other in range(orders.kinds.size):
         if orders.active[other]:
-            share = leader_share if other == orders.leader else 1.0
-            least = min(least, memory.pulls[other] / share)
-    share = leader_share if arm == orders.leader else 1.0
+            if other == orders.leader:
+                least = min(least, max(0.0, memory.pulls[other] - head_start) / leader_share)
+            else:
+                least = min(least, float(memory.pulls[other]))
     pulls = memory.pulls[arm]
+    share, reached = 1.0, float(pulls)
+    if arm == orders.leader:
+        share, reached = leader_share, max(0.0, pulls - head_start) / leader_share
     line = level * pulls + offset * share
     low = _clip(line - band - memory.revealed[arm])
     high = _clip(line + band - memory.revealed[arm])
-    ahead = pulls / share - least - slack - slack_share * least
+    ahead = reached - least - slack - slack_share * least
     if ahead > 0.0:
         low = 0.0
         high = _clip(line - band - push * ahead - memory.revealed[arm])

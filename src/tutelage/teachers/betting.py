@@ -22,6 +22,7 @@ _EDGES = np.array([LEAST, MOST])[:, None, None, None]
 _MARGIN = 1e-13  # a client: over ten times what rounding can move a sum of predictions, as numpy adds them
 _MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
 _FARTHEST = 2.0  # as far as x goes; without a tolerance predictions meet before
+_EVENLY = 0.05  # of the risk is shared evenly among the other arms
 _LOOK = 512  # how many clipped predictions of a pair are worth computing at once
 
 
@@ -29,9 +30,10 @@ _LOOK = 512  # how many clipped predictions of a pair are worth computing at onc
 class Grid:
     """The pull counts n_0 = 0, n_1, ... at which bets are settled, and where they stand among the cuts.
 
-    ``cuts`` are the counts n_i and rho n_i, merged.  ``at[i]`` is how many cuts are completed with n_i pulls,
-    ``at_leader[i]`` with rho n_i, and both are NEVER where a client cannot have both in the horizon;
-    ``steps[done]`` and ``leader_steps[done]`` are the steps that ``done`` completed cuts have room for.
+    ``cuts`` are the counts n_i and h + rho n_i, merged, h being the head start.  ``at[i]`` is how many cuts
+    are completed with n_i pulls, ``at_leader[i]`` with h + rho n_i, and both are NEVER where a client
+    cannot have both in the horizon; ``steps[done]`` and ``leader_steps[done]`` are the steps that ``done``
+    completed cuts have room for.
     """
 
     counts: tuple[int, ...]
@@ -43,15 +45,16 @@ class Grid:
 
 
 @functools.lru_cache(maxsize=16)
-def make_grid(horizon: int, rho: int, growth: float) -> Grid:
+def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Grid:
     """n_{i+1} = n_i + max(1, floor(growth n_i)), up to the horizon."""
     counts = [0]
     while (following := counts[-1] + max(1, math.floor(growth * counts[-1]))) <= horizon:
         counts.append(following)
-    cuts = sorted({count for n in counts for count in (n, rho * n) if 0 < count <= horizon})
+    cuts = sorted({count for n in counts for count in (n, head_start + rho * n) if 0 < count <= horizon})
     place = {count: index for index, count in enumerate((0, *cuts))}
-    within = [n for n in counts if (1 + rho) * n <= horizon]
-    at, at_leader = (*(place[n] for n in within), NEVER), (*(place[rho * n] for n in within), NEVER)
+    within = [n for n in counts if n == 0 or head_start + (1 + rho) * n <= horizon]
+    at = (*(place[n] for n in within), NEVER)
+    at_leader = (*(place.get(head_start + rho * n, NEVER) for n in within), NEVER)
     done = range(len(cuts) + 1)
     return Grid(
         counts=tuple(counts),
@@ -67,7 +70,7 @@ def make_grid(horizon: int, rho: int, growth: float) -> Grid:
 class Step:
     """One grid step of P pairs: what is known before it, and what it brings; of the arms j first, then of k.
 
-    ``before`` [2, P, M] are the sums of rewards in the first ``pulls`` [2, P, 1] pulls, rho n_i and n_i;
+    ``before`` [2, P, M] are the sums of rewards in the first ``pulls`` [2, P, 1] pulls, h + rho n_i and n_i;
     ``won`` those in the ``length`` pulls that follow, rho (n_{i+1} - n_i) and n_{i+1} - n_i.
     """
 
@@ -189,6 +192,30 @@ def _narrowed(places: Array, difference: Callable[[Array], Array]) -> Array:
         above = difference(places[rows, middle]) > 0.0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return places[rows, np.concatenate((low, high), axis=1)]
+
+
+def rival_shares(sums: Array, weights: Array, pulls: int) -> Array:
+    """How much of the risk that arm k is ruled out wrongly each other arm j is given, float64 [K, K], k last.
+
+    ``sums`` [K, M] are the rewards in the first ``pulls`` pulls of each arm.  A column k sums to 1 and is
+    made of the other arms' rewards alone: each has a share about as likely as it is better than the one that
+    looks best of them, and a twentieth is shared evenly.
+    """
+    size = len(sums)
+    seen = (sums + 0.5) / (pulls + 1.0)
+    means = np.add.reduce(weights * seen, axis=1).tolist()
+    variances = (np.add.reduce(weights * weights * seen * (1.0 - seen), axis=1) / pulls).tolist()
+    shares = np.zeros((size, size))
+    for worse in range(size):
+        others = [arm for arm in range(size) if arm != worse]
+        best = max(others, key=lambda arm: means[arm])
+        odds = [
+            math.erfc((means[best] - means[arm]) / math.sqrt(2.0 * (variances[best] + variances[arm])))
+            for arm in others
+        ]
+        total = math.fsum(odds)
+        shares[others, worse] = [(1.0 - _EVENLY) * odd / total + _EVENLY / len(others) for odd in odds]
+    return shares
 
 
 def log_mean(logs: Array) -> Array:

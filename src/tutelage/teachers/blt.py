@@ -23,11 +23,13 @@ from tutelage.teachers.betting import (
     log_mean,
     make_bets,
     make_grid,
+    rival_shares,
 )
 
 Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop
 
 _NOTHING = Set(0.0)
+_TOO_SOON = 0.02  # of the horizon: nothing is given up before
 _LEAST = dict.fromkeys(("offset", "band", "slack", "slack_share", "push", "freeze_share"), 0)
 _LEAST["freeze_pulls"] = 1  # a level is made of means
 
@@ -48,6 +50,7 @@ class BltState:
     active_arms: tuple[int, ...]
     consultations: int = 0
     retired: tuple[int, ...] = ()
+    provisional: int | None = None  # the arm that clients are led to where no decision can be hoped for
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,14 @@ class BLT:
     growth: float = parameter(0.05, help="how much longer each step of the betting grid is, above 0")
     tolerance: float = parameter(0.0, help="how much worse than the best the target may be, in [0, 1)")
     lift: bool = parameter(True, help="whether the target is lifted at clients for which it is worth little")
-    stakes: int = parameter(14, help="how many stakes, 2^(-g/2) for g = 0, 1, ..., bet side by side")
+    stakes: int = parameter(
+        14,
+        help="how many stakes, 2^(-g/2) for g = 0, 1, ..., bet side by side; 0: as the horizon has use for",
+    )
+    head_start: int = parameter(0, help="h: first pulls of an arm that tell which rival is worth betting on")
+    hope: float = parameter(
+        math.inf, help="learning ends where a gap so many standard errors larger could not be decided"
+    )
     offset: float = parameter(2.5, help="a: how far the line of revealed sums starts above 0")
     band: float = parameter(1.0, help="b: how far a revealed sum may be from its line")
     slack: float = parameter(5.0, help="pulls that an arm may be ahead of the least pulled one")
@@ -82,8 +92,11 @@ class BLT:
             raise InputError(f"blt's growth={self.growth:g} is not a number above 0.")
         if not 0 <= self.tolerance < 1:
             raise InputError(f"blt's tolerance={self.tolerance:g} lies outside [0, 1).")
-        if self.stakes < 1:
-            raise InputError(f"blt's stakes={self.stakes} is not a whole number of at least 1.")
+        for name in ("stakes", "head_start"):
+            if getattr(self, name) < 0:
+                raise InputError(f"blt's {name}={getattr(self, name)} is not a whole number of at least 0.")
+        if not self.hope >= 0:
+            raise InputError(f"blt's hope={self.hope:g} is not a number of at least 0.")
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if not least <= value < math.inf:
@@ -100,7 +113,7 @@ class BLT:
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
             steps=_no_steps(size),
-            log_wealth=np.zeros((size, size, self.stakes)),
+            log_wealth=np.zeros((size, size, self._num_stakes(problem))),
             active_arms=tuple(range(size)),
         )
 
@@ -111,14 +124,17 @@ class BLT:
         if len(active) == 1:
             rules[active[0]] = Lift(lift_of(problem)) if self.lift else KEEP
             return Directive(tuple(rules), None, active, target=active[0])
+        if state.provisional is not None:
+            rules[state.provisional] = KEEP
+            return Directive(tuple(rules), None, active, leader=state.provisional)
         for arm in active:
-            rules[arm] = self._level
+            rules[arm] = self._levels(self._head_start(problem))
         counts = self._awaited(state)
         quota = Quota(counts, "any") if any(counts) else None
         return Directive(tuple(rules), quota, active, leader=self._leader(state))
 
-    @functools.cached_property
-    def _level(self) -> Level:
+    @functools.lru_cache(maxsize=16)  # noqa: B019 - teachers are few and small
+    def _levels(self, head_start: int) -> Level:
         return Level(
             float(self.rho),
             self.offset,
@@ -128,10 +144,23 @@ class BLT:
             self.push,
             self.freeze_pulls,
             self.freeze_share,
+            float(head_start),
         )
 
+    def _head_start(self, problem: Problem) -> int:
+        """h, or 0 where rivals need no choice: two arms, or a tolerance, under which any pair may matter."""
+        return 0 if problem.num_arms <= 2 or self.tolerance > 0.0 else self.head_start
+
+    def _num_stakes(self, problem: Problem) -> int:
+        """The stakes, down to the one that would decide at the horizon if variances were 1/4."""
+        if self.stakes:
+            return self.stakes
+        need = 2.0 * log_threshold(problem, 0, self.tolerance) * (1 + self.rho)
+        least = need / (problem.num_clients * problem.horizon * (1.0 + 1.0 / self.rho) / 4.0)
+        return max(1, 1 + math.floor(-math.log2(least))) if least > 0.0 else 1
+
     def _grid(self, problem: Problem) -> Grid:
-        return make_grid(problem.horizon, self.rho, self.growth)
+        return make_grid(problem.horizon, self.rho, self.growth, self._head_start(problem))
 
     def _awaited(self, state: BltState) -> tuple[int, ...]:
         """Of each arm the least pull count that a next bet still needs; 0 where only others are awaited."""
@@ -141,7 +170,8 @@ class BLT:
             done, least = len(state.totals[arm]) - 1, NEVER
             for other in state.active_arms:
                 if other != arm:
-                    for need in (grid.at_leader[steps[arm][other] + 1], grid.at[steps[other][arm] + 1]):
+                    wanted = (grid.at_leader[steps[arm][other] + 1], grid.at[steps[other][arm] + 1])
+                    for need in (grid.at_leader[0], *wanted):
                         if done < need < least:
                             least = need
             if least < NEVER:
@@ -185,6 +215,7 @@ class BLT:
             log_wealth=np.zeros_like(state.log_wealth),
             active_arms=tuple(range(problem.num_arms)),
             retired=tuple(sorted((*state.retired, client))),
+            provisional=None,
         )
         return self._bet(fresh, fresh.totals, fresh.consultations)
 
@@ -196,6 +227,8 @@ class BLT:
         reachable = target is not None or self.directive(state).quota is not None
         if target is not None:
             sentence = f"decided for arm {target} after {state.consultations} consultations"
+        elif state.provisional is not None:
+            sentence = f"no decision to be hoped for: clients are led to arm {state.provisional}, unproved"
         elif reachable:
             sentence = f"betting, {len(active)} arms active"
         else:
@@ -214,12 +247,12 @@ class BLT:
                 last = min(room, grid.steps[done[worse]])
                 if better != worse and last > bet[better][worse]:
                     waiting.append((better, worse, bet[better][worse], last))
-        if not waiting:
+        if not waiting or min(done) < grid.at_leader[0]:
             return replace(state, totals=totals, consultations=consultations)
         log_wealth = state.log_wealth.copy()
-        ledger = _Ledger(state, totals, grid, self.rho, self.stakes)
-        wealth = log_wealth.reshape(size * size, self.stakes)
-        threshold = log_threshold(state.problem, len(state.retired), self.tolerance)
+        ledger = _Ledger(state, totals, grid, self.rho, log_wealth.shape[2])
+        wealth = log_wealth.reshape(size * size, -1)
+        thresholds = self._log_thresholds(state, totals).ravel()
         crossed: set[tuple[int, int]] = set()
         for better, worse, _, last in waiting:
             bet[better][worse] = last
@@ -228,8 +261,8 @@ class BLT:
             rows = [better * size + worse for better, worse, _, _ in waiting]
             gain += wealth[rows]
             wealth[rows] = gain
-            if np.maximum.reduce(gain, axis=None) >= threshold:  # as the mean is no more than the most
-                reached = np.flatnonzero(log_mean(gain) >= threshold)
+            if np.any(np.maximum.reduce(gain, axis=1) >= thresholds[rows]):  # the mean is no more than it
+                reached = np.flatnonzero(log_mean(gain) >= thresholds[rows])
                 crossed.update(waiting[place][:2] for place in reached.tolist())
             waiting = [(j, k, now + 1, last) for j, k, now, last in waiting if now + 1 < last]
         left = list(state.active_arms)
@@ -237,7 +270,53 @@ class BLT:
             if better in left and worse in left:
                 left.remove(worse)
         steps = tuple(tuple(row) for row in bet)
-        return BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.retired)
+        fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.retired)
+        return replace(fresh, provisional=self._leader(fresh)) if self._is_hopeless(fresh) else fresh
+
+    def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
+        """log of what W_jk must reach, [K, K]: T M^r over the share of j in the risk of k."""
+        problem, head_start = state.problem, self._head_start(state.problem)
+        size, retired = problem.num_arms, len(state.retired)
+        if head_start == 0:
+            return np.full((size, size), log_threshold(problem, retired, self.tolerance))
+        weights = counted_weights(problem.weights, state.retired)
+        first = self._grid(problem).at_leader[0]
+        shares = rival_shares(np.stack([sums[first] for sums in totals]), weights, head_start)
+        np.fill_diagonal(shares, 1.0)
+        return np.asarray(
+            math.log(problem.horizon) + retired * math.log(problem.num_clients) - np.log(shares)
+        )
+
+    def _is_hopeless(self, state: BltState) -> bool:
+        """Whether no active arm would be ruled out by the leader before the horizon.
+
+        Not even if its gap is ``hope`` standard errors larger than it seems: capital grows by about
+        gap^2 / (2 variance) a pull, which takes rho of the leader and one of each other active arm.
+        """
+        problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
+        pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
+        left = problem.horizon - sum(pulls)
+        if len(active) == 1 or left > (1.0 - _TOO_SOON) * problem.horizon:
+            return False
+        leader = self._leader(state)
+        if leader is None or math.isinf(self.hope):
+            return False
+        weights = counted_weights(problem.weights, state.retired)
+        thresholds = self._log_thresholds(state, state.totals)
+        means, seen = {}, {}
+        for arm in active:
+            means[arm] = float(weights @ state.totals[arm][-1]) / pulls[arm]
+            prediction = (state.totals[arm][-1] + 0.5) / (pulls[arm] + 1.0)
+            seen[arm] = float(weights**2 @ (prediction * (1.0 - prediction)))
+        for arm in active:
+            if arm != leader:
+                error = math.sqrt(seen[leader] / pulls[leader] + seen[arm] / pulls[arm])
+                gap = means[leader] - means[arm] + self.hope * error
+                lacking = thresholds[leader, arm] - float(log_mean(state.log_wealth[leader, arm]))
+                variance = seen[leader] / self.rho + seen[arm]
+                if 2.0 * variance * lacking * (len(active) - 1 + self.rho) <= gap * gap * left:
+                    return False
+        return True
 
 
 class _Ledger:
@@ -247,6 +326,9 @@ class _Ledger:
         self, state: BltState, totals: tuple[Array, ...], grid: Grid, rho: int, num_stakes: int
     ) -> None:
         self.grid, self.shares = grid, np.array([[[float(rho)]], [[1.0]]])
+        self.head_start = np.array([[[float(grid.cuts[grid.at_leader[0] - 1])]], [[0.0]]])
+        if grid.at_leader[0] == 0:
+            self.head_start[0] = 0.0
         self.bets = _bets(state.problem.weights, state.retired, num_stakes, rho)
         self.sums = np.concatenate(totals)
         if state.retired:
@@ -264,7 +346,7 @@ class _Ledger:
         ]
         sums = self.sums.take(rows, axis=0)
         pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in waiting], dtype=np.float64)
-        before, after = pulls.T[:, None, :, None] * self.shares  # [2, P, 1], of j and of k
+        before, after = pulls.T[:, None, :, None] * self.shares + self.head_start  # [2, P, 1], of j and of k
         return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
 
 

@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types imports wheel bench lock clean
+.PHONY: help run test lint format types imports wheel bench table lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ wheel: .venv/dev.stamp ## build the wheel into dist/
 
 bench: .venv-bench/bench.stamp ## measure the lab against other bandit libraries
 	@$(BENCH_BIN)/python benchmarks/lab.py $(ARGS)
+
+table: .venv/run.stamp ## measure every teacher against every policy and write docs/table.md
+	@$(BIN)/python benchmarks/table.py $(ARGS)
 
 # ------------------------------------------------------------------------------------------- locks
 

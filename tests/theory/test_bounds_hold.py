@@ -91,14 +91,13 @@ def test_bounds_hold_on_the_papers_instance(teacher, clients):
         for run in range(2):
             outcome = play(instance, teacher, clients, horizon, run=run)
             assert min(ratios(bound, outcome, instance)) >= 1
-            assert max(ratios(bound, outcome, instance)) < 10
             assert not late(bound, outcome, instance)
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
 def test_bounds_hold_on_random_instances(teacher, clients):
     """On 100 uniform instances with horizons, up to 100,000, from which on they are not empty."""
-    found, too_late, seeds = [], 0, itertools.count()
+    found, too_late, shortest, seeds = [], 0, LONGEST, itertools.count()
     while len(found) < 100:
         instance = uniform(next(seeds))
         horizon = promised(instance, teacher, clients, 1).needed_horizon
@@ -108,9 +107,10 @@ def test_bounds_hold_on_random_instances(teacher, clients):
             outcome = play(instance, teacher, clients, horizon)
             found.append(ratios(bound, outcome, instance))
             too_late += late(bound, outcome, instance)
+            shortest = min(shortest, horizon)
     assert np.min(found) >= 1
     assert np.median(found) < 10
-    assert too_late <= stats.binom.isf(1e-6, 100, 2 / 2000)  # 2 / T at most, and no T is shorter
+    assert too_late <= stats.binom.isf(1e-6, 100, 2 / shortest)  # 2 / T at most
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
@@ -180,7 +180,7 @@ def test_the_lemmas_of_twl_hold_arm_by_arm():
 
 
 HORIZONS = (100_000, 1_000_000, 10_000_000)
-GROWING = [CASES[0], CASES[1], CASES[3]]
+GROWING = [CASES[0], CASES[1], CASES[3], CASES[2], CASES[4]]
 
 
 @functools.cache

@@ -4,6 +4,8 @@ Where numbers of runs are compared with their exact chance, each comparison fail
 in a million times.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -124,6 +126,9 @@ def test_curves_leave_out_a_share_of_the_runs():
     assert [curve.tolist() for curve in seen.curves()] == [[1, 6], [8, 19]]
     assert [curve.tolist() for curve in seen.curves(0.75)] == [[2, 7], [7, 18]]
     assert [curve.tolist() for curve in seen.curves(0.8)] == [[1, 6], [8, 19]]
+    ramp = np.arange(200)[:, None]
+    many = dataclasses.replace(seen, taus=np.array([1]), least=ramp, most=ramp)
+    assert [curve.tolist() for curve in many.curves(0.9)] == [[20], [179]]
 
 
 def test_outside_looks_at_both_curves():

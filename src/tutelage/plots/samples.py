@@ -25,7 +25,7 @@ QUANTITIES = {
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Mean and 80 % of the samples, 10th to 90th percentile by linear interpolation; each [N, C]."""
+    """Mean and 80 % of the samples, 10th to 90th percentile by linear interpolation; each [N, ...]."""
 
     mean: NDArray[np.float64]
     q10: NDArray[np.float64]

@@ -71,7 +71,7 @@ def good_event_failure(horizon: int) -> float:
     Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for the active arms alone: the union over K arms
     and the epochs, of which there are at most T.
     """
-    return 1.0 / horizon
+    return horizon * interval_failure(1, horizon)
 
 
 def horizon_needed(learning_time: Callable[[int], int]) -> int:

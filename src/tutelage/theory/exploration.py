@@ -6,6 +6,7 @@ eta-low(tau) and at most eta-high(tau) times.  Here eta-low and eta-high are wha
 the paper's lemmas say of UCB1 and epsilon-greedy.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from tutelage.policies.ucb1 import UCB1
 from tutelage.theory.clients import ExplorationBound
 from tutelage.theory.eps_greedy import exploration_of_eps_greedy
 from tutelage.theory.ucb1 import exploration_of_ucb1
+
+_ROUNDING = 1e-9  # .9 of 200 is 180 and not a little more
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +48,13 @@ class Exploration:
     def curves(self, share: float = 1.0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """eta-low [C] and eta-high [C] as measured: each holds, at each tau, in this share of the runs.
 
-        With 1, the extremes of all runs.  A smaller share leaves out the runs that are furthest off, up to
-        that share of them (no interpolation between runs).  Raises ``InputError`` unless it is in (0, 1].
+        With 1, the extremes of all runs.  A smaller share leaves out, of each curve, the runs that are
+        furthest off, as many as it can spare (no interpolation between runs).  Raises ``InputError`` unless
+        it is in (0, 1].
         """
         if not 0 < share <= 1:
             raise InputError(f"The share {share:g} of the runs is not one: give a number above 0, at most 1.")
-        left_out = int((1.0 - share) * len(self.least))
+        left_out = len(self.least) - math.ceil(share * len(self.least) - _ROUNDING)
         return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
             len(self.most) - 1 - left_out
         ]

@@ -17,7 +17,11 @@ from tutelage.theory.bounds import Guarantee
 from tutelage.theory.clients import ClientBound
 from tutelage.theory.eps_greedy import eps_greedy_client
 from tutelage.theory.setting import Setting, setting_of
-from tutelage.theory.tal import performance_of_tal, performance_of_tal_with_ucb1
+from tutelage.theory.tal import (
+    performance_of_tal,
+    performance_of_tal_with_eps_greedy,
+    performance_of_tal_with_ucb1,
+)
 from tutelage.theory.twl import performance_of_twl_with_ucb1
 from tutelage.theory.ucb1 import ucb1_client
 
@@ -51,6 +55,9 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 
 def _of_equal_arms(setting: Setting, policies: Sequence[Policy]) -> Guarantee:
     """Both gammas are 0: the general theorem, client by client."""
+    first = policies[0]
+    if isinstance(first, EpsilonGreedy) and all(policy == first for policy in policies):
+        return performance_of_tal_with_eps_greedy(setting, first.c, first.d)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [

@@ -57,7 +57,7 @@ def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: 
     The least N with g tau / N + sqrt(2 log t / N) <= d, where tau = ``history`` pulls showed gamma1 and all
     others gamma2, g = gamma1 - gamma2 = ``excess``, d = ``lead`` and t = ``last_round``:
 
-        N* = ((sqrt(2 log t) + sqrt(2 log t + 4 d g tau)) / (2 d))^2  <=  2 g tau / d + 4 log(t) / d^2.
+        N* = ((sqrt(2 log t) + sqrt(2 log t + 4 d g tau)) / (2 d))^2  <=  2 g tau / d + 2 log(t) / d^2.
 
     Shi et al., Lemma tal_teaching_UCB_restate, where the pulls after the history are L = N* - tau.
 

@@ -134,12 +134,13 @@ def test_bounds_hold_where_they_are_empty(teacher, clients):
     data=st.data(),
 )
 def test_bounds_hold_on_any_problem(shape, gap, gammas, kind, seed, data):
-    """Any numbers of clients and arms, weights, gammas and clients of which a theorem speaks."""
+    """Any numbers of clients and arms, weights, laws, gammas and clients of which a theorem speaks."""
     num_clients, num_arms = shape
     shares = data.draw(st.lists(st.integers(1, 4), min_size=num_clients, max_size=num_clients))
     weights = ";".join(repr(share / sum(shares)) for share in shares)
+    law = data.draw(st.sampled_from(["bernoulli", "beta", "constant"]))
     instance = load(
-        f"planted:clients={num_clients},arms={num_arms},gap={gap!r},seed={seed},weights='{weights}'"
+        f"planted:clients={num_clients},arms={num_arms},gap={gap!r},seed={seed},weights='{weights}',law={law}"
     )
     assume(instance.local_means[:, instance.best_arm].min() > gammas[1] + 0.02)
     both = ["ucb1", "eps-greedy", "eps-greedy(c=3)"] if gammas == (0.0, 0.0) else ["ucb1"]

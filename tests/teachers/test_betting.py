@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference_blt import bisected, grid_of
 
-from tutelage.teachers.betting import NEVER, Step, log_gain, log_mean, make_bets, make_grid, null_means
+from tutelage.teachers.betting import (
+    NEVER,
+    Step,
+    log_gain,
+    log_mean,
+    make_bets,
+    make_grid,
+    null_means,
+    rival_shares,
+)
 
 STAKES = 2.0 ** (-np.arange(14) / 2.0)
 GAPS = [0.0, 1e-12, 0.01, 0.3, 0.96, 0.999]  # tolerances
@@ -27,23 +36,70 @@ def betting(units, rho):
     return make_bets(units, stakes_for(units), rho)
 
 
+def test_all_rivals_together_seldom_win():
+    """With a head start P(any W_jk reaches 1 / (alpha share)) is at most alpha, for a best arm k among four.
+
+    8,000 games of an arm against three as good ones, whose first pulls give the shares.
+    """
+    means = np.array([[0.8, 0.2], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
+    rng, paths, head, weights = np.random.default_rng(3), 8000, 5, np.array([0.5, 0.5])
+    first = rng.binomial(head, means, (paths, 4, 2)).astype(float)
+    shares = np.array([rival_shares(sums, weights, head)[:3, 3] for sums in first])
+    assert shares.sum(axis=1) == pytest.approx(1.0, rel=1e-12)
+    grid, ratio = make_grid(1500, 2, 0.05), np.array([[[2.0]], [[1.0]]])
+    rewards = [rng.binomial(b - a, means[3], (paths, 2)) for a, b in itertools.pairwise(grid.counts)]
+    crossed = np.full(paths, -np.inf)
+    for j in range(3):
+        before = np.stack((first[:, j], np.zeros((paths, 2))))
+        wealth = np.zeros((paths, 14))
+        for (count, following), won_k in zip(itertools.pairwise(grid.counts), rewards, strict=True):
+            length = following - count
+            won = np.stack((rng.binomial(2 * length, means[j], (paths, 2)), won_k)).astype(float)
+            pulls = np.repeat(count * ratio + [[[head]], [[0]]], paths, axis=1)
+            lengths = np.repeat(length * ratio, paths, axis=1)
+            wealth += log_gain(Step(before, won, pulls, lengths), betting(np.ones(2), 2), 0.0)
+            crossed = np.maximum(crossed, log_mean(wealth) + np.log(shares[:, j]))
+            before += won
+    for alpha in (0.1, 0.02):
+        assert 0 < np.sum(crossed >= math.log(1 / alpha)) <= 0.8 * alpha * paths
+
+
+def test_shares_follow_the_other_arms_alone():
+    """A column does not change with its own arm's rewards; the better an arm looks, the more it has."""
+    weights, sums = np.array([0.25, 0.75]), np.array([[7.0, 2.0], [5.0, 5.0], [1.0, 0.0], [8.0, 8.0]])
+    shares = rival_shares(sums, weights, 8)
+    other = sums.copy()
+    other[3] = 0.0
+    assert np.array_equal(shares[:, 3], rival_shares(other, weights, 8)[:, 3])
+    assert shares[3, 0] > shares[1, 0] > shares[2, 0] >= 0.05 / 3
+    assert np.array_equal(np.diag(shares), np.zeros(4))
+    assert shares.sum(axis=0) == pytest.approx(1.0, rel=1e-12)
+    assert rival_shares(sums[[1, 1, 1]], weights, 8) == pytest.approx((1 - np.eye(3)) / 2, rel=1e-12)
+
+
 # ----------------------------------------------------------------------------------------------- the grid
 
 
-@given(st.integers(1, 10**5), st.integers(1, 5), st.sampled_from([0.01, 0.05, 0.1, 0.5, 3.0, 1e300]))
-def test_grid(T, rho, growth):
+@given(
+    st.integers(1, 10**5),
+    st.integers(1, 5),
+    st.sampled_from([0.01, 0.05, 0.1, 0.5, 3.0, 1e300]),
+    st.sampled_from([0, 1, 8, 300]),
+)
+def test_grid(T, rho, growth, head):
     """The counts are as told; of each, where it stands among the cuts; what completed cuts have room for."""
-    grid = make_grid(T, rho, growth)
+    grid = make_grid(T, rho, growth, head)
     assert list(grid.counts) == grid_of(T, growth)
     cuts = (0, *grid.cuts)
-    assert list(cuts) == sorted({r * n for n in grid.counts for r in (1, rho) if r * n <= T})
-    within = [n for n in grid.counts if (1 + rho) * n <= T]
+    assert list(cuts) == sorted({0} | {c for n in grid.counts for c in (n, head + rho * n) if c <= T})
+    within = [n for n in grid.counts if n == 0 or head + (1 + rho) * n <= T]
     assert [cuts[place] for place in grid.at[:-1]] == within
-    assert [cuts[place] for place in grid.at_leader[:-1]] == [rho * n for n in within]
+    reached = [head + rho * n for n in within if head + rho * n <= T]
+    assert [cuts[place] for place in grid.at_leader[:-1] if place != NEVER] == reached
     assert grid.at[-1] == grid.at_leader[-1] == NEVER
     for done, cut in enumerate(cuts):
         assert grid.steps[done] == sum(n <= cut for n in within) - 1
-        assert grid.leader_steps[done] == sum(rho * n <= cut for n in within) - 1
+        assert grid.leader_steps[done] == sum(n <= cut for n in reached) - 1
 
 
 # -------------------------------------------------------------------------------------------- predictions

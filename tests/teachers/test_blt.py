@@ -229,6 +229,33 @@ def test_asks_for_what_the_next_bets_need():
     assert teacher.directive(state).quota == Quota((4, 2), "any")
 
 
+def test_gives_up_what_cannot_be_decided():
+    """With hope near ties end in an arm that is led to and is no target; without, levelling goes on."""
+    problem = Problem(2, 2, 10_000, (0.5, 0.5))
+    teacher = BLT(hope=2.0)
+    enough = sum(cut <= 1500 for cut in teacher.segments(problem))
+    seen = evidence(teacher, problem, (enough, (0.5, 0.5)), (enough, (0.5, 0.5)))
+    given_up = teacher.advance(teacher.begin(problem, None), seen)
+    assert (given_up.provisional, given_up.active_arms) == (0, (0, 1))
+    assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leader=0)
+    report = teacher.report(given_up)
+    assert (report.target, report.reachable) == (None, False)
+    assert report.sentence == "no decision to be hoped for: clients are led to arm 0, unproved"
+    hopeful = BLT().advance(BLT().begin(problem, None), seen)
+    assert hopeful.provisional is None
+    assert BLT().directive(hopeful).quota is not None
+
+
+def test_gives_up_nothing_that_is_clear():
+    """A gap that will be decided is waited for, and nothing is given up in a fiftieth of the horizon."""
+    problem = Problem(2, 2, 10_000, (0.5, 0.5))
+    for most, means in ((1500, ((0.55, 0.5), (0.5, 0.5))), (60, ((0.5, 0.5), (0.5, 0.5)))):
+        teacher = BLT(hope=0.0 if most == 60 else 2.0)
+        enough = sum(cut <= most for cut in teacher.segments(problem))
+        seen = evidence(teacher, problem, *((enough, arm) for arm in means))
+        assert teacher.advance(teacher.begin(problem, None), seen).provisional is None
+
+
 def test_leader_is_the_best_mean_by_weight():
     """The highest mean over whole segments, by weight; the first of equals; none before every arm has one."""
     teacher, state = begin(THREE)

@@ -253,6 +253,7 @@ class BLT:
         ledger = _Ledger(state, totals, grid, self.rho, log_wealth.shape[2])
         wealth = log_wealth.reshape(size * size, -1)
         thresholds = self._log_thresholds(state, totals).ravel()
+        least = np.minimum.reduce(thresholds)
         crossed: set[tuple[int, int]] = set()
         for better, worse, _, last in waiting:
             bet[better][worse] = last
@@ -261,7 +262,7 @@ class BLT:
             rows = [better * size + worse for better, worse, _, _ in waiting]
             gain += wealth[rows]
             wealth[rows] = gain
-            if np.any(np.maximum.reduce(gain, axis=1) >= thresholds[rows]):  # the mean is no more than it
+            if np.maximum.reduce(gain, axis=None) >= least:  # as the mean is no more than the most
                 reached = np.flatnonzero(log_mean(gain) >= thresholds[rows])
                 crossed.update(waiting[place][:2] for place in reached.tolist())
             waiting = [(j, k, now + 1, last) for j, k, now, last in waiting if now + 1 < last]
@@ -294,12 +295,12 @@ class BLT:
         gap^2 / (2 variance) a pull, which takes rho of the leader and one of each other active arm.
         """
         problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
+        if len(active) == 1 or math.isinf(self.hope):
+            return False
         pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
         left = problem.horizon - sum(pulls)
-        if len(active) == 1 or left > (1.0 - _TOO_SOON) * problem.horizon:
-            return False
         leader = self._leader(state)
-        if leader is None or math.isinf(self.hope):
+        if leader is None or left > (1.0 - _TOO_SOON) * problem.horizon:
             return False
         weights = counted_weights(problem.weights, state.retired)
         thresholds = self._log_thresholds(state, state.totals)

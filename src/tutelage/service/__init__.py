@@ -1,0 +1,1 @@
+"""The live server: reward teaching in front of real clients."""

@@ -1,0 +1,96 @@
+"""Between the event loop and the threads: the writer, which changes campaigns, and those that read."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from tutelage.service.engine import Engine, Job, Pulls
+from tutelage.service.problems import Problem
+from tutelage.stores.base import Reader, Store, StoreError
+
+Found = TypeVar("Found")
+_READING_THREADS = 4
+
+
+class Bridge:
+    """Jobs go over with :meth:`ask`; a group's results come back in one call of the loop."""
+
+    def __init__(self, store: Store, *, address: str = "", most_waiting: int = 50_000) -> None:
+        self.engine = Engine(store, self._deliver, address=address)
+        self.most_waiting, self.waiting = most_waiting, 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self) -> None:
+        """Begin, in the loop that will wait."""
+        self._loop = asyncio.get_running_loop()
+        self.engine.start()
+
+    async def stop(self) -> None:
+        """Finish what has come in."""
+        await asyncio.to_thread(self.engine.stop)
+
+    async def ask(self, job: Job) -> Any:
+        """The job's result; raises its error, and :class:`Problem` if too many pulls wait already."""
+        size = _size(job)
+        if self.waiting + size > self.most_waiting and self.waiting:
+            raise Problem("busy", f"{self.waiting} pulls wait for the disk already: try again.")
+        if not self.engine.is_alive:
+            raise Problem("unavailable", "The server is stopping.")
+        self.waiting += size
+        assert self._loop is not None  # noqa: S101 - start() came first
+        job.waiter = self._loop.create_future()
+        self.engine.submit(job)
+        return await job.waiter
+
+    def _deliver(self, jobs: Sequence[Job]) -> None:
+        """Called in the writer's thread."""
+        assert self._loop is not None  # noqa: S101 - start() came first
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+            self._loop.call_soon_threadsafe(self._settle, jobs)
+
+    def _settle(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self.waiting -= _size(job)
+            if job.waiter.done():  # the sender has gone
+                continue
+            if job.error is None:
+                job.waiter.set_result(job.result)
+            else:
+                job.waiter.set_exception(job.error)
+
+
+def _size(job: Job) -> int:
+    return len(job.pulls) if isinstance(job, Pulls) else 1
+
+
+class Readers:
+    """Threads that read the store, each on a connection of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._local = store, threading.local()
+        self._opened: list[Reader] = []
+        self._threads = ThreadPoolExecutor(_READING_THREADS, thread_name_prefix="tutelage-reader")
+
+    async def read(self, look: Callable[[Reader], Found]) -> Found:
+        """What ``look`` finds."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, look)
+
+    def _read(self, look: Callable[[Reader], Found]) -> Found:
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = self._store.reader()
+            self._opened.append(reader)
+        try:
+            return look(reader)
+        except StoreError:
+            self._local.reader = None  # the next look connects anew
+            raise
+
+    def close(self) -> None:
+        """End the threads and their connections."""
+        self._threads.shutdown()
+        for reader in self._opened:
+            reader.close()

@@ -1,0 +1,243 @@
+"""A campaign in memory: what it has seen, what its teacher has published, and the step from one to the next.
+
+A step is what one request brings: all its new pulls are observed, in order; then the teacher is consulted if
+its quota is met, at most once; then all are revealed, in order, each under the directive that now holds.  A
+request with one pull of every client is a round of the paper, and a campaign driven so gives the lab's
+rewards bit for bit.
+
+Nothing here knows of disks or requests.  What a step changes is lost with the object: whoever stores a
+campaign loads it anew when that fails.
+
+Shapes: M clients, K arms, J cuts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tutelage.errors import InputError
+from tutelage.rules import KEEP, OFF_TARGET, cost, make_orders
+from tutelage.seeding import teacher_generator
+from tutelage.service.client_memory import ClientMemory, KeptClient, restored_client
+from tutelage.service.evidence import Collected, KeptEvidence
+from tutelage.service.scale import Scale
+from tutelage.teachers.base import (
+    Directive,
+    Evidence,
+    Problem,
+    Report,
+    Teacher,
+    decode_state,
+    encode_state,
+)
+from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a campaign is and stays: its teacher and problem, the scale of its rewards, the teacher's seed."""
+
+    teacher: Teacher
+    problem: Problem
+    scale: Scale
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A client's pull of an arm, both by number, with the reward in the sender's units.
+
+    ``bypassed``: the client has been shown that reward itself, as nobody could wait for an answer.
+    """
+
+    client: int
+    arm: int
+    reward: float
+    bypassed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reward to show and its adjustment, in the sender's units.
+
+    ``epoch`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
+    included.
+    """
+
+    reward: float
+    adjustment: float
+    epoch: int
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What a teacher was told, evidence or who retired, its state after it, and what it published."""
+
+    evidence: Evidence | None
+    retired: int | None
+    state: Any
+    directive: Directive
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The answers to the pulls of a step, in their order, and the decision that was made in it, if any."""
+
+    answers: tuple[Answer, ...]
+    decision: Decision | None
+
+
+class Kept(msgspec.Struct):
+    """A campaign as bytes.  What follows from its setup is left out, and what its teacher has published."""
+
+    rounds: list[int]
+    pulls: bytes
+    retired: list[int]
+    consultations: int
+    restarts: int
+    state: str
+    target: int | None
+    collected: KeptEvidence
+    clients: list[KeptClient]
+
+
+class Campaign:
+    """A campaign that takes steps."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        problem = setup.problem
+        self.cuts = ask_segments(setup.teacher, problem)
+        size = (problem.num_clients, problem.num_arms)
+        self.rounds = [0] * problem.num_clients  # pulls of each client, those beyond the horizon too
+        self.pulls = np.zeros(size, dtype=np.int64)  # of them, by arm
+        self.retired: list[int] = []
+        self.consultations = self.restarts = 0
+        self.collected = Collected(problem, self.cuts)
+        self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
+        self.target: int | None = None
+        self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, 0))
+        self._publish(())
+
+    @property
+    def round(self) -> int:
+        """The campaign's round: the most pulls that a client has made."""
+        return max(self.rounds)
+
+    @property
+    def cost(self) -> float:
+        """The sum of all adjustments, in units of [0, 1], client by client."""
+        return sum(client.cost for client in self.clients)
+
+    def report(self) -> Report:
+        """Where the teacher stands."""
+        return ask_report(self.setup.teacher, self.state)
+
+    def step(self, pulls: Sequence[Pull]) -> Step:
+        """Observe these pulls, consult if that is due, and reveal them."""
+        unit = [self.setup.scale.to_unit(pull.reward) for pull in pulls]
+        numbers = []
+        for pull, reward in zip(pulls, unit, strict=True):
+            self.rounds[pull.client] += 1
+            self.pulls[pull.client, pull.arm] += 1
+            numbers.append(int(self.pulls[pull.client, pull.arm]))
+            if self.rounds[pull.client] <= self.setup.problem.horizon:
+                self.collected.observe(pull.client, pull.arm, reward)
+        decision = None
+        if self.collected.is_due():
+            evidence = self.collected.take()
+            self.state = ask(self.setup.teacher, "advance", self.state, evidence)
+            self.consultations += 1
+            self._publish([(pull.client, pull.arm, reward) for pull, reward in zip(pulls, unit, strict=True)])
+            decision = Decision(evidence, None, self.state, self.directive)
+        answers = tuple(
+            self._reveal(pull, reward, number)
+            for pull, reward, number in zip(pulls, unit, numbers, strict=True)
+        )
+        return Step(answers, decision)
+
+    def retire(self, client: int) -> Decision:
+        """Go on as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
+        if client in self.retired:
+            raise InputError(f"Client {client} has retired already.")
+        if len(self.retired) == len(self.clients) - 1:
+            raise InputError(f"Client {client} is the last one and cannot be retired.")
+        self.state = ask(self.setup.teacher, "retire", self.state, client)
+        self.retired.append(client)
+        self.collected.retire(client)
+        self._publish(())
+        return Decision(None, client, self.state, self.directive)
+
+    def correct(self, pull: Pull, shown: float) -> None:
+        """Take back an adjustment that never reached its client: it was shown the reward, not ``shown``."""
+        scale, client = self.setup.scale, self.clients[pull.client]
+        observed, revealed = scale.to_unit(pull.reward), scale.to_unit(shown)
+        client.revealed[pull.arm] += observed - revealed
+        client.cost -= cost(observed, revealed)
+
+    def dump(self) -> bytes:
+        """Everything that steps have made of this campaign; :func:`restored` reads it back."""
+        return msgspec.msgpack.encode(
+            Kept(
+                rounds=self.rounds,
+                pulls=self.pulls.tobytes(),
+                retired=self.retired,
+                consultations=self.consultations,
+                restarts=self.restarts,
+                state=encode_state(self.state),
+                target=self.target,
+                collected=self.collected.dump(),
+                clients=[client.dump() for client in self.clients],
+            )
+        )
+
+    def publish_again(self) -> None:
+        """Take the directive of the state that was put in place."""
+        self._publish(())
+
+    def _publish(self, recent: Sequence[tuple[int, int, float]]) -> None:
+        """Take the directive; ``recent`` are the pulls of this step, with which evidence may begin anew."""
+        directive = ask_directive(self.setup.teacher, self.setup.problem, self.state)
+        if directive.restarts > self.restarts:
+            self.restarts = directive.restarts
+            self.collected.begin_anew()
+            self.clients = [ClientMemory(self.setup.problem.num_arms, client.cost) for client in self.clients]
+            for number, arm, reward in recent:
+                self.collected.observe(number, arm, reward)
+        self.directive: Directive = directive
+        told = (directive.active_arms, directive.leader, directive.target)
+        self.orders = make_orders(directive.rules, *told)
+        self.plain_orders = make_orders((KEEP,) * self.setup.problem.num_arms, *told)
+        self.collected.await_quota(directive.quota)
+        if directive.target != self.target:
+            self.target = directive.target
+            for client in self.clients:
+                client.kept[OFF_TARGET] = 0.0
+
+    def _reveal(self, pull: Pull, reward: float, number: int) -> Answer:
+        orders = self.plain_orders if pull.bypassed else self.orders
+        value = self.clients[pull.client].reveal(orders, pull.arm, reward)
+        shown = self.setup.scale.to_sender(value, orders.kinds[pull.arm], reward, pull.reward)
+        return Answer(shown, shown - pull.reward, 1 + self.consultations, number)
+
+
+def restored(setup: Setup, content: bytes) -> Campaign:
+    """The campaign that :meth:`Campaign.dump` wrote."""
+    kept = msgspec.msgpack.decode(content, type=Kept)
+    campaign = Campaign(setup)
+    campaign.rounds, campaign.retired = kept.rounds, kept.retired
+    campaign.pulls = np.frombuffer(kept.pulls, dtype=np.int64).reshape(campaign.pulls.shape).copy()
+    campaign.consultations, campaign.restarts, campaign.target = (
+        kept.consultations,
+        kept.restarts,
+        kept.target,
+    )
+    campaign.state = decode_state(setup.teacher, kept.state)
+    campaign.collected.load(kept.collected)
+    campaign.clients = [restored_client(client) for client in kept.clients]
+    campaign.publish_again()
+    return campaign

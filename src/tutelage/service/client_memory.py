@@ -1,0 +1,49 @@
+"""What a live campaign remembers of one client for the rules: the lab's rule memory, as plain lists."""
+
+import msgspec
+
+from tutelage.rules import Orders, RuleMemory, cost, reveal
+
+
+class KeptClient(msgspec.Struct, array_like=True):
+    """A client's memory as it is stored."""
+
+    pulls: list[int]
+    observed: list[float]
+    revealed: list[float]
+    kept: list[float]
+    cost: float
+
+
+class ClientMemory:
+    """N, Q and S of each arm, what LEVEL and LIFT keep, and the cost so far in units of [0, 1]."""
+
+    __slots__ = ("cost", "kept", "memory", "observed", "pulls", "revealed")
+
+    def __init__(self, num_arms: int, cost: float = 0.0) -> None:
+        self.pulls, self.observed, self.revealed = [0] * num_arms, [0.0] * num_arms, [0.0] * num_arms
+        self.kept = [0.0, 0.0]
+        self.cost = cost
+        self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.kept)  # type: ignore[arg-type]
+
+    def reveal(self, orders: Orders, arm: int, reward: float) -> float:
+        """Count a pull and give the reward to show for it, both in [0, 1]."""
+        self.pulls[arm] += 1
+        self.observed[arm] += reward
+        value = float(reveal(orders, self.memory, arm, reward, 0.0))
+        self.cost += cost(reward, value)
+        self.revealed[arm] += value
+        return value
+
+    def dump(self) -> KeptClient:
+        """The memory as it is stored."""
+        kept = [float(value) for value in self.kept]  # rules leave numbers of numpy's there
+        return KeptClient(self.pulls, self.observed, self.revealed, kept, self.cost)
+
+
+def restored_client(kept: KeptClient) -> ClientMemory:
+    """The memory that was stored."""
+    client = ClientMemory(len(kept.pulls), kept.cost)
+    client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed
+    client.kept[:] = kept.kept
+    return client

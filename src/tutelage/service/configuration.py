@@ -1,0 +1,100 @@
+"""The settings of a server and of the commands that talk to one.
+
+Each has a flag, an environment twin (``TUTELAGE_STORE``) and a line in ``tutelage.toml`` (``store = "..."``);
+the first of them that is there counts.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from tutelage.errors import InputError
+
+FILE = "tutelage.toml"
+
+
+class Configuration(BaseModel):
+    """Every setting with its default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    store: str = "sqlite:///tutelage.db"
+    host: str = "127.0.0.1"
+    port: int = Field(8321, ge=0, le=65535)
+    server: str = "http://127.0.0.1:8321"
+    advertise: str | None = None
+    root_path: str = ""
+    insecure: bool = False
+    migrate: bool = True
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    max_body: int = Field(16 * 2**20, ge=1024, le=2**30)
+    max_waiting_pulls: int = Field(50_000, ge=1, le=10_000_000)
+    body_timeout: float = Field(10.0, gt=0, le=3600)
+    shutdown_timeout: int = Field(10, ge=1, le=3600)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @field_validator("server", "advertise")
+    @classmethod
+    def _check_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value
+
+    @field_validator("root_path")
+    @classmethod
+    def _check_root(cls, value: str) -> str:
+        if value and not value.startswith("/"):
+            raise ValueError("must begin with a slash, as in /tutelage")
+        return value.rstrip("/")
+
+
+def resolve(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Configuration:
+    """The settings that count.  ``flags`` that are None were not given.  Raises ``InputError``."""
+    place = Path(FILE) if file is None else file
+    found: dict[str, tuple[str, Any]] = {}
+    if place.exists() or file is not None:
+        found |= {name: (f"{place}: {name}", value) for name, value in _read(place).items()}
+    twins = os.environ if environment is None else environment
+    for name in Configuration.model_fields:
+        if (twin := f"TUTELAGE_{name.upper()}") in twins:
+            found[name] = twin, twins[twin]
+    for name, value in (flags or {}).items():
+        if value is not None:
+            found[name] = f"--{name.replace('_', '-')}", value
+    try:
+        return Configuration.model_validate({name: value for name, (_, value) in found.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
+        told = str(first["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{found[name][0]}: {found[name][1]!r} cannot be used: {told}.") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InputError(f"{path} is no TOML: {error}.") from None
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))

@@ -1,0 +1,4 @@
+"""The pages that show campaigns live: HTML and SVG from the server, and a script for what changed."""
+
+from tutelage.service.dashboard.routes import dashboard_routes as dashboard_routes
+from tutelage.service.dashboard.watcher import Watcher as Watcher

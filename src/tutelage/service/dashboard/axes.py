@@ -1,0 +1,133 @@
+"""SVG axes: a few functions from numbers to text, with no colour of their own (static/style.css has them).
+
+Every name that comes from outside goes through :func:`text`.  Coordinates are pixels from the upper left.
+"""
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+_TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps ``low`` .. ``high`` to ``start`` .. ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """The pixel of a value."""
+        width = self.high - self.low or 1.0
+        return self.start + (value - self.low) / width * (self.end - self.start)
+
+
+def svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
+    """A picture; ``label`` is what a screen reader says of it."""
+    return (
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    """Words at a place; ``kind`` is a class of the style sheet."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(words)}</text>'
+
+
+def line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
+    """A straight line."""
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" class="{kind}"/>'
+
+
+def path(x: Sequence[float], y: Sequence[float], kind: str) -> str:
+    """A line through points."""
+    points = "L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    return f'<path d="M{points}" class="{kind}"/>'
+
+
+def band(x: Sequence[float], lower: Sequence[float], upper: Sequence[float], kind: str) -> str:
+    """The area between two lines."""
+    there = [f"{a:.1f},{b:.1f}" for a, b in zip(x, upper, strict=True)]
+    back = [f"{a:.1f},{b:.1f}" for a, b in zip(x, lower, strict=True)][::-1]
+    return f'<path d="M{"L".join(there + back)}Z" class="{kind}"/>'
+
+
+def ticks(low: float, high: float, most: int = 4) -> list[float]:
+    """Round numbers from low to high, at most ``most`` + 1 of them."""
+    if not high > low:
+        return [low]
+    size = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(size * each for each in _STEPS if size * each * most >= (high - low) * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(number * step, 12) for number in range(first, last + 1)]
+
+
+def tick_label(value: float) -> str:
+    """``0.25``, ``400``, ``6,000``, ``10k``, ``2M``."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if unit == 'k' else size):g}{unit}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def left_axis(scale: Scale, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]) -> list[str]:
+    """Lines across and what they stand for."""
+    return [
+        part
+        for value, label in zip(at, labels, strict=True)
+        for part in (
+            line(x, scale(value), to_x, scale(value), "grid"),
+            text(x - 5, scale(value) + 4, label, "tick", "end"),
+        )
+    ]
+
+
+def time_axis(scale: Scale, y: float) -> list[str]:
+    """Times before now, which is 0 and stands at the end.  ``scale`` is in seconds."""
+    span = scale.high - scale.low
+    step = next((each for each in _TIMES if span / each <= 4.2), math.ceil(span / 4 / 86400) * 86400)
+    unit, size = ("d", 86400) if step >= 86400 else ("h", 3600) if step >= 3600 else ("min", 60)
+    if step < 60:
+        unit, size = "s", 1
+    parts = [text(scale(0), y, "now", "tick", "end")]
+    for number in range(1, int(span / step + 0.05) + 1):
+        seconds = -step * number
+        anchor = "start" if scale(seconds) < scale.start + 20 else "middle"
+        parts.append(
+            text(
+                max(scale(seconds), scale.start),
+                y,
+                f"\N{MINUS SIGN}{-seconds / size:g} {unit}",
+                "tick",
+                anchor,
+            )
+        )
+    return parts
+
+
+def thin(count: int, most: int) -> NDArray[np.int64]:
+    """At most ``most`` + 1 of the indices 0 .. count - 1, the last among them."""
+    step = max(1, -(-count // most))
+    kept: NDArray[np.int64] = np.arange((count - 1) % step, count, step)
+    return kept
+
+
+def spread(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
+    """Places for labels that want to stand at ``places`` (ascending), ``least`` apart, within low .. high."""
+    put = list(places)
+    for number, place in enumerate(put):
+        put[number] = max(place, low + least * number, put[number - 1] + least if number else place)
+    for number in range(len(put) - 1, -1, -1):
+        most = high - least * (len(put) - 1 - number)
+        put[number] = min(put[number], most)
+    return put

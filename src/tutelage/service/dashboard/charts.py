@@ -1,0 +1,285 @@
+"""The pictures of a campaign's page: arms with their intervals, shares of pulls, cost, regret, the overview.
+
+Shapes: M clients, K arms, B points in time.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.service.dashboard.axes import (
+    Scale,
+    band,
+    left_axis,
+    line,
+    path,
+    spread,
+    svg,
+    text,
+    thin,
+    tick_label,
+    ticks,
+    time_axis,
+)
+from tutelage.service.figures import Array, Figures
+
+MOST_COLOURED = 7
+MOST_ARMS_DRAWN, MOST_GREY = 24, 20
+MOST_DRAWN_POINTS = 160
+MOST_OVERVIEW_ROWS = 100
+NAME_LENGTH = 22
+SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
+_SMOOTH_PULLS = 1_000  # in each stretch over which a share is taken, if there are so many
+LEAST_PULLS = 200  # in the span that is drawn, if there are so many
+
+
+@dataclass(frozen=True, eq=False)
+class ArmView:
+    """The arms in the order of their estimates, those in play first.
+
+    ``middle``, ``lower``, ``upper`` [K] are in [0, 1], NaN where unknown; ``epochs`` [K] says of which epoch
+    a bound is, 0 for none; ``bound`` is what an arm's upper bound must reach, None before the first.
+    """
+
+    order: tuple[int, ...]
+    active: frozenset[int]
+    middle: Array
+    lower: Array
+    upper: Array
+    epochs: tuple[int, ...]
+    bound: float | None
+
+
+def arm_view(figures: Figures) -> ArmView:
+    """Each arm with the bounds of the last epoch that looked at it: its own, if it is ruled out."""
+    taken, told = figures.taken, figures.told
+    size = len(taken.arms)
+    known = len(told.epochs) == size
+    lower = np.array(told.lower, dtype=np.float64) if known else taken.lower.copy()
+    upper = np.array(told.upper, dtype=np.float64) if known else taken.upper.copy()
+    newest = np.isfinite(taken.lower)
+    lower[newest], upper[newest] = taken.lower[newest], taken.upper[newest]
+    middle = np.where(np.isfinite(lower), (lower + upper) / 2, taken.estimates)
+    active = frozenset(taken.active_arms)
+    ranks = np.where(np.isfinite(middle), middle, -np.inf)
+    order = sorted(range(size), key=lambda arm: (arm not in active, -ranks[arm], arm))
+    bounds = [lower[arm] for arm in active if np.isfinite(lower[arm])]
+    epochs = told.epochs if known else (0,) * size
+    return ArmView(tuple(order), active, middle, lower, upper, epochs, float(max(bounds)) if bounds else None)
+
+
+def short_name(name: str, most: int = NAME_LENGTH) -> str:
+    """A name that fits; the whole of it stands in a tooltip or a table."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def arms_chart(figures: Figures, view: ArmView, *, is_narrow: bool = False) -> str:
+    """The arms' estimates with their intervals, at most ``MOST_ARMS_DRAWN``; narrow: those in play alone."""
+    taken = figures.taken
+    drawn = view.order[:MOST_ARMS_DRAWN]
+    if is_narrow:
+        drawn = tuple(arm for arm in drawn if arm in view.active)
+    values = [
+        v for arm in drawn for v in (view.lower[arm], view.upper[arm], view.middle[arm]) if np.isfinite(v)
+    ]
+    if not values:
+        return ""
+    left, right, row = (110.0, 340.0, 23.0) if is_narrow else (150.0, 640.0, 23.0)
+    low, high = _room(taken.to_sender(min(values)), taken.to_sender(max(values)))
+    scale = Scale(low, high, left, right)
+    bottom = 12 + row * len(drawn)
+    parts = []
+    for tick in ticks(low, high, 3 if is_narrow else 5):
+        parts += [
+            line(scale(tick), 6, scale(tick), bottom, "grid"),
+            text(scale(tick), bottom + 18, tick_label(tick), "tick", "middle"),
+        ]
+    for number, arm in enumerate(drawn):
+        y, kind = 20 + row * number, "active" if arm in view.active else "gone"
+        if taken.target == arm:
+            kind = "target"
+        parts.append(
+            text(left - 10, y + 4, short_name(taken.arms[arm], int(left / 7)), f"name {kind}", "end")
+        )
+        if np.isfinite(view.lower[arm]):
+            ends = (taken.to_sender(view.lower[arm]), taken.to_sender(view.upper[arm]))
+            parts.append(line(scale(ends[0]), y, scale(ends[1]), y, f"interval {kind}"))
+        if np.isfinite(view.middle[arm]):
+            middle = scale(taken.to_sender(view.middle[arm]))
+            parts.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
+    if view.bound is not None:
+        bound = scale(taken.to_sender(view.bound))
+        parts.append(line(bound, 2, bound, bottom, "bound"))
+    return svg(
+        right + 20, bottom + 26, parts, f"Estimates of {len(drawn)} arms with their intervals; see the table"
+    )
+
+
+def _room(low: float, high: float) -> tuple[float, float]:
+    width = (high - low) or 0.1
+    return low - 0.03 * width, high + 0.03 * width
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The part of the past that is drawn: which points, how many seconds ago (negative), the span."""
+
+    points: NDArray[np.int64]
+    ago: Array
+    span: float
+
+
+def window_of(figures: Figures) -> Window | None:
+    """The shortest span that holds enough pulls; None before there are two points."""
+    recent, now = figures.recent, figures.now
+    if recent.times.size < 2:
+        return None
+    totals = recent.arm_pulls.sum(axis=1)
+    age = now - recent.times[0]
+    span = age
+    for each in SPANS:
+        first = int(np.searchsorted(recent.times, now - each))
+        if first < totals.size and totals[-1] - totals[first] >= min(LEAST_PULLS, totals[-1] - totals[0]):
+            span = min(each, age)
+            break
+    first = max(0, int(np.searchsorted(recent.times, now - span)) - 1)
+    points = first + thin(recent.times.size - first, MOST_DRAWN_POINTS)
+    return Window(points, np.maximum(recent.times[points] - now, -span), max(span, 1.0))
+
+
+def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = False) -> tuple[str, str]:
+    """Each arm's share of the pulls, the leading ones in colour; and the words below it."""
+    taken = figures.taken
+    if window is None:
+        return "", "Nothing yet."
+    shares, ago = _shares(figures, window)
+    if not shares.size:
+        return "", "No pulls yet."
+    size = len(taken.arms)
+    made = figures.recent.arm_pulls[-1]
+    active = sorted(taken.active_arms, key=lambda arm: -int(made[arm]))
+    coloured = sorted(active[:MOST_COLOURED])
+    others = [arm for arm in range(size) if arm not in coloured]
+    grey = sorted(others, key=lambda arm: -int(made[arm]))[: 5 if is_narrow else MOST_GREY]
+    left, right, top, bottom = (44.0, 260.0, 12.0, 240.0) if is_narrow else (44.0, 500.0, 12.0, 330.0)
+    x = Scale(-window.span, 0, left, right)
+    highest = max(float(shares.max()), 0.02) * 1.05
+    y = Scale(0, highest, bottom, top)
+    at = ticks(0, highest)
+    parts = left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
+    across = [x(seconds) for seconds in ago]
+    parts += [path(across, [y(v) for v in shares[:, arm]], "line gone") for arm in grey]
+    ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
+    places = spread([place for place, _ in ends], 14, top, bottom)
+    for (_, arm), place in zip(ends, places, strict=True):
+        kind = f"arm{coloured.index(arm)}"
+        parts.append(path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
+        parts.append(
+            text(right + 6, place + 4, short_name(taken.arms[arm], 14 if is_narrow else 20), f"end {kind}")
+        )
+    parts += time_axis(x, bottom + 20)
+    label = "Share of pulls over time: " + ", ".join(
+        f"{taken.arms[arm]} {shares[-1, arm]:.0%}" for arm in coloured
+    )
+    words = "Coloured: in play. Grey: the others."
+    if len(active) > len(coloured):
+        words = f"Coloured: the {len(coloured)} in play that are pulled most. Grey: the others."
+    return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), words
+
+
+def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
+    """Shares [points, K] between neighbouring points, over stretches long enough for a smooth line."""
+    pulls = figures.recent.arm_pulls[window.points]
+    steps = len(window.points) - 1
+    enough = _SMOOTH_PULLS * steps / max(int((pulls[-1] - pulls[0]).sum()), 1)
+    reach = max(1, steps // 60, min(math.ceil(enough), steps // 10))
+    made = pulls[reach:] - pulls[:-reach]
+    totals = made.sum(axis=1)
+    kept = totals > 0
+    shares: Array = made[kept] / totals[kept, None]
+    ago = window.ago[reach:][kept]
+    if ago.size == 1:
+        shares, ago = np.repeat(shares, 2, axis=0), np.array([-window.span, ago[0]])
+    return shares, ago
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What :func:`curve` draws: values at the window's points, a band around, a mark (seconds ago)."""
+
+    label: str
+    values: Array
+    lower: Array | None = None
+    upper: Array | None = None
+    mark: float | None = None
+
+
+def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
+    """A counter over time up to now."""
+    if window is None:
+        return ""
+    left, right, top, bottom = 52.0, 400.0, 12.0, 170.0
+    ago, values = np.append(window.ago, 0.0), np.append(lines.values, lines.values[-1])
+    around = [values]
+    if lines.lower is not None and lines.upper is not None:
+        around += [np.append(lines.lower, lines.lower[-1]), np.append(lines.upper, lines.upper[-1])]
+    low, high = _room(min(float(v.min()) for v in around), max(float(v.max()) for v in around))
+    x, y = Scale(-window.span, 0, left, right), Scale(low, high, bottom, top)
+    at = ticks(max(low, 0.0), high, 4)
+    parts = left_axis(y, left, right, at, [tick_label(tick) for tick in at])
+    across = [x(seconds) for seconds in ago]
+    if len(around) > 1:
+        parts.append(band(across, [y(v) for v in around[1]], [y(v) for v in around[2]], "band"))
+    parts.append(path(across, [y(v) for v in values], "line counter"))
+    if lines.mark is not None and -window.span < lines.mark < 0:
+        parts.append(line(x(lines.mark), top, x(lines.mark), bottom, "bound"))
+        parts.append(text(x(lines.mark) + 4, top + 8, "decided", "tick"))
+    parts += time_axis(x, bottom + 20)
+    return svg(416, bottom + 28, parts, f"{lines.label}: {values[-1]:,.0f} now")
+
+
+def regret_of(view: ArmView, arm_pulls: NDArray[np.int64], target: int | None) -> tuple[Array, Array, Array]:
+    """The regret of pulls [B, K] as it is now estimated, and a band from the arms' intervals, [B] each.
+
+    sum_k N_k (middle of the best arm - middle of arm k); best is the target, else the highest.  The band
+    takes each gap at its least and most: as far as both intervals hold, the regret lies within.
+    """
+    known = np.isfinite(view.middle)
+    if not known.any():
+        nothing = np.zeros(len(arm_pulls))
+        return nothing, nothing, nothing
+    best = target if target is not None and known[target] else int(np.where(known, view.middle, -1).argmax())
+    radius = np.where(np.isfinite(view.lower), (view.upper - view.lower) / 2, 0.0)
+    gaps = np.where(known, np.maximum(view.middle[best] - view.middle, 0.0), 0.0)
+    reach = np.where(np.arange(len(gaps)) == best, 0.0, radius + radius[best])
+    pulls = arm_pulls.astype(np.float64)
+    middle: Array = pulls @ gaps
+    lower: Array = pulls @ np.maximum(gaps - reach, 0.0)
+    upper: Array = pulls @ np.minimum(gaps + reach, 1.0)
+    return middle, lower, upper
+
+
+def overview(levels: NDArray[np.int64], active: frozenset[int]) -> str:
+    """Levels [clients, K] as one path a colour level and whether the arm is in play."""
+    clients, size = levels.shape
+    together = -(-clients // MOST_OVERVIEW_ROWS)  # clients in one row, which is the worst of them
+    levels = np.minimum.reduceat(levels, np.arange(0, clients, together), axis=0)
+    rows = len(levels)
+    width, height = 700.0, float(min(max(2 * clients, 60), 200))
+    across, down = width / size, height / rows
+    paths: dict[str, list[str]] = {}
+    for arm in range(size):
+        faint = "" if arm in active else " faint"
+        column = levels[:, arm]
+        starts = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
+        for start, end in zip(starts, [*starts[1:], rows], strict=True):
+            x, y = arm * across, start * down
+            paths.setdefault(f"h{column[start]}{faint}", []).append(
+                f"M{x:.1f},{y:.1f}h{across:.1f}v{(end - start) * down:.1f}h-{across:.1f}z"
+            )
+    parts = [f'<path d="{"".join(pieces)}" class="{kind}"/>' for kind, pieces in sorted(paths.items())]
+    return svg(
+        width, height, parts, f"Overview of {clients} clients and {size} arms: darker is further behind"
+    )

@@ -1,0 +1,261 @@
+"""A campaign's page from its figures: panels of HTML, and what the browser's tab shows.
+
+Templates lie in ``templates``; what they show is computed here and in :mod:`.grid`.  Nothing in a page has
+an absolute address, a style of its own or a script of its own.
+"""
+
+import functools
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from tutelage.service.dashboard.charts import (
+    ArmView,
+    Curve,
+    Window,
+    arm_view,
+    arms_chart,
+    curve,
+    regret_of,
+    share_chart,
+    window_of,
+)
+from tutelage.service.dashboard.grid import behind, grid_of, strays
+from tutelage.service.durations import UNKNOWN, about, duration, percent
+from tutelage.service.figures import Figures
+from tutelage.service.forecast import foretell
+from tutelage.service.states import DEFAULTS, State, Thresholds, states_of
+
+PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
+_ICONS = {"red": "b3261e", "amber": "b26a00", "green": "1b7f4b", "grey": "77808c", "note": "1f6fb2"}
+_MOST_EVENTS = 12
+
+
+@dataclass(frozen=True)
+class Tab:
+    """What a row of tabs shows: the title, the icon's colour, and the words for a screen reader."""
+
+    title: str
+    icon: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A page's panels, each with a mark of its content, as of a position in the ledger."""
+
+    position: int
+    tab: Tab
+    panels: Mapping[str, str]
+    marks: Mapping[str, str]
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates; everything is escaped unless it is ``Markup``."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("tutelage.service.dashboard"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "duration": duration,
+        "about": about,
+        "number": lambda value: f"{value:,.0f}",
+        "percent": percent,
+        "precise": lambda value: f"{value:.3f}" if math.isfinite(value) else UNKNOWN,
+        "client_address": client_address,
+    }
+    return made
+
+
+def client_address(name: str) -> str:
+    """A client's page as seen from its campaign's; a browser would take some names for folders."""
+    if name in {".", ".."}:
+        return f"client/?name={quote(name, safe='')}"
+    return f"client/{quote(name, safe='')}"
+
+
+def icon(colour: str) -> str:
+    """A dot in the colour of the worst state, as an address."""
+    dot = f"<circle cx='8' cy='8' r='7' fill='#{_ICONS.get(colour, '5b6b7b')}'/>"
+    return "data:image/svg+xml," + quote(
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>{dot}</svg>"
+    )
+
+
+def tab_of(name: str, worst: State) -> Tab:
+    """A tab for a campaign in this state."""
+    return Tab(f"{worst.kind} · {name}", icon(worst.colour), f"{worst.kind}: {worst.headline}")
+
+
+def render(figures: Figures, thresholds: Thresholds = DEFAULTS) -> Rendered:
+    """All panels of a campaign's page."""
+    states = states_of(figures, thresholds)
+    view, window = arm_view(figures), window_of(figures)
+    taken_pulls = figures.taken.pulls.sum(axis=0)
+    common = {"figures": figures, "taken": figures.taken, "states": states, "worst": states[0]}
+    contexts: dict[str, dict[str, Any]] = {
+        "head": {"age": _age(figures)},
+        "banner": {},
+        "numbers": {"numbers": _numbers(figures, view)},
+        "quota": {"grid": grid_of(figures, states)},
+        "behind": _behind(figures, states, thresholds),
+        "arms": {
+            "chart": _both(arms_chart(figures, view), arms_chart(figures, view, is_narrow=True)),
+            "view": view,
+            "pulls": taken_pulls,
+        },
+        "share": _share(figures, window),
+        "cost": _cost(figures, window),
+        "regret": _regret(figures, view, window),
+        "events": {"events": figures.told.events[:_MOST_EVENTS], "count": len(figures.told.events)},
+    }
+    templates = environment().get_template("panels.html").module
+    panels = {name: str(getattr(templates, name)(**common, **context)) for name, context in contexts.items()}
+    marks = {name: hashlib.sha256(panel.encode()).hexdigest()[:10] for name, panel in panels.items()}
+    return Rendered(figures.taken.position, tab_of(figures.taken.name, states[0]), panels, marks)
+
+
+def campaign_page(figures: Figures, rendered: Rendered) -> str:
+    """The whole page."""
+    template = environment().get_template("campaign.html")
+    return template.render(
+        root="../../",
+        figures=figures,
+        rendered=rendered,
+        tab=rendered.tab,
+        order=PANELS,
+        refresh=figures.at is None,
+    )
+
+
+def index_page(rows: Sequence[tuple[Figures, Sequence[State]]]) -> str:
+    """All campaigns, the worst state first."""
+    worst = rows[0][1][0] if rows else State("no campaign", "plain", "No campaign yet.", "")
+    tab = Tab(f"{worst.kind} · Tutelage", icon(worst.colour), f"{worst.kind}: {worst.headline}")
+    views = [(figures, states, _rate(figures)) for figures, states in rows]
+    return environment().get_template("index.html").render(root="", rows=views, tab=tab, refresh=True)
+
+
+def client_page(figures: Figures, client: int, thresholds: Thresholds = DEFAULTS) -> str:
+    """One client: its pulls of each arm, what is missing, when that will be there."""
+    taken, recent = figures.taken, figures.recent
+    states = states_of(figures, thresholds)
+    forecast = foretell(figures)
+    order = sorted(range(len(taken.arms)), key=lambda arm: -int(taken.missing[client, arm]))
+    template = environment().get_template("client.html")
+    return template.render(
+        root="../../../",
+        figures=figures,
+        taken=taken,
+        recent=recent,
+        client=client,
+        order=order,
+        states=states,
+        tab=tab_of(taken.clients[client], states[0]),
+        needs=float(forecast.client_seconds[client]),
+        refresh=True,
+    )
+
+
+def message_page(title: str, sentence: str, root: str) -> str:
+    """A page that only says something."""
+    tab = Tab(title, icon("grey"), sentence)
+    return (
+        environment()
+        .get_template("message.html")
+        .render(root=root, tab=tab, title=title, sentence=sentence, refresh=False)
+    )
+
+
+def _both(wide: str, narrow: str) -> Markup:
+    """A chart for a screen and one for a phone; the style sheet shows one of them."""
+    if not wide:
+        return Markup()
+    shown = f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
+    return Markup(shown)  # noqa: S704 - made by charts, which escape
+
+
+def _age(figures: Figures) -> str:
+    started = figures.told.started
+    return duration(max(figures.now - started, 0.0)) if started is not None else ""
+
+
+def _rate(figures: Figures) -> str:
+    """Pulls a second in the last minute."""
+    recent = figures.recent
+    rate = float(recent.minute.sum()) / recent.minute_span if recent.minute_span > 0 else 0.0
+    return f"{rate:,.0f}/s" if rate >= 1 or rate == 0 else f"{60 * rate:.2g} a minute"
+
+
+def _numbers(figures: Figures, view: ArmView) -> list[tuple[str, str, float | None]]:
+    """Value, words and progress of the eight numbers."""
+    taken, recent, disk = figures.taken, figures.recent, figures.server.disk
+    regret = float(regret_of(view, taken.pulls.sum(axis=0, keepdims=True), taken.target)[0][0])
+    known = bool(np.isfinite(view.middle).any())
+    minutes = recent.minute_span / 60
+    by_minute = f", {recent.minute_cost / minutes:+,.0f} a minute" if minutes > 0 else ""
+    epoch = figures.told.settled.epoch if figures.told.settled else taken.epoch
+    conflicts = f"replays, {taken.conflicts:,} conflict" + ("" if taken.conflicts == 1 else "s")
+    filled = taken.filled if taken.status != "enrolling" else 0.0
+    return [
+        (percent(filled), f"of epoch {epoch} filled", filled),
+        (f"{taken.round:,}", f"of {taken.horizon:,} rounds", min(taken.round / taken.horizon, 1.0)),
+        (f"{len(taken.active_arms):,} of {len(taken.arms):,}", "arms in play", None),
+        (f"{taken.cost:,.0f}", f"cost{by_minute}", None),
+        (f"{regret:,.0f}" if known else UNKNOWN, "regret, estimated", None),
+        (f"{int(taken.pulls.sum()):,}", f"pulls, {_rate(figures)}", None),
+        (f"{taken.replays:,}", conflicts, None),
+        (duration(disk) if disk is not None else UNKNOWN, "to disk (99 %)", None),
+    ]
+
+
+def _behind(figures: Figures, states: Sequence[State], thresholds: Thresholds) -> dict[str, Any]:
+    caught = {state.client for state in states if state.client is not None and state.colour == "red"}
+    if figures.taken.target is not None:
+        return {"rows": [], "strays": strays(figures), "span": figures.recent.minute_span}
+    return {"rows": behind(figures, caught, thresholds), "strays": None, "span": 0.0}
+
+
+def _share(figures: Figures, window: Window | None) -> dict[str, Any]:
+    chart, words = share_chart(figures, window)
+    narrow, _ = share_chart(figures, window, is_narrow=True)
+    return {"chart": _both(chart, narrow), "words": words, "span": window.span if window else None}
+
+
+def _mark(figures: Figures) -> float | None:
+    settled = figures.told.settled
+    return settled.time - figures.now if settled else None
+
+
+def _cost(figures: Figures, window: Window | None) -> dict[str, Any]:
+    """The curve, and the cost before and after the decision."""
+    taken, settled = figures.taken, figures.told.settled
+    values = figures.recent.costs[window.points] if window else np.zeros(1)
+    chart = curve(figures, window, Curve("Cost so far", values, mark=_mark(figures)))
+    learning = settled.cost if settled else taken.cost
+    if taken.target is not None and settled is None:
+        learning = 0.0
+    return {"chart": Markup(chart), "learning": learning, "teaching": taken.cost - learning}  # noqa: S704 - escaped there
+
+
+def _regret(figures: Figures, view: ArmView, window: Window | None) -> dict[str, Any]:
+    known = bool(np.isfinite(view.middle).any())
+    if window is None or not known:
+        return {"chart": "", "known": known}
+    pulls = figures.recent.arm_pulls[window.points]
+    values, lower, upper = regret_of(view, pulls, figures.taken.target)
+    has_band = bool(np.isfinite(view.lower).any())
+    band = (lower, upper) if has_band else (None, None)
+    drawn = curve(figures, window, Curve("Estimated regret", values, *band))
+    return {"chart": Markup(drawn), "known": has_band}  # noqa: S704 - escaped there

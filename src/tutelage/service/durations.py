@@ -1,0 +1,31 @@
+"""Durations as people read them."""
+
+import math
+
+UNKNOWN = "\N{EN DASH}"
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def percent(share: float) -> str:
+    """``94 %``, rounded down, so that 100 % is all."""
+    return f"{math.floor(100 * share + 1e-9)} %"
+
+
+def about(seconds: float) -> str:
+    """The same in whole minutes from two minutes on."""
+    return duration(60 * round(seconds / 60) if seconds >= 120 else seconds)
+
+
+def duration(seconds: float) -> str:
+    """The two largest units: ``0.4 s``, ``46 s``, ``5 min 46 s``, ``3 h 12 min``, ``2 d``; a dash for NaN."""
+    if not seconds < float("inf"):
+        return UNKNOWN
+    if seconds < 9.95:
+        return f"{seconds:.2g} s" if seconds >= 0.01 else f"{seconds * 1000:.2g} ms"
+    left = round(seconds)
+    parts: list[tuple[int, str]] = []
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append((count, unit))
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)

@@ -1,0 +1,318 @@
+"""The one thread that changes campaigns: it takes what has come in, answers it, and commits it together.
+
+A group of requests becomes one transaction; it never merges steps.  Nothing is delivered before it is on
+disk.  If the transaction fails, every campaign of the group is loaded anew before its next request, and all
+requests of the group are refused as unavailable: they may be sent again.
+"""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tutelage.errors import InputError
+from tutelage.service.live import Live
+from tutelage.service.messages import NotLeading, Reason, Refused, SentPull, ToldPull
+from tutelage.service.rebuilding import Disagreement, rebuilt
+from tutelage.service.settings import RULES_VERSION, Settings
+from tutelage.stores.base import (
+    Broken,
+    Change,
+    Exists,
+    Fenced,
+    Full,
+    Known,
+    Missing,
+    Store,
+    StoreError,
+    pages,
+)
+
+MOST_IN_GROUP = 4_000  # pulls that share a transaction
+MOST_COMMITS = 4_096  # whose times are remembered
+RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
+_END = object()
+
+# The first that an error is an instance of.
+_REASONS: tuple[tuple[type[Exception], Reason], ...] = (
+    (Missing, "unknown-campaign"),
+    (Exists, "exists"),
+    (InputError, "invalid"),
+    (StoreError, "unavailable"),
+    (Disagreement, "unavailable"),
+)
+
+Act = Literal["enrol", "start", "stop", "retire", "exported", "delete"]
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Something that a campaign is asked: its result or error once ``deliver`` has been called with it."""
+
+    name: str
+    result: Any = None
+    error: Exception | None = None
+    waiter: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Pulls(Job):
+    """Answer these pulls; the result is a list of ``ToldPull``."""
+
+    pulls: Sequence[SentPull] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Create(Job):
+    """A new campaign, started at once if so asked."""
+
+    settings: Settings | None = None
+    start: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Do(Job):
+    """An operator's or a client's act."""
+
+    act: Act = "start"
+    client: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Look(Job):
+    """Call ``look`` with the campaign between two groups; it must be quick and change nothing."""
+
+    look: Callable[[Live], Any] = field(default=lambda live: live)
+
+
+class Engine:
+    """Campaigns on a store.  ``deliver`` is called with the jobs of a group once they are decided."""
+
+    def __init__(
+        self,
+        store: Store,
+        deliver: Callable[[Sequence[Job]], None],
+        *,
+        address: str = "",
+        now: Callable[[], int] = lambda: time.time_ns() // 1000,
+    ) -> None:
+        self.store, self.deliver, self.address, self.now = store, deliver, address, now
+        self.lives: dict[str, Live] = {}
+        self.failure: str | None = None  # why nothing can be written now; None if it can
+        self.broken = False
+        self.last_commit = time.monotonic()
+        self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # when each ended, how long it took
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._work, name="tutelage-writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what has come in and give the campaigns up."""
+        self._jobs.put(_END)
+        self._thread.join()
+        for name in self.lives:
+            self.store.release(name)
+
+    def submit(self, job: Job) -> None:
+        """Take a job; from any thread."""
+        self._jobs.put(job)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread works."""
+        return self._thread.is_alive()
+
+    def _work(self) -> None:
+        renewed = probed = time.monotonic()
+        while True:
+            jobs, is_last = self._gather()
+            if jobs:
+                self._group(jobs)
+            if is_last:
+                return
+            now = time.monotonic()
+            if now - renewed >= RENEW_SECONDS:
+                renewed = now
+                self._renew()
+            if now - max(probed, self.last_commit) >= PROBE_SECONDS / 2:
+                probed = now
+                self._probe()
+
+    def _gather(self) -> tuple[list[Job], bool]:
+        """The jobs that wait, a group's worth of them; whether there will be no more."""
+        try:
+            job = self._jobs.get(timeout=0.5)
+        except queue.Empty:
+            return [], False
+        jobs: list[Job] = []
+        size = 0
+        while True:
+            if job is _END:
+                return jobs, True
+            jobs.append(job)
+            size += len(job.pulls) if isinstance(job, Pulls) else 1
+            if size >= MOST_IN_GROUP:
+                return jobs, False
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return jobs, False
+
+    def _renew(self) -> None:
+        try:
+            held = set(self.store.renew(list(self.lives), self.address))
+        except StoreError:
+            held = set()
+        for name in self.lives.keys() - held:
+            del self.lives[name]
+
+    def _probe(self) -> None:
+        if self.broken:
+            return
+        try:
+            self.store.probe()
+        except StoreError as error:
+            self._failed(error)
+        else:
+            self._succeeded()
+
+    def _succeeded(self) -> None:
+        self.failure, self.last_commit = None, time.monotonic()
+
+    def _failed(self, error: Exception) -> None:
+        self.failure = str(error)
+        self.broken = self.broken or isinstance(error, Broken)
+
+    def _group(self, jobs: Sequence[Job]) -> None:
+        """Answer these jobs, commit, deliver."""
+        part: list[Job] = []
+        for job in jobs:
+            if isinstance(job, Create) or (isinstance(job, Do) and job.act == "delete"):
+                self._answer(part)
+                part = []
+                self._alone(job)
+            else:
+                part.append(job)
+        self._answer(part)
+
+    def _alone(self, job: Job) -> None:
+        """What is a transaction of its own: a campaign comes or goes."""
+        try:
+            if isinstance(job, Create):
+                self._create(job)
+            else:
+                self.store.delete(job.name)
+                self.lives.pop(job.name, None)
+            self._succeeded()
+        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
+            job.error = self._told(error)
+        if isinstance(job, Create) and job.start and job.error is None:
+            self._answer([job])
+        else:
+            self.deliver([job])
+
+    def _create(self, job: Create) -> None:
+        assert job.settings is not None  # noqa: S101 - as every Create has
+        self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
+
+    def _answer(self, jobs: Sequence[Job]) -> None:
+        if not jobs:
+            return
+        if self.broken:
+            for job in jobs:
+                job.error = Refused("unavailable", self.failure or "The store has failed.")
+            self.deliver(jobs)
+            return
+        try:
+            known = self._find(jobs)
+            for job in jobs:
+                try:
+                    job.result = self._do(job, known)
+                except (Refused, NotLeading, Missing) as error:
+                    job.error = self._told(error)
+            self._commit({job.name for job in jobs})
+        except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: all is loaded anew
+            told = self._told(error)
+            for job in jobs:
+                self.lives.pop(job.name, None)
+                if not isinstance(job.error, NotLeading | Refused) or not isinstance(told, NotLeading):
+                    job.error = told
+        self.deliver(jobs)
+
+    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, Known]]:
+        """The stored pulls among those asked for, of each campaign, in one look."""
+        wanted: dict[str, list[str]] = {}
+        for job in jobs:
+            if isinstance(job, Pulls):
+                try:
+                    wanted.setdefault(job.name, []).extend(self._live(job.name).unknown_ids(job.pulls))
+                except (NotLeading, Missing):
+                    continue
+        return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
+
+    def _live(self, name: str) -> Live:
+        live = self.lives.get(name)
+        if live is None:
+            token = self.store.lead(name, self.address)
+            stored, snapshot = self.store.load(name)
+            if token is None:
+                raise NotLeading(name, stored.leader)
+            if stored.rules_version != RULES_VERSION:
+                raise Disagreement(
+                    f"{name} began under rules {stored.rules_version}, which this release lacks."
+                )
+            after = snapshot.position if snapshot else 0
+            live = self.lives[name] = rebuilt(stored, token, snapshot, pages(self.store, name, after))
+        return live
+
+    def _do(self, job: Job, known: dict[str, dict[str, Known]]) -> Any:
+        live, now = self._live(job.name), self.now()
+        if isinstance(job, Pulls):
+            return live.take(job.pulls, known.get(job.name, {}), now)
+        if isinstance(job, Look):
+            return job.look(live)
+        act, client = (job.act, job.client) if isinstance(job, Do) else ("start", "")
+        if client:
+            return live.enrol(client, now) if act == "enrol" else live.retire(client, now)
+        return {"start": live.start, "stop": live.stop, "exported": live.exported}[act](now)
+
+    def _commit(self, names: Iterable[str]) -> None:
+        lives = [self.lives[name] for name in sorted(names) if name in self.lives]
+        changes: list[Change] = [change for live in lives if (change := live.drafted())]
+        if changes:
+            begun = time.monotonic()
+            self.store.append(changes)
+            self._succeeded()
+            self.commits.append((self.last_commit, self.last_commit - begun))
+            for live in lives:
+                live.begin_draft()
+
+    def _told(self, error: Exception) -> Exception:
+        """What whoever waits is told of an error."""
+        if isinstance(error, Refused | NotLeading):
+            return error
+        if isinstance(error, Fenced):
+            return NotLeading(error.name, None)
+        if isinstance(error, Full | Broken):
+            self._failed(error)
+        for kind, reason in _REASONS:
+            if isinstance(error, kind):
+                return Refused(reason, str(error))
+        return Refused(
+            "unavailable", f"The request could not be carried out ({type(error).__name__}: {error})."
+        )
+
+
+def answers(job: Job) -> list[ToldPull]:
+    """The result of a job that was delivered; raises its error."""
+    if job.error is not None:
+        raise job.error
+    told: list[ToldPull] = job.result
+    return told

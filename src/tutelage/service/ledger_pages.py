@@ -1,0 +1,128 @@
+"""The ledger as people and programs read it: rows with names, a page at a time."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from tutelage.service.settings import Settings, decode_settings
+from tutelage.stores.base import EntryRow, PullRow, Reader
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_PAGE = 5_000
+COLUMNS = (
+    "position",
+    "kind",
+    "step",
+    "index",
+    "client",
+    "arm",
+    "number",
+    "observed",
+    "revealed",
+    "epoch",
+    "bypassed",
+    "time",
+    "id",
+    "content",
+)
+
+
+class Names:
+    """A campaign's clients and arms by number."""
+
+    def __init__(self, reader: Reader, name: str) -> None:
+        stored, _ = reader.load(name)
+        self.head = stored.head
+        settings: Settings = decode_settings(stored.settings)
+        self.arms, self.clients = settings.arms, list(settings.clients)
+        if settings.enrol:
+            self.clients += _enrolled(reader, name)
+
+    def row(self, row: PullRow | EntryRow) -> dict[str, Any]:
+        """A row of the ledger as an object."""
+        if isinstance(row, EntryRow):
+            found = {"position": row.position, "kind": row.kind, "step": row.step, "time": _time(row.time)}
+            if row.id:
+                found["id"] = row.id
+            return found | {"content": msgspec.json.decode(row.content)}
+        return {
+            "position": row.position,
+            "kind": "pull",
+            "step": row.step,
+            "index": row.index,
+            "client": self.clients[row.client],
+            "arm": self.arms[row.arm],
+            "number": row.number,
+            "observed": row.observed,
+            "revealed": row.revealed,
+            "epoch": row.epoch,
+            "bypassed": bool(row.bypassed),
+            "time": _time(row.time),
+            "id": row.id,
+        }
+
+
+def page(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
+    """The rows behind a position; ``next`` is what to ask for next, null at the end."""
+    names = Names(reader, name)
+    rows = reader.read(name, after, limit)
+    is_more = bool(rows) and rows[-1].position < names.head.position
+    return {"rows": [names.row(row) for row in rows], "next": rows[-1].position if is_more else None}
+
+
+def decisions(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
+    """The decisions and retirements behind a position."""
+    names, found = Names(reader, name), list[dict[str, Any]]()
+    while entries := reader.entries(name, after, _PAGE):
+        for entry in entries:
+            after = entry.position
+            if entry.kind in {"decided", "retired"}:
+                told = names.row(entry)
+                found.append(
+                    {**{key: told[key] for key in ("position", "kind", "step", "time")}, **told["content"]}
+                )
+                if len(found) == limit:
+                    return {"decisions": found, "next": after}
+    return {"decisions": found, "next": None}
+
+
+def encoded(rows: Sequence[dict[str, Any]], format: str) -> bytes:
+    """Rows as lines of JSON or CSV."""
+    if format == "ndjson":
+        return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    for row in rows:
+        flat = dict(row)
+        if "content" in flat:
+            flat["content"] = msgspec.json.encode(flat["content"]).decode()
+        if "bypassed" in flat:
+            flat["bypassed"] = "true" if flat["bypassed"] else "false"
+        writer.writerow(flat)
+    return text.getvalue().encode()
+
+
+def heading(format: str) -> bytes:
+    """What comes before the first row."""
+    return (",".join(COLUMNS) + "\n").encode() if format == "csv" else b""
+
+
+def _enrolled(reader: Reader, name: str) -> Iterator[str]:
+    """Whoever joined; nobody does after the first start."""
+    after = 0
+    while entries := reader.entries(name, after, _PAGE):
+        for entry in entries:
+            after = entry.position
+            if entry.kind == "started":
+                return
+            if entry.kind == "enrolled":
+                yield msgspec.json.decode(entry.content)["client"]
+
+
+def _time(microseconds: int) -> str:
+    told = (_BEGINNING + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+    return told.replace("+00:00", "Z")

@@ -1,0 +1,301 @@
+"""A campaign that this server leads: its settings, its memory, and what is new and not yet on disk.
+
+Requests are checked whole before anything changes.  What they change in memory is drafted as rows of the
+ledger; :meth:`Live.drafted` gives them to whoever commits.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tutelage.errors import InputError
+from tutelage.service.campaign import Answer, Campaign, Decision, Pull
+from tutelage.service.messages import Fault, Reason, Refused, SentPull, ToldPull
+from tutelage.service.settings import MOST_CLIENTS, check_names, decode_settings, name_fault
+from tutelage.stores.base import Change, EntryKind, EntryRow, Head, Known, PullRow, Snapshot, Stored
+from tutelage.teachers.base import encode_state
+
+REMEMBERED = 200_000  # pulls whose answers are kept in memory for replays
+SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
+
+
+class Live:
+    """A campaign in memory, with its draft."""
+
+    def __init__(self, stored: Stored, token: int) -> None:
+        self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
+        self.status, self.position, self.step, self.state = "enrolling", 0, 0, ""
+        self.clients = list(self.settings.clients)
+        self.client_numbers = {client: number for number, client in enumerate(self.clients)}
+        self.arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
+        self.campaign: Campaign | None = None
+        self.recent: OrderedDict[str, Known] = OrderedDict()
+        self.replays = self.conflicts = 0
+        self.snapshot_position, self.snapshot_time = 0, time.monotonic()
+        self.begin_draft()
+
+    @property
+    def begun(self) -> Campaign:
+        """The campaign, once it has been started."""
+        if self.campaign is None:
+            raise Refused("not-started", f"The campaign {self.name} has not started.")
+        return self.campaign
+
+    def begin_draft(self) -> None:
+        """All so far is on disk."""
+        self.after = self.position
+        self.new_pulls: list[PullRow] = []
+        self.new_entries: list[EntryRow] = []
+        self.has_decided = False
+
+    def drafted(self) -> Change | None:
+        """What is to be committed; None if nothing is new."""
+        if self.position == self.after:
+            return None
+        if self.has_decided:
+            self.state = encode_state(self.begun.state)
+        head = Head(self.position, self.step, self.status, self.state)
+        return Change(
+            self.name, self.token, self.after, head, self.new_pulls, self.new_entries, self._snapshot()
+        )
+
+    def _snapshot(self) -> Snapshot | None:
+        due = (
+            self.has_decided
+            or self.position - self.snapshot_position >= SNAPSHOT_PULLS
+            or time.monotonic() - self.snapshot_time >= SNAPSHOT_SECONDS
+        )
+        if not due or self.campaign is None:
+            return None
+        self.snapshot_position, self.snapshot_time = self.position, time.monotonic()
+        return Snapshot(
+            self.position, msgspec.msgpack.encode((self.clients, self.step, self.campaign.dump()))
+        )
+
+    def _enter(self, kind: EntryKind, now: int, content: dict[str, Any], id: str = "") -> None:
+        self.position += 1
+        text = msgspec.json.encode(content).decode()
+        self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id))
+
+    def enrol(self, client: str, now: int) -> None:
+        """A client joins before the start; one that is in already stays."""
+        if client in self.client_numbers:
+            return
+        if self.status != "enrolling" or not self.settings.enrol:
+            raise Refused("stopped", f"The campaign {self.name} takes no more clients.")
+        if len(self.clients) == MOST_CLIENTS:
+            raise Refused(
+                "invalid", f"The campaign {self.name} has {MOST_CLIENTS} clients, and no room for more."
+            )
+        check_names("client", [client], 1)
+        self.admit(client)
+        self._enter("enrolled", now, {"client": client})
+
+    def admit(self, client: str) -> None:
+        """Add a client's name."""
+        self.client_numbers[client] = len(self.clients)
+        self.clients.append(client)
+
+    def start(self, now: int) -> None:
+        """Begin, or go on after a stop."""
+        if self.status == "running":
+            return
+        self.begin()
+        self._enter("started", now, {})
+
+    def begin(self) -> None:
+        """From here on pulls are taken."""
+        if not self.clients:
+            raise Refused(
+                "invalid", f"The campaign {self.name} has no client yet: enrol one before the start."
+            )
+        if self.campaign is None:
+            self.campaign = Campaign(self.settings.setup(self.clients))
+            self.state = encode_state(self.campaign.state)
+        self.status = "running"
+
+    def stop(self, now: int) -> None:
+        """Pause: new pulls are refused until the next start."""
+        if self.status == "enrolling":
+            raise Refused("not-started", f"The campaign {self.name} has not started.")
+        if self.status == "running":
+            self.status = "stopped"
+            self._enter("stopped", now, {})
+
+    def retire(self, client: str, now: int) -> None:
+        """This client is no evidence any more."""
+        campaign = self.begun
+        if client not in self.client_numbers:
+            raise Refused("invalid", f"The campaign {self.name} has no client {client!r}.")
+        try:
+            decision = campaign.retire(self.client_numbers[client])
+        except InputError as error:
+            raise Refused("invalid", str(error)) from error
+        self.step += 1
+        self.has_decided = True
+        self._enter("retired", now, {"client": client} | self._decided(decision))
+
+    def exported(self, now: int) -> None:
+        """All of the ledger has been handed out."""
+        self._enter("exported", now, {"position": self.position})
+
+    def unknown_ids(self, pulls: Iterable[SentPull]) -> list[str]:
+        """The ids of which only the store can tell whether they are known."""
+        return [pull.id for pull in pulls if pull.id not in self.recent]
+
+    def take(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
+        """Answer a request.  ``known`` are the stored pulls among those that are not remembered."""
+        self._check(pulls)
+        stored = {pull.id: self.recent.get(pull.id) or known.get(pull.id) for pull in pulls}
+        fresh = self._fresh(pulls, stored)
+        if fresh and self.status != "running":
+            what = "is stopped" if self.status == "stopped" else "has not started"
+            reason: Reason = "stopped" if self.status == "stopped" else "not-started"
+            raise Refused(reason, f"The campaign {self.name} {what}: it takes no new pulls.")
+        for pull in pulls:
+            old = stored[pull.id]
+            if pull.bypassed and old is not None:
+                stored[pull.id] = self._bypass(old, now)
+        new = {row.id: Known(row, corrected=False) for row in self._step(list(fresh.values()), now)}
+        told, seen = [], set()
+        for pull in pulls:
+            is_new = pull.id in new and pull.id not in seen
+            seen.add(pull.id)
+            self.replays += not is_new
+            told.append(_told(new[pull.id] if pull.id in new else stored[pull.id], replayed=not is_new))
+        return told
+
+    def _fresh(self, pulls: Sequence[SentPull], stored: Mapping[str, Known | None]) -> dict[str, SentPull]:
+        """The pulls that are new, each once; a report that one was bypassed counts for it."""
+        fresh: dict[str, SentPull] = {}
+        for index, pull in enumerate(pulls):
+            old, first = stored[pull.id], fresh.setdefault(pull.id, pull)
+            if old is not None:
+                del fresh[pull.id]
+                if not self._agrees(old.pull, pull):
+                    self._conflict(index, pull)
+            elif (first.client, first.arm, first.reward) != (pull.client, pull.arm, pull.reward):
+                self._conflict(index, pull)
+            elif pull.bypassed:
+                fresh[pull.id] = pull
+        return fresh
+
+    def _check(self, pulls: Sequence[SentPull]) -> None:
+        low, high = self.settings.low, self.settings.high
+        faults = []
+        for index, pull in enumerate(pulls):
+            fault = name_fault(pull.id)
+            if fault:
+                faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
+            if pull.client not in self.client_numbers:
+                faults.append(Fault(index, pull.id, "client", f"There is no client {pull.client!r}."))
+            if pull.arm not in self.arm_numbers:
+                faults.append(Fault(index, pull.id, "arm", f"There is no arm {pull.arm!r}."))
+            if not low <= pull.reward <= high:
+                faults.append(
+                    Fault(index, pull.id, "reward", f"{pull.reward!r} lies outside [{low:g}, {high:g}].")
+                )
+        if faults:
+            one = "One thing is" if len(faults) == 1 else f"{len(faults)} things are"
+            raise Refused("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))
+
+    def _agrees(self, row: PullRow, pull: SentPull) -> bool:
+        return (
+            row.client == self.client_numbers[pull.client]
+            and row.arm == self.arm_numbers[pull.arm]
+            and row.observed == pull.reward
+        )
+
+    def _conflict(self, index: int, pull: SentPull) -> None:
+        self.conflicts += 1
+        raise Refused(
+            "conflict",
+            f"The id {pull.id!r} has been sent before with another client, arm or reward.",
+            (Fault(index, pull.id, "id", "It belongs to another pull."),),
+        )
+
+    def _bypass(self, stored: Known, now: int) -> Known:
+        """Take an adjustment back that came too late; the pull as it now stands."""
+        row = stored.pull
+        if stored.corrected or row.bypassed or row.revealed == row.observed:
+            return stored
+        self.correct(row)
+        self._enter("bypassed", now, {"pull": row._asdict()}, row.id)
+        return self.remember(Known(row, corrected=True))
+
+    def correct(self, row: PullRow) -> None:
+        """The client of this pull was shown its reward as it was."""
+        self.begun.correct(Pull(row.client, row.arm, row.observed), row.revealed)
+
+    def _step(self, fresh: Sequence[SentPull], now: int) -> list[PullRow]:
+        if not fresh:
+            return []
+        pulls = [
+            Pull(
+                self.client_numbers[sent.client], self.arm_numbers[sent.arm], sent.reward + 0.0, sent.bypassed
+            )
+            for sent in fresh
+        ]
+        step = self.begun.step(pulls)
+        self.step += 1
+        rows = []
+        for index, (sent, pull, answer) in enumerate(zip(fresh, pulls, step.answers, strict=True)):
+            self.position += 1
+            rows.append(self._row(index, pull, answer, now, sent.id))
+            self.remember(Known(rows[-1], corrected=False))
+        self.new_pulls += rows
+        if step.decision:
+            self.has_decided = True
+            self._enter("decided", now, self._decided(step.decision))
+        return rows
+
+    def _row(self, index: int, pull: Pull, answer: Answer, now: int, id: str) -> PullRow:
+        return PullRow(
+            self.position,
+            self.step,
+            index,
+            pull.client,
+            pull.arm,
+            answer.number,
+            pull.reward,
+            answer.reward,
+            answer.epoch,
+            pull.bypassed,
+            now,
+            id,
+        )
+
+    def remember(self, known: Known) -> Known:
+        """Keep a pull's answer for replays."""
+        self.recent[known.pull.id] = known
+        self.recent.move_to_end(known.pull.id)
+        if len(self.recent) > REMEMBERED:
+            self.recent.popitem(last=False)
+        return known
+
+    def _decided(self, decision: Decision) -> dict[str, Any]:
+        """A decision for people: arms by name, the evidence that was new."""
+        directive, arms = decision.directive, self.settings.arms
+        sums = [rows.tolist() for rows in decision.evidence.sums] if decision.evidence else []
+        report = self.begun.report()
+        return {
+            "round": self.begun.round,
+            "epoch": self.begun.consultations,
+            "cost": self.begun.cost,
+            "active_arms": [arms[arm] for arm in directive.active_arms],
+            "target": None if directive.target is None else arms[directive.target],
+            "report": report.sentence,
+            "lower": report.lower,
+            "upper": report.upper,
+            "evidence": sums,
+        }
+
+
+def _told(stored: Known | None, *, replayed: bool) -> ToldPull:
+    assert stored is not None  # noqa: S101 - it was stored before, or is new
+    row = stored.pull
+    reward = row.observed if stored.corrected else row.revealed
+    return ToldPull(row.id, reward, reward - row.observed, row.epoch, replayed)

@@ -1,0 +1,102 @@
+"""/metrics: the figures of the campaigns that this server leads, as Prometheus reads them.
+
+Every alert of the page is a gauge of the same name, 1 while it is so: ``tutelage_stalled{campaign="..."}``.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from tutelage.service.figures import Figures
+from tutelage.service.states import ALERTS, DEFAULTS, Thresholds, silent_clients, states_of
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_GAUGES = {
+    "pulls": "Pulls in the ledger.",
+    "round": "The most pulls that a client has made.",
+    "horizon_rounds": "The horizon.",
+    "position": "The last position of the ledger.",
+    "arms_in_play": "Arms that are not ruled out.",
+    "clients": "Clients, the retired ones too.",
+    "clients_silent": "Clients that have been silent for longer than anybody should wait for.",
+    "epoch": "1 + the consultations of the teacher so far.",
+    "epoch_filled_ratio": "The share of the quota that is filled.",
+    "missing_pulls": "Pulls that the quota still misses.",
+    "decided": "1 once there is a target.",
+    "cost": "The sum of all adjustments, in units of [0, 1].",
+    "replayed_pulls": "Pulls that were answered again since this server leads.",
+    "refused_conflicts": "Requests that told other content under a stored id since this server leads.",
+    "idle_seconds": "Seconds since the last pull of any client.",
+}
+
+
+def metrics_text(campaigns: Sequence[Figures], thresholds: Thresholds = DEFAULTS) -> bytes:
+    """The text of ``/metrics``."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Campaigns(campaigns, thresholds))
+    return generate_latest(registry)
+
+
+class _Campaigns(Collector):
+    def __init__(self, campaigns: Sequence[Figures], thresholds: Thresholds) -> None:
+        self._campaigns, self._thresholds = campaigns, thresholds
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        families = {
+            name: GaugeMetricFamily(f"tutelage_{name}", words, labels=["campaign"])
+            for name, words in _GAUGES.items()
+        }
+        alerts = {
+            kind: GaugeMetricFamily(
+                f"tutelage_{kind.replace(' ', '_')}", f"1 while the page says: {kind}.", labels=["campaign"]
+            )
+            for kind in ALERTS
+        }
+        for figures in self._campaigns:
+            name = [figures.taken.name]
+            for gauge, value in _values(figures, self._thresholds).items():
+                families[gauge].add_metric(name, value)
+            now = {state.kind for state in states_of(figures, self._thresholds)}
+            for kind, family in alerts.items():
+                family.add_metric(name, float(kind in now))
+        yield from families.values()
+        yield from alerts.values()
+        if self._campaigns:
+            yield from _server(self._campaigns[0])
+
+
+def _values(figures: Figures, thresholds: Thresholds) -> dict[str, float]:
+    taken = figures.taken
+    return {
+        "pulls": float(taken.pulls.sum()),
+        "round": taken.round,
+        "horizon_rounds": taken.horizon,
+        "position": taken.position,
+        "arms_in_play": len(taken.active_arms),
+        "clients": len(taken.clients),
+        "clients_silent": int(silent_clients(figures, thresholds).sum()),
+        "epoch": taken.epoch,
+        "epoch_filled_ratio": taken.filled,
+        "missing_pulls": float(taken.missing.sum()),
+        "decided": float(taken.target is not None),
+        "cost": taken.cost,
+        "replayed_pulls": taken.replays,
+        "refused_conflicts": taken.conflicts,
+        "idle_seconds": float(np.min(figures.recent.silent, initial=np.inf)),
+    }
+
+
+def _server(figures: Figures) -> Iterator[Metric]:
+    server = figures.server
+    if server.disk is not None:
+        yield GaugeMetricFamily(
+            "tutelage_commit_seconds", "99 % of the last half minute's commits took less.", value=server.disk
+        )
+    yield GaugeMetricFamily("tutelage_waiting_pulls", "Pulls that wait for the disk.", value=server.waiting)

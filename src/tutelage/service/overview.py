@@ -1,0 +1,53 @@
+"""A live campaign as JSON: what it is, where it stands, and every number of its state."""
+
+from typing import Any
+
+from tutelage.service.live import Live
+
+
+def summary(live: Live) -> dict[str, Any]:
+    """What it is and where it stands."""
+    settings, campaign = live.settings, live.campaign
+    target = campaign.target if campaign else None
+    return {
+        "name": live.name,
+        "status": live.status,
+        "teacher": settings.teacher,
+        "horizon": settings.horizon,
+        "low": settings.low,
+        "high": settings.high,
+        "seed": settings.seed,
+        "enrol": settings.enrol,
+        "weights": settings.weights,
+        "arms": settings.arms,
+        "clients": tuple(live.clients),
+        "retired": [live.clients[number] for number in campaign.retired] if campaign else [],
+        "num_pulls": int(campaign.pulls.sum()) if campaign else 0,
+        "round": campaign.round if campaign else 0,
+        "epoch": 1 + campaign.consultations if campaign else 1,
+        "cost": campaign.cost if campaign else 0.0,
+        "state": campaign.report().sentence if campaign else "has not started",
+        "active_arms": [settings.arms[arm] for arm in campaign.directive.active_arms] if campaign else [],
+        "target": None if target is None else settings.arms[target],
+        "position": live.position,
+    }
+
+
+def state(live: Live) -> dict[str, Any]:
+    """The numbers, as [M, K] lists in the order of clients and arms; sums are in units of [0, 1]."""
+    campaign = live.begun
+    quota = campaign.directive.quota
+    return {
+        "name": live.name,
+        "position": live.position,
+        "step": live.step,
+        "clients": tuple(live.clients),
+        "arms": live.settings.arms,
+        "rounds": list(campaign.rounds),
+        "pulls": campaign.pulls.tolist(),
+        "observed": [list(client.observed) for client in campaign.clients],
+        "revealed": [list(client.revealed) for client in campaign.clients],
+        "costs": [client.cost for client in campaign.clients],
+        "quota": None if quota is None else {"counts": list(quota.counts), "mode": quota.mode},
+        "teacher": live.state,
+    }

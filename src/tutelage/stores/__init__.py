@@ -1,0 +1,147 @@
+"""Where campaigns are kept: one SQLite file, or a PostgreSQL database.
+
+``sqlite:///tutelage.db`` is a file in this folder, ``sqlite:////var/lib/tutelage.db`` one by its full path;
+``postgresql://user@host/database`` is anything that libpq takes.
+"""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from tutelage.errors import InputError
+from tutelage.stores.base import (
+    Broken,
+    Change,
+    EntryRow,
+    Exists,
+    Fenced,
+    Full,
+    Head,
+    InUse,
+    KeyRow,
+    Keys,
+    Known,
+    Missing,
+    PullRow,
+    Reader,
+    Snapshot,
+    Store,
+    Stored,
+    StoreError,
+    Uncertain,
+    pages,
+)
+
+__all__ = [
+    "Broken",
+    "Change",
+    "EntryRow",
+    "Exists",
+    "Fenced",
+    "Full",
+    "Head",
+    "InUse",
+    "KeyRow",
+    "Keys",
+    "Known",
+    "Missing",
+    "PullRow",
+    "Reader",
+    "Snapshot",
+    "Store",
+    "StoreError",
+    "Stored",
+    "Uncertain",
+    "backup",
+    "check",
+    "open_keys",
+    "open_reader",
+    "open_store",
+    "pages",
+    "upgrade",
+]
+
+
+def _sqlite_path(url: str) -> Path | None:
+    """The real path of a file's address; None for a PostgreSQL address.  Raises InputError for any other."""
+    scheme, colon, rest = url.partition(":")
+    if colon and scheme in {"postgresql", "postgres"} and rest.startswith("//"):
+        return None
+    name = unquote(rest.removeprefix("///"))
+    if scheme != "sqlite" or not rest.startswith("///") or not name or name == ":memory:" or "?" in rest:
+        raise InputError(
+            f"{url!r} is no store's address: write sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        )
+    return Path(name).resolve()
+
+
+def open_store(url: str, *, migrate: bool = True) -> Store:
+    """Opens a store to serve from it; without ``migrate`` one that must be there and up to date already.
+
+    Raises InputError for an address, a file or a database that cannot be used, InUse while another process
+    serves the file, and StoreError if it cannot be reached or is damaged.
+    """
+    if path := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.open_store(path, migrate=migrate)
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.open_store(url, migrate=migrate)
+
+
+def open_keys(url: str) -> Keys:
+    """Opens a store for its keys, with a server beside it or without; creates one that is not there yet."""
+    if path := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.open_keys(path)
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.open_keys(url)
+
+
+def open_reader(url: str) -> Reader:
+    """Opens a store that is there and up to date to read from it, with a server beside it or without."""
+    if path := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.open_reader(path)
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.open_reader(url)
+
+
+def upgrade(url: str) -> str:
+    """Brings a store to the newest schema, in one transaction; a sentence that says what was done."""
+    if path := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.upgrade(path)
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.upgrade(url)
+
+
+def check(url: str) -> list[str]:
+    """What is wrong with a store, one sentence each; raises as ``open_store`` does if it cannot be read."""
+    if path := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.check(path)
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.check(url)
+
+
+def backup(url: str, path: str) -> str:
+    """Copies a SQLite store, a served one too, to a new file and verifies it; a sentence that says so.
+
+    Raises InputError for PostgreSQL, and names the command that does it there.
+    """
+    if source := _sqlite_path(url):
+        from tutelage.stores import sqlite_opening
+
+        return sqlite_opening.backup(source, Path(path).resolve())
+    from tutelage.stores import postgresql_opening
+
+    return postgresql_opening.backup(url, path)

@@ -1,0 +1,83 @@
+"""A connection to a PostgreSQL server that keeps what it commits, and what its errors mean."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import LiteralString
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import errors
+
+from tutelage.stores.base import Broken, Full, StoreError
+
+_SETTINGS: LiteralString = (
+    "SELECT current_setting('fsync'), current_setting('server_encoding'), "
+    "current_setting('server_version_num')::int, pg_is_in_recovery()"
+)
+
+
+def shown(url: str) -> str:
+    """An address without its password."""
+    parts = urlsplit(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    query = [
+        (name, value) for name, value in parse_qsl(parts.query) if name not in {"password", "sslpassword"}
+    ]
+    return urlunsplit(
+        parts._replace(netloc=user.partition(":")[0] + at + hosts, query=urlencode(query, safe="/:,"))
+    )
+
+
+def connect(url: str) -> psycopg.Connection:
+    """A connection in autocommit to a server that keeps what it commits."""
+    with translated(url):
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            prepare_threshold=None,
+            connect_timeout=5,
+            tcp_user_timeout=10_000,
+            client_encoding="UTF8",
+            application_name="tutelage",
+        )
+    try:
+        with translated(url):
+            _check_server(url, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_server(url: str, connection: psycopg.Connection) -> None:
+    fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
+    if fsync != "on":
+        raise Broken(f"{shown(url)} runs with fsync = {fsync} and may lose what it committed: set fsync = on")
+    if encoding != "UTF8":
+        raise Broken(f"{shown(url)} is encoded in {encoding}: create the database with ENCODING 'UTF8'")
+    if version < 130000:
+        raise Broken(f"{shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed")
+    if standby:
+        raise StoreError(f"{shown(url)} is a standby and cannot be written: name the primary")
+
+
+@contextlib.contextmanager
+def translated(url: str) -> Iterator[None]:
+    """Turns psycopg's errors into a store's."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise store_error(url, error) from error
+
+
+def store_error(url: str, error: psycopg.Error) -> StoreError:
+    """What an error of PostgreSQL means for whoever serves from it."""
+    place, text = shown(url), str(error).strip().splitlines()
+    reason = text[0] if text else type(error).__name__
+    if isinstance(error, errors.DiskFull):
+        return Full(f"there is no room left for {place} ({reason}): free some, and writing goes on by itself")
+    if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
+        return Broken(f"the disk or the data under {place} failed ({reason}): see PostgreSQL's log")
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return StoreError(f"{place} cannot be reached ({reason}): start it, or see the address")
+    return StoreError(f"{place} refused a statement: {reason}")

@@ -1,0 +1,166 @@
+"""The tables, as the newest migration leaves them (a test compares the two on both stores).
+
+Rows of the ledger hold the campaign's number in place of its name, and no foreign key: a check per pull
+would cost as much as the pull.  Numbers of campaigns are never used twice.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.types import UserDefinedType
+
+APPLICATION_ID = int.from_bytes(b"Tute")
+VERSION = 1
+VERSION_TABLE = "tutelage_version"
+
+
+class Exact(UserDefinedType[float]):
+    """A float that comes back bit for bit.
+
+    A REAL column of SQLite would turn -0.0 into 0.0; one without an affinity keeps every bit.
+    """
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return "DOUBLE PRECISION"
+
+
+class Bytewise(UserDefinedType[str]):
+    """Text that is compared and sorted byte by byte, whatever the database's own language is."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return 'TEXT COLLATE "C"'
+
+
+@compiles(Exact, "sqlite")
+def _exact_on_sqlite(_type: Exact, _compiler: Any, **_options: Any) -> str:
+    return "BLOB"
+
+
+@compiles(Bytewise, "sqlite")
+def _bytewise_on_sqlite(_type: Bytewise, _compiler: Any, **_options: Any) -> str:
+    return "TEXT"
+
+
+metadata = MetaData()
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("name", Bytewise, nullable=False, unique=True),
+    Column("settings", Text, nullable=False),
+    Column("rules_version", Integer, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+heads = Table(
+    "heads",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("leader", Text),
+    Column("lease_until", DateTime(timezone=True)),
+    sqlite_with_rowid=False,
+)
+
+# Apart from the heads, which every transaction writes: a teacher's state is large and seldom changes.
+states = Table(
+    "states",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", Text, nullable=False),
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+pulls = Table(
+    "pulls",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, nullable=False),
+    Column("index", Integer, nullable=False),
+    Column("client", Integer, nullable=False),
+    Column("arm", Integer, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("observed", Exact, nullable=False),
+    Column("revealed", Exact, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("bypassed", SmallInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("id", Bytewise, nullable=False),
+    Index("pulls_by_id", "campaign", "id", unique=True),
+    sqlite_with_rowid=False,
+)
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("id", Bytewise, nullable=False),
+    Index("entries_by_id", "campaign", "id"),
+    sqlite_with_rowid=False,
+)
+
+# A campaign's number stands here while the transaction that removes the campaign is at work: without it the
+# ledger's triggers refuse every DELETE.
+removals = Table(
+    "removals",
+    metadata,
+    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("name", Bytewise, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("role", Text, nullable=False),
+    Column("campaign", Bytewise),
+    Column("clients", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+)
+
+heartbeats = Table(
+    "heartbeats",
+    metadata,
+    Column("number", SmallInteger, primary_key=True, autoincrement=False),
+    Column("count", BigInteger, nullable=False),
+)
+
+#: What holds a ledger's rows, and the triggers that keep them.
+LEDGER = ("pulls", "entries")
+TRIGGERS = tuple(f"{table}_{verb}" for table in LEDGER for verb in ("are_kept", "stay_as_they_are"))

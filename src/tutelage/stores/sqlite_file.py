@@ -1,0 +1,213 @@
+"""What is known of a database file before SQLite opens it: its place, its lock, its first hundred bytes.
+
+The file is read here by other means than SQLite, and closing it would drop the locks that this process's
+own connections hold: so only whoever has the lock file, and no connection yet, looks into it.
+"""
+
+import fcntl
+import os
+import sqlite3
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tutelage.errors import InputError
+from tutelage.stores.base import Broken, InUse
+from tutelage.stores.schema import APPLICATION_ID, VERSION
+
+MAGIC = b"SQLite format 3\0"
+
+#: File systems whose other side is another machine: neither locks nor shared memory can be trusted there.
+NETWORK = frozenset(
+    {
+        "9p",
+        "acfs",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncp",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+    }
+)
+
+
+def file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
+    """The type of the file system that holds a path, by its longest mount point; None if unknown."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    best: tuple[int, str] | None = None
+    for line in lines:
+        fields = line.split(" ")
+        point = Path(fields[1].encode("utf-8", "surrogateescape").decode("unicode_escape"))
+        # Of two on the same point the later hides the earlier.
+        if path.is_relative_to(point) and (best is None or len(point.parts) >= best[0]):
+            best = len(point.parts), fields[2]
+    return best[1] if best else None
+
+
+def check_place(path: Path) -> None:
+    """Raises InputError where a database file cannot live."""
+    if not path.parent.is_dir():
+        raise InputError(
+            f"there is no folder {path.parent}: create it, or name another place for the database"
+        )
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    kind = file_system(path)
+    if kind in NETWORK:
+        raise InputError(
+            f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be trusted: "
+            "put it on a local disk, or use PostgreSQL"
+        )
+
+
+def library_faults(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> tuple[str, ...]:
+    """What is known to corrupt files in this version of the SQLite library, as sentences.
+
+    https://www.sqlite.org/wal.html, "The WAL-Reset Bug": 3.7.0 to 3.51.2, mended in 3.44.6 and 3.50.7 too.
+    It needs two connections that checkpoint or write at once; here one thread does both.
+    """
+    mended = version >= (3, 51, 3) or (3, 44, 6) <= version < (3, 45) or (3, 50, 7) <= version < (3, 51)
+    if mended or version < (3, 7):
+        return ()
+    name = ".".join(map(str, version[:3]))
+    sentence = (
+        f"SQLite {name} has the WAL-reset bug, which can damage a file that two programs write at once: "
+        "let nothing but this server write to it, and update SQLite to 3.51.3, 3.50.7, 3.44.6 or newer."
+    )
+    return (sentence,)
+
+
+class Lock:
+    """The lock on NAME.lock beside the real file: whoever holds it serves, or changes the schema."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(path.name + ".lock")
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise Broken(f"cannot write {self.path} ({error.strerror}): make its folder writable") from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "?"
+            os.close(self._file)
+            raise InUse(
+                f"{path} is in use by process {holder}: stop that server first, or give this one another file"
+            ) from None
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode("ascii"), 0)
+
+    def release(self) -> None:
+        """Lets the next one in; the file stays, since removing it would let two in."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first hundred bytes of a database file, as far as they matter here."""
+
+    pages: int
+    page_size: int
+    application_id: int
+    version: int
+
+
+def read_header(path: Path) -> Header | None:
+    """The header of a file; None of an empty one.  Raises InputError if it is no SQLite database."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(100)
+    except OSError as error:
+        raise Broken(f"cannot read {path} ({error.strerror}): make it readable to this user") from None
+    if not data:
+        return None
+    if len(data) < 100 or not data.startswith(MAGIC):
+        raise InputError(f"{path} is no SQLite database: name another file")
+    page_size = int.from_bytes(data[16:18])
+    # The page count is good if the last writer was new enough to keep it.
+    pages = int.from_bytes(data[28:32]) if data[24:28] == data[92:96] else 0
+    return Header(
+        pages=pages,
+        page_size=65536 if page_size == 1 else page_size,
+        application_id=int.from_bytes(data[68:72]),
+        version=int.from_bytes(data[60:64]),
+    )
+
+
+def check_file(path: Path) -> bool:
+    """Looks at a file before SQLite does: whether it holds a database at all.
+
+    Raises InputError for one that is not ours or too new, and Broken for one that was cut off.  A file with a
+    journal beside it is in the midst of a transaction: what its header says is not final.
+    """
+    header = read_header(path)
+    if _filled(path, "-journal"):
+        return True
+    if header is None:
+        return False
+    check_identity(path, header.application_id, header.version)
+    if not _filled(path, "-wal"):
+        check_size(path, header.pages, header.page_size)
+    return True
+
+
+def check_identity(path: Path, application_id: int, version: int) -> None:
+    """Raises InputError for another program's database, or one of a newer Tutelage."""
+    if application_id != APPLICATION_ID:
+        raise InputError(f"{path} is a database of another program: name another file")
+    if version > VERSION:
+        raise InputError(
+            f"{path} has schema {version}, and this Tutelage knows {VERSION} at most: "
+            "install the newer Tutelage that wrote it, or restore a backup"
+        )
+
+
+def check_size(path: Path, pages: int, page_size: int) -> None:
+    """Raises Broken for a file that is shorter than its page count says."""
+    size = path.stat().st_size
+    if size < pages * page_size:
+        raise Broken(
+            f"{path} was cut off: it has {size} bytes, and {pages} pages of {page_size} bytes are "
+            f"{pages * page_size}: restore a backup"
+        )
+
+
+def _filled(path: Path, ending: str) -> bool:
+    beside = path.with_name(path.name + ending)
+    return beside.exists() and beside.stat().st_size > 0
+
+
+def sync_folder(path: Path) -> None:
+    """Makes a new file's name last."""
+    if sys.platform == "win32":
+        return
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

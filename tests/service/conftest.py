@@ -1,0 +1,65 @@
+"""A server in this process, without sockets."""
+
+import asyncio
+import contextlib
+
+import httpx
+import pytest
+
+from tutelage.service.app import build
+from tutelage.service.configuration import Configuration
+from tutelage.stores import open_store
+
+
+class Running:
+    """An application between its start and its end, called in one loop."""
+
+    def __init__(self, path, client=("127.0.0.1", 5000), **settings):
+        self.url = f"sqlite:///{path}"
+        self.store = open_store(self.url)
+        self.loop = asyncio.new_event_loop()
+        self.front = build(self.store, Configuration(store=self.url, **settings))
+        self.lifespan = self.front.rest.router.lifespan_context(self.front.rest)
+        self.loop.run_until_complete(self.lifespan.__aenter__())
+        transport = httpx.ASGITransport(self.front, client=client)
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321")
+
+    def call(self, method, path, content=None, **options):
+        if content is not None:
+            options["json"] = content
+        return self.loop.run_until_complete(self.http.request(method, path, **options))
+
+    def create(self, name="c", **content):
+        given = {"name": name, "arms": ["x", "y"], "clients": ["a", "b"], "horizon": 100, "teacher": "twl"}
+        return self.call("POST", "/v1/campaigns", given | {"start": True} | content)
+
+    def pull(self, *pulls, name="c", **options):
+        return self.call("POST", f"/v1/campaigns/{name}/pulls", {"pulls": list(pulls)}, **options)
+
+    def keys_changed(self):
+        self.front.access.update(self.store.keys())
+
+    def close(self):
+        self.loop.run_until_complete(self.http.aclose())
+        self.loop.run_until_complete(self.lifespan.__aexit__(None, None, None))
+        self.store.close()
+        self.loop.close()
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """``serve(**settings)`` gives a running server on ``tmp_path / "t.db"``; it ends with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(**options):
+            running = Running(tmp_path / "t.db", **options)
+            stack.callback(running.close)
+            return running
+
+        yield begin
+
+
+@pytest.fixture
+def server(serve):
+    """A server with the defaults."""
+    return serve()

@@ -1,0 +1,276 @@
+"""The HTTP of the contract, called without sockets."""
+
+import json
+import math
+
+import pytest
+
+from tutelage.service.json_reading import MOST_PULLS
+
+
+def pull(id="1", client="a", arm="x", reward=0.5, **more):
+    """A pull as it is sent."""
+    return {"id": id, "client": client, "arm": arm, "reward": reward} | more
+
+
+def kind(response):
+    """The problem's kind, of a body as RFC 9457 has it."""
+    assert response.headers["content-type"] == "application/problem+json"
+    told = response.json()
+    assert told["status"] == response.status_code
+    return told["type"].removeprefix("urn:tutelage:problem:")
+
+
+def test_one_pull_is_answered_by_one_object(server):
+    """The answer to an object is an object; to a batch, one in its order; TWL begins with gamma1."""
+    server.create(teacher="twl(gamma1=1,gamma2=0)")
+    told = server.call("POST", "/v1/campaigns/c/pulls", pull())
+    assert told.status_code == 200
+    assert told.json() == {"id": "1", "reward": 1.0, "adjustment": 0.5, "epoch": 1, "replayed": False}
+    batch = server.pull(pull("3", "b"), pull("2"), pull("1")).json()["pulls"]
+    assert [(told["id"], told["replayed"]) for told in batch] == [("3", False), ("2", False), ("1", True)]
+
+
+def test_a_replay_is_the_first_answer(server):
+    """Whenever it comes, stopped or not, after a restart too."""
+    server.create(teacher="none")
+    first = server.pull(pull(reward=0.1)).json()["pulls"][0]
+    server.call("POST", "/v1/campaigns/c/stop")
+    again = server.pull(pull(reward=0.1)).json()["pulls"][0]
+    assert again == first | {"replayed": True}
+    assert kind(server.pull(pull("2"))) == "stopped"
+    server.call("POST", "/v1/campaigns/c/start")
+    assert server.pull(pull("2")).status_code == 200
+
+
+def test_an_id_with_other_content_is_a_conflict(server):
+    """Nothing is changed, and nothing of what is stored is shown."""
+    server.create()
+    server.pull(pull(reward=0.25))
+    refused = server.pull(pull("2"), pull(reward=0.75))
+    assert (refused.status_code, kind(refused)) == (409, "conflict")
+    assert "0.25" not in refused.text
+    assert kind(server.pull(pull("3"), pull("3", arm="y"))) == "conflict"
+    assert server.call("GET", "/v1/campaigns/c").json()["num_pulls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"client": "nobody"}, "client"),
+        ({"arm": "none"}, "arm"),
+        ({"reward": 1.5}, "reward"),
+        ({"reward": True}, "reward"),
+        ({"reward": "1"}, "reward"),
+        ({"id": ""}, "id"),
+        ({"id": "a\x7f"}, "id"),
+        ({"id": "n" * 129}, "id"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_faults_name_their_place(server, changed, field):
+    """422 with index, id and field; none of the request's pulls is taken."""
+    server.create()
+    refused = server.pull(pull("ok"), pull("bad") | changed)
+    assert (refused.status_code, kind(refused)) == (422, "invalid")
+    (fault,) = refused.json()["faults"]
+    assert (fault["index"], fault["field"]) == (1, field)
+    assert fault["id"] == changed.get("id", "bad")
+    assert server.call("GET", "/v1/campaigns/c").json()["num_pulls"] == 0
+
+
+def test_a_hundred_faults_are_told(server):
+    """The first ones."""
+    server.create()
+    refused = server.pull(*(pull(str(n), client="nobody") for n in range(150)))
+    assert [fault["index"] for fault in refused.json()["faults"]] == list(range(100))
+
+
+def test_the_largest_batch_is_taken_and_no_larger(server):
+    """10,000 pulls are one step; one more is too many."""
+    server.create(teacher="none", horizon=20_000)
+    pulls = [pull(str(n), reward=n / 10_001) for n in range(MOST_PULLS + 1)]
+    told = server.pull(*pulls[:-1]).json()["pulls"]
+    assert [(one["id"], one["reward"]) for one in told] == [(one["id"], one["reward"]) for one in pulls[:-1]]
+    assert kind(server.pull(*pulls)) == "too-large"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b'{"pulls": []}', 422),
+        (b'{"pulls": 1}', 422),
+        (b'{"id":"1","id":"1","client":"a","arm":"x","reward":0.5}', 400),
+        (b'{"id":"1","client":"a","arm":"x","reward":NaN}', 400),
+        (b'{"id":"1","client":"a","arm":"x","reward":1e999}', 400),
+        (b'{"id":"\\u0000","client":"a","arm":"x","reward":0.5}', 400),
+        (b'{"id":"\\ud800","client":"a","arm":"x","reward":0.5}', 400),
+        (b'{"id":"\xff","client":"a","arm":"x","reward":0.5}', 400),
+        (b"[" * 100_000, 400),
+        (b'{"id":"1"}', 422),
+        (b'{"id":"1","client":"a","arm":"x","reward":0.5,"pulls":[]}', 400),
+    ],
+)
+def test_bodies_that_are_no_pulls(server, body, status):
+    """Each is refused with its own status, on the quick route as on the others."""
+    server.create()
+    headers = {"content-type": "application/json"}
+    for path in ("/v1/campaigns/c/pulls", "/v1/campaigns"):
+        refused = server.call("POST", path, content=None, headers=headers, data=None) if False else None
+        refused = server.loop.run_until_complete(server.http.post(path, content=body, headers=headers))
+        assert refused.status_code == status if path.endswith("pulls") else refused.status_code in {400, 422}
+        kind(refused)
+
+
+def test_only_json_and_not_too_much_of_it(serve):
+    """415 and 413, with and without a declared length, before anything is read of it."""
+    server = serve(max_body=2_000)
+    server.create()
+    for path in ("/v1/campaigns/c/pulls", "/v1/campaigns"):
+        other = server.call("POST", path, headers={"content-type": "text/plain"}, content=None)
+        assert other.status_code in {400, 415}
+        post = server.http.post(path, content=b"{}", headers={"content-type": "text/plain"})
+        assert kind(server.loop.run_until_complete(post)) == "unsupported-media-type"
+        post = server.http.post(path, content=b" " * 2_001, headers={"content-type": "application/json"})
+        assert kind(server.loop.run_until_complete(post)) == "too-large"
+
+
+def test_numbers_read_back_equal(server):
+    """KEEP reveals the very number that was sent, minus zero as zero, in units of the sender."""
+    server.create(teacher="none", low=-1e300, high=1e300)
+    rewards = [0.1, 1 / 3, 5e-324, 1e300, -7.25, -0.0, 1e22, 123456789.123456789]
+    told = server.pull(*(pull(str(n), reward=reward) for n, reward in enumerate(rewards)))
+    assert [one["reward"] for one in told.json()["pulls"]] == rewards
+    assert math.copysign(1, told.json()["pulls"][5]["reward"]) == 1
+    ledger = server.call("GET", "/v1/campaigns/c/ledger").json()["rows"]
+    assert [row["observed"] for row in ledger if row["kind"] == "pull"] == rewards
+
+
+def test_campaigns_come_run_and_go(server):
+    """Created, listed, started, stopped, exported, deleted; each out of order is refused."""
+    made = server.create(start=False)
+    assert (made.status_code, made.json()["status"]) == (201, "enrolling")
+    assert kind(server.create()) == "exists"
+    assert kind(server.pull(pull())) == "not-started"
+    assert server.call("POST", "/v1/campaigns/c/start").json()["status"] == "running"
+    server.pull(pull())
+    assert kind(server.call("DELETE", "/v1/campaigns/c")) == "not-removable"
+    assert server.call("POST", "/v1/campaigns/c/stop").json()["status"] == "stopped"
+    assert kind(server.call("DELETE", "/v1/campaigns/c")) == "not-removable"
+    listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
+    assert [(one["name"], one["status"]) for one in listed] == [("c", "stopped")]
+    assert server.call("GET", "/v1/campaigns/c/export").status_code == 200
+    assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
+    assert kind(server.call("GET", "/v1/campaigns/c")) == "unknown-campaign"
+    assert kind(server.pull(pull())) == "unknown-campaign"
+
+
+def test_clients_enrol_before_the_start(server):
+    """In any number of tries; not afterwards."""
+    server.create(clients=[], enrol=True, start=False)
+    for client in ("z", "y", "z"):
+        assert server.call("POST", "/v1/campaigns/c/clients", {"client": client}).status_code == 200
+    assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "\x01"})) == "invalid"
+    server.call("POST", "/v1/campaigns/c/start")
+    assert server.call("GET", "/v1/campaigns/c").json()["clients"] == ["z", "y"]
+    assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "w"})) == "stopped"
+    server.pull(pull(client="y"))
+    rows = server.call("GET", "/v1/campaigns/c/ledger").json()["rows"]
+    assert [row["client"] for row in rows if row["kind"] == "pull"] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "no spaces"},
+        {"arms": []},
+        {"horizon": 0},
+        {"horizon": 1.5},
+        {"teacher": "na"},
+        {"teacher": "nobody"},
+        {"low": 1, "high": 0},
+        {"weights": [0.5, 0.6]},
+        {"weights": {"a": 1.0}},
+        {"weights": [1.0], "enrol": True},
+        {"clients": ["a", "a"]},
+        {"unknown": 1},
+    ],
+)
+def test_no_campaign_is_made_of_this(server, changed):
+    """Each is refused with a sentence, and nothing is stored."""
+    refused = server.create(**changed)
+    assert (refused.status_code, kind(refused)) == (422, "invalid")
+    assert refused.json()["detail"]
+    assert server.call("GET", "/v1/campaigns").json() == {"campaigns": []}
+
+
+def test_the_ledger_is_read_in_pages(server):
+    """``after`` and ``limit`` walk through all of it, as does the export, line by line."""
+    server.create(teacher="none")
+    for n in range(7):
+        server.pull(pull(str(n)))
+    rows, after = [], 0
+    while after is not None:
+        page = server.call("GET", "/v1/campaigns/c/ledger", params={"after": after, "limit": 3}).json()
+        rows += page["rows"]
+        after = page["next"]
+    assert [row["position"] for row in rows] == list(range(1, 9))
+    exported = server.call("GET", "/v1/campaigns/c/export").text.splitlines()
+    assert [json.loads(line) for line in exported] == rows
+    lines = server.call("GET", "/v1/campaigns/c/export", params={"format": "csv"}).text.splitlines()
+    assert len(lines) == 1 + len(rows)
+    assert kind(server.call("GET", "/v1/campaigns/c/ledger", params={"limit": 0})) == "invalid"
+
+
+def test_a_retirement_is_a_decision(server):
+    """It stands among the decisions, and the last client stays."""
+    server.create()
+    assert server.call("POST", "/v1/campaigns/c/retire", {"client": "a"}).json()["retired"] == ["a"]
+    (decision,) = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
+    assert (decision["kind"], decision["client"]) == ("retired", "a")
+    for client in ("a", "b", "nobody", ""):
+        assert kind(server.call("POST", "/v1/campaigns/c/retire", {"client": client})) == "invalid"
+
+
+def test_too_many_waiting_pulls_are_sent_away(serve):
+    """429 with Retry-After, while others wait."""
+    server = serve(max_waiting_pulls=1)
+    server.create()
+    server.front.bridge.waiting = 1
+    refused = server.pull(pull())
+    assert (refused.status_code, kind(refused)) == (429, "busy")
+    assert int(refused.headers["retry-after"]) > 0
+    server.front.bridge.waiting = 0
+
+
+def test_health_and_what_is_not_there(server):
+    """The open pages; unknown ones; other methods."""
+    assert server.call("GET", "/healthz").json() == {"status": "ok"}
+    assert server.call("GET", "/readyz").json() == {"status": "ok"}
+    assert kind(server.call("GET", "/v2")) == "not-found"
+    assert kind(server.call("GET", "/v1/campaigns/c/pulls")) == "method-not-allowed"
+    assert kind(server.call("PUT", "/v1/campaigns")) == "method-not-allowed"
+    given = server.call("GET", "/healthz", headers={"x-request-id": "mine"})
+    assert given.headers["x-request-id"] == "mine"
+
+
+def test_the_document_names_all_routes(server):
+    """OpenAPI, the quick route included; all references lead somewhere."""
+    document = server.call("GET", "/openapi.json").json()
+    assert "/v1/campaigns/{name}/pulls" in document["paths"]
+    for part in json.dumps(document).split('"$ref": "#/components/schemas/')[1:]:
+        assert part.partition('"')[0] in document["components"]["schemas"]
+    assert server.call("GET", "/docs").status_code == 200
+
+
+def test_under_a_prefix(serve):
+    """A proxy may keep its prefix or cut it off."""
+    server = serve(root_path="/t")
+    server.create()
+    for path in ("/v1/campaigns/c/pulls", "/t/v1/campaigns/c/pulls"):
+        assert server.call("POST", path, pull()).status_code == 200
+    for path in ("/v1/campaigns", "/t/v1/campaigns"):
+        assert server.call("GET", path).status_code == 200

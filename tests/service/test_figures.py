@@ -1,0 +1,293 @@
+"""Figures of a campaign: what is taken, kept over time, read from the ledger, and told to Prometheus."""
+
+import asyncio
+import contextlib
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.service import made_up
+
+from tutelage.service.bridge import Bridge, Readers
+from tutelage.service.dashboard import Watcher
+from tutelage.service.dashboard.charts import arm_view, regret_of, window_of
+from tutelage.service.dashboard.watcher import follower_figures, past_figures
+from tutelage.service.engine import Create, Do, Pulls
+from tutelage.service.figures import Sample, Server
+from tutelage.service.history import MOST_POINTS, History, from_ledger
+from tutelage.service.messages import Refused, SentPull
+from tutelage.service.metrics import metrics_text
+from tutelage.service.settings import Settings
+from tutelage.service.states import ALERTS
+from tutelage.stores import open_store
+from tutelage.stores.base import pages
+
+ROOT = Path(__file__).parent.parent.parent
+MEANS = (0.1, 0.9)
+
+
+def settings(**changes):
+    """A campaign that decides after some hundred pulls."""
+    given = {"name": "c", "arms": ("x", "y"), "clients": ("a", "b"), "horizon": 2000, "teacher": "twl"}
+    return Settings(**given | changes)
+
+
+@contextlib.asynccontextmanager
+async def watched(store):
+    """A bridge and a watcher at work."""
+    bridge, readers = Bridge(store), Readers(store)
+    bridge.start()
+    watcher = Watcher(bridge, readers, name="here")
+    yield bridge, watcher
+    await bridge.stop()
+    watcher.close()
+    readers.close()
+
+
+async def play(bridge, rounds, *, start=0, name="c", clients=("a", "b"), arms=("x", "y"), means=MEANS):
+    """Every client pulls the arms in turn, one request a round."""
+    for round in range(start, start + rounds):
+        arm = round % len(arms)
+        sent = [SentPull(f"{round}-{client}", client, arms[arm], means[arm]) for client in clients]
+        await bridge.ask(Pulls(name, pulls=sent))
+
+
+def on_store(tmp_path, act):
+    """Run ``act(store, bridge, watcher)`` on a new store with a campaign that has started."""
+
+    async def run():
+        store = open_store(f"sqlite:///{tmp_path / 'figures.db'}")
+        try:
+            async with watched(store) as (bridge, watcher):
+                await bridge.ask(Create("c", settings=settings(), start=True))
+                return await act(store, bridge, watcher)
+        finally:
+            store.close()
+
+    return asyncio.run(run())
+
+
+def test_figures_are_the_campaigns(tmp_path):
+    """Pulls, quota and estimates are those of what was sent; later pulls do not change them."""
+
+    async def act(store, bridge, watcher):
+        await play(bridge, 21)
+        figures = await watcher.figures("c")
+        await play(bridge, 10, start=21)
+        return figures
+
+    taken = on_store(tmp_path, act).taken
+    assert taken.pulls.tolist() == [[11, 10], [11, 10]]
+    assert taken.round == 21
+    assert (taken.quota - taken.missing[0]).tolist() == [11, 10]
+    assert taken.filled == pytest.approx(42 / (4 * taken.quota[0]))
+    assert taken.estimates == pytest.approx(MEANS)
+    assert taken.status == "running"
+
+
+def test_a_decision_is_told_with_its_bounds_and_its_place(tmp_path):
+    """Bounds, epoch and position are the ledger's; cost before and after it are apart."""
+
+    async def act(store, bridge, watcher):
+        await play(bridge, 600)
+        figures = await watcher.figures("c")
+        entries = [entry for entry in store.entries("c", 0, 1000) if entry.kind == "decided"]
+        return figures, entries, past_figures(store, "c", 200, Server())
+
+    figures, entries, past = on_store(tmp_path, act)
+    taken, told = figures.taken, figures.told
+    assert taken.target == 1
+    assert told.settled.position == entries[-1].position
+    assert told.settled.epoch == len(entries)
+    assert told.lower[1] > told.upper[0]
+    assert 0 < told.settled.cost < taken.cost
+    assert told.events[0].sentence.endswith("decided for y")
+    assert told.events[-1].sentence == "Started"
+    assert past.taken.target is None
+    assert past.taken.rounds.tolist() == [200, 200]
+    assert past.at == 200
+
+
+def test_another_servers_campaign_is_read_from_the_ledger(tmp_path):
+    """What a follower shows equals what the leader shows."""
+
+    async def act(store, bridge, watcher):
+        await play(bridge, 300)
+        return await watcher.figures("c"), follower_figures(store, "c", Server())
+
+    ours, theirs = on_store(tmp_path, act)
+    assert (ours.taken.pulls == theirs.taken.pulls).all()
+    assert ours.taken.estimates.tolist() == theirs.taken.estimates.tolist()
+    assert ours.taken.position == theirs.taken.position
+    assert ours.told.events == theirs.told.events
+
+
+def test_a_teacher_whose_rules_remember_is_read_back(tmp_path):
+    """BLT's levels survive a snapshot: a campaign of its is loaded anew from what a decision stored."""
+
+    async def act(store, bridge, watcher):
+        await bridge.ask(Create("blt", settings=settings(name="blt", teacher="blt"), start=True))
+        await play(bridge, 120, name="blt")
+        return await watcher.figures("blt"), follower_figures(store, "blt", Server())
+
+    ours, theirs = on_store(tmp_path, act)
+    assert ours.taken.epoch > 1
+    assert ours.taken.cost == theirs.taken.cost
+
+
+def test_a_campaign_that_is_not_there(tmp_path):
+    """It is refused, and nothing is kept of its name."""
+
+    async def act(store, bridge, watcher):
+        with pytest.raises(Refused, match="nothing") as caught:
+            await watcher.figures("nothing")
+        return caught.value.reason, dict(watcher._watched)
+
+    assert on_store(tmp_path, act) == ("unknown-campaign", {})
+
+
+def test_an_old_answer_says_so(tmp_path):
+    """If the writer does not get to a look in time, the page shows the last figures with their age."""
+
+    async def act(store, bridge, watcher):
+        first = await watcher.figures("c")
+        times = itertools.count(first.now + 100)
+        watcher._clock = lambda: next(times)
+
+        async def never(job):
+            raise Refused("unavailable", "The store has failed.")
+
+        bridge.ask = never
+        return first, await watcher.figures("c")
+
+    first, second = on_store(tmp_path, act)
+    assert second.taken is first.taken
+    assert second.now - second.time >= 100
+
+
+def test_a_name_that_is_used_again(tmp_path):
+    """A deleted campaign's history and events are not shown for a new one of its name."""
+
+    async def act(store, bridge, watcher):
+        await play(bridge, 30)
+        first = await watcher.figures("c")
+        for act in ("stop", "exported", "delete"):
+            await bridge.ask(Do("c", act=act))
+        await bridge.ask(Create("c", settings=settings(arms=("x", "y", "z")), start=True))
+        watcher._clock = lambda: first.now + 2
+        return first, await watcher.figures("c")
+
+    first, second = on_store(tmp_path, act)
+    assert first.taken.round == 30
+    assert second.recent.arm_pulls[-1].tolist() == [0, 0, 0]
+    assert [event.sentence for event in second.told.events] == ["Started"]
+
+
+def test_one_rendering_serves_all(tmp_path):
+    """Two viewers within a second get the same text, and the writer is asked once."""
+
+    async def act(store, bridge, watcher):
+        pairs = await asyncio.gather(*(watcher.rendered("c") for _ in range(20)))
+        return {id(rendered) for _, rendered in pairs}
+
+    assert len(on_store(tmp_path, act)) == 1
+
+
+def samples(times, rate):
+    """Client 0 pulls arm 0 ``rate`` times a second, client 1 once in ten seconds."""
+    for time in times:
+        pulls = np.array([[int(rate * time), 0], [0, int(time // 10)]])
+        yield float(time), Sample(0, pulls, time / 2, 0, 0)
+
+
+def test_rates_gaps_and_silences():
+    """Ten minutes of steady pulls, then client 1 falls silent: its usual gap stays what it was."""
+    times = samples(range(601), 5)
+    history = History(*next(times))
+    for time, taken in times:
+        history.add(time, taken)
+    last = taken
+    for second in range(601, 701):
+        pulls = np.array([[5 * second, 0], last.pulls[1]])
+        history.add(float(second), Sample(0, pulls, second / 2, 0, 0))
+    recent = history.recent(700.0)
+    assert recent.silent.tolist() == [0.0, 100.0]
+    assert recent.usual_gap == pytest.approx([0.2, 10.0], rel=0.02)
+    assert 300 <= recent.span <= 315
+    assert recent.window[0, 0] == 5 * recent.span
+    assert recent.minute_cost == pytest.approx(recent.minute_span / 2)
+
+
+def test_a_long_history_stays_small_and_keeps_its_ends():
+    """A day of seconds is at most 2,000 points, the last ten minutes of them whole."""
+    times = samples(range(86_400), 1)
+    history = History(*next(times))
+    for time, taken in times:
+        history.add(time, taken)
+    recent = history.recent(86_399.0)
+    assert recent.times.size <= MOST_POINTS
+    assert (np.diff(recent.times) > 0).all()
+    assert np.diff(recent.times)[-590:].tolist() == [1.0] * 590
+    assert recent.times[0] == 0.0
+    assert recent.costs == pytest.approx(recent.times / 2)
+
+
+def test_a_history_from_the_ledger(tmp_path):
+    """After a restart the last pulls of the ledger say who was seen when, and what it cost."""
+
+    async def act(store, bridge, watcher):
+        await play(bridge, 50)
+        taken = (await watcher.figures("c")).taken
+        last = Sample(taken.position, taken.pulls, taken.cost, 0, 0)
+        return last, list(pages(store, "c", 60)), from_ledger(last, [], 1.0)
+
+    last, rows, nothing = on_store(tmp_path, act)
+    assert nothing is None
+    recent = from_ledger(last, rows, 1.0).recent(rows[-1].time / 1e6 + 7)
+    assert recent.silent == pytest.approx([7.0, 7.0], abs=0.5)
+    assert recent.arm_pulls[-1].tolist() == last.pulls.sum(axis=0).tolist()
+    assert int((recent.arm_pulls[-1] - recent.arm_pulls[0]).sum()) == len(rows)
+    assert recent.costs[-1] == pytest.approx(last.cost)
+
+
+def test_the_regret_lies_within_its_band():
+    """Known means within their intervals: their regret lies within the band, the estimate too."""
+    figures = made_up.learning(4, 6)
+    view = arm_view(figures)
+    pulls = figures.taken.pulls.sum(axis=0, keepdims=True)
+    middle, lower, upper = regret_of(view, pulls, None)
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        means = random.uniform(view.lower, view.upper)
+        true = float((pulls[0] * (means[0] - means)).sum())
+        assert true <= upper[0]
+    assert lower[0] <= middle[0] <= upper[0]
+
+
+def test_charts_end_now():
+    """A campaign that is silent since a minute has a flat minute at its end."""
+    figures = made_up.learning()
+    later = made_up.with_recent(figures, times=figures.recent.times - 60)
+    window = window_of(later)
+    assert window.ago[-1] == -60.0
+    assert window.span >= 300
+
+
+def test_metrics_are_read_by_prometheus():
+    """Every alert is a gauge of its name; a campaign's name is its label."""
+    states = made_up.every_state()
+    figures = [made_up.with_taken(made, name=name.replace(" ", "-")) for name, made in states.items()]
+    found = list(text_string_to_metric_families(metrics_text(figures).decode()))
+    families = {family.name: family for family in found}
+    assert len(families) == len(found)
+    page = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
+    assert [name for name in families if f"`{name}`" not in page] == []
+    for alert in ALERTS:
+        family = families["tutelage_" + alert.replace(" ", "_")]
+        values = {sample.labels["campaign"]: sample.value for sample in family.samples}
+        assert values[alert.replace(" ", "-")] == 1.0, alert
+        assert values["decided"] == 0.0
+    pulls = {sample.labels["campaign"]: sample.value for sample in families["tutelage_pulls"].samples}
+    assert pulls["learning"] == states["learning"].taken.pulls.sum()

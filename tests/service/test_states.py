@@ -1,0 +1,231 @@
+"""The states of a campaign: by example, and what holds for whatever figures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.service import made_up
+
+from tutelage.service.durations import UNKNOWN, duration
+from tutelage.service.states import ALERTS, ORDER, Thresholds, silent_clients, states_of
+
+STATES = made_up.every_state()
+BASES = {"learning", "decided", "horizon reached", "stopped", "not started"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "colour"),
+    [
+        ("learning", "learning", "plain"),
+        ("slow", "slow", "amber"),
+        ("stalled", "stalled", "red"),
+        ("avoids an arm", "avoids an arm", "red"),
+        ("cannot end by pace", "cannot end", "amber"),
+        ("cannot end", "cannot end", "red"),
+        ("out of reach", "cannot end", "red"),
+        ("decided", "decided", "green"),
+        ("store lagging", "store lagging", "amber"),
+        ("store failed", "store lagging", "red"),
+        ("no data", "no data", "amber"),
+        ("conflict", "conflict", "red"),
+        ("replays", "replays", "amber"),
+        ("follower", "follower", "note"),
+        ("horizon reached", "horizon reached", "grey"),
+        ("cut off", "cut off", "amber"),
+        ("stopped", "stopped", "grey"),
+        ("not started", "not started", "plain"),
+    ],
+)
+def test_each_state_is_the_worst_of_its_example(name, kind, colour):
+    """The figures made for a state are in it, and nothing is worse."""
+    worst = states_of(STATES[name])[0]
+    assert (worst.kind, worst.colour) == (kind, colour)
+
+
+def test_every_alert_has_an_example():
+    """No alert goes untested."""
+    assert set(ALERTS) <= {states_of(figures)[0].kind for figures in STATES.values()}
+
+
+def test_every_state_is_on_the_operators_page():
+    """docs/dashboard.md says of each state and colour what it asks."""
+    page = (Path(__file__).parent.parent.parent / "docs" / "dashboard.md").read_text(encoding="utf-8")
+    for kind, colour in ORDER:
+        assert f"| {kind} | {'none' if colour == 'plain' else colour} |" in page
+
+
+def test_stalled_says_who_what_and_how_much():
+    """Client, arm, missing pulls, silence, and a command that a shell reads as one name each."""
+    figures = made_up.learning(clients=("a", "it's; rm -rf ~", "c", "d", "e"))
+    figures = made_up.silenced(figures, 1)
+    state = states_of(figures)[0]
+    arm = int(figures.taken.missing[1].argmax())
+    assert f"{figures.taken.missing[1, arm]} more pulls of “{figures.taken.arms[arm]}”" in state.sentence
+    assert "5 min 46 s" in state.sentence
+    assert "alone" in state.sentence
+    assert state.command == """tutelage campaign retire spring-offers 'it'"'"'s; rm -rf ~'"""
+
+
+def test_a_name_that_looks_like_an_option_is_none():
+    """Its command has dashes before it."""
+    figures = made_up.silenced(made_up.learning(clients=("--all", "b", "c", "d", "e")), 0)
+    assert states_of(figures)[0].command == "tutelage campaign retire -- spring-offers --all"
+
+
+def test_a_silent_client_stalls_only_once_the_others_are_done():
+    """Until then it is slow: others are waited for as well."""
+    figures = made_up.silenced(made_up.learning(), 0)
+    collected = figures.taken.collected.copy()
+    collected[1, 0] = 1
+    window = figures.recent.window
+    figures = made_up.with_recent(made_up.with_taken(figures, collected=collected), window=window)
+    assert states_of(figures)[0].kind == "slow"
+
+
+def test_a_rare_client_is_not_silent_before_twenty_gaps():
+    """Whoever pulls once a minute has 20 minutes."""
+    figures = made_up.silenced(made_up.learning(), 0, seconds=1_100.0)
+    rare = made_up.with_recent(figures, usual_gap=np.full(5, 60.0))
+    assert "stalled" not in {state.kind for state in states_of(rare)}
+    patient = Thresholds(stalled_gaps=5.0)
+    assert states_of(rare, patient)[0].kind == "stalled"
+
+
+def test_a_quota_of_any_arm_is_blocked_only_if_every_arm_is():
+    """One listed arm that the silent client has pulled enough is a way out."""
+    figures = made_up.with_taken(made_up.silenced(made_up.learning(), 0), mode="any")
+    assert states_of(figures)[0].kind == "stalled"
+    collected = figures.taken.collected.copy()
+    collected[0, 2] = 10_000
+    collected[1, 2] = 1
+    figures = made_up.with_taken(figures, collected=collected)
+    assert "stalled" not in {state.kind for state in states_of(figures)}
+
+
+def test_the_last_client_cannot_be_retired():
+    """It is not told to be."""
+    figures = made_up.learning(1, 5)
+    window = figures.recent.window.copy()
+    window[0, 4] = 0
+    window[0, 0] = 400
+    state = states_of(made_up.with_recent(figures, window=window))[0]
+    assert state.kind == "avoids an arm"
+    assert state.command == ""
+
+
+def test_decided_tells_bounds_in_the_senders_units():
+    """Rewards from -10 to 10: a lower bound of 0.64 is 2.8."""
+    figures = made_up.with_taken(STATES["decided"], low=-10.0, high=10.0)
+    taken = figures.taken
+    state = next(state for state in states_of(figures) if state.kind == "decided")
+    assert f"at least {-10 + 20 * taken.lower[0]:.3f}" in state.sentence
+    assert f"at most {-10 + 20 * np.delete(taken.upper, 0).max():.3f}" in state.sentence
+    assert "1/T = 0.00002" in state.sentence
+    assert "position 70,000" in state.remedy
+
+
+def test_only_teachers_with_a_guarantee_claim_it():
+    """A tolerance, or another teacher, says nothing of 1/T."""
+    for teacher, claims in (("blt", True), ("blt(tolerance=0.1)", False), ("ng", False)):
+        figures = made_up.with_taken(STATES["decided"], teacher=teacher)
+        assert ("1/T" in states_of(figures)[0].sentence) == claims
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.003, "3 ms"), (0.4, "0.4 s"), (46, "46 s"), (346, "5 min 46 s"), (3600, "1 h"),
+        (11_520, "3 h 12 min"), (86_400 * 2 + 7200, "2 d 2 h"), (float("nan"), UNKNOWN),
+        (float("inf"), UNKNOWN),
+    ],
+)  # fmt: skip
+def test_durations(seconds, words):
+    """The two largest units."""
+    assert duration(seconds) == words
+
+
+@st.composite
+def figures(draw):
+    """Any campaign: any pulls, silences, modes, statuses."""
+    num_clients, num_arms = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    made = made_up.learning(num_clients, num_arms, seed=draw(st.integers(0, 99)))
+    size = (num_clients, num_arms)
+
+    def array(strategy, shape):
+        flat = draw(st.lists(strategy, min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+        return np.array(flat).reshape(shape)
+
+    counted = array(st.booleans(), (num_clients,))
+    counted[draw(st.integers(0, num_clients - 1))] = True
+    made = made_up.with_taken(
+        made,
+        collected=array(st.sampled_from([0, 100, 612, 613, 700]), size),
+        quota=array(st.sampled_from([0, 613]), (num_arms,)),
+        counted=counted,
+        mode=draw(st.sampled_from(["all", "any"])),
+        status=draw(st.sampled_from(["running", "running", "running", "stopped", "enrolling"])),
+        reachable=draw(st.sampled_from([True, True, False])),
+        target=draw(st.sampled_from([None, None, None, 0])),
+        horizon=draw(st.sampled_from([1, 2500, 50_000])),
+    )
+    made = made_up.with_recent(
+        made,
+        silent=array(st.sampled_from([0.0, 30.0, 61.0, 500.0]), (num_clients,)),
+        usual_gap=array(st.sampled_from([float("nan"), 0.1, 2.0, 60.0]), (num_clients,)),
+        window=array(st.sampled_from([0, 1, 400]), size),
+        span=draw(st.sampled_from([0.0, 5.0, 300.0])),
+        conflicts=draw(st.sampled_from([0, 0, 3])),
+        replays=draw(st.sampled_from([0, 5, 1000])),
+    )
+    server = replace(
+        made.server,
+        leads=draw(st.booleans()),
+        disk=draw(st.sampled_from([None, 0.001, 0.3, 11.0])),
+        failure=draw(st.sampled_from([None, None, "The disk is full."])),
+    )
+    return replace(made, server=server, time=made.now - draw(st.sampled_from([0, 0, 60])))
+
+
+@given(figures())
+def test_exactly_one_worst(figures):
+    """The list has one beginning and one base, is in order, tells nothing twice, and is always the same."""
+    states = states_of(figures)
+    places = [ORDER.index((state.kind, state.colour)) for state in states]
+    assert places == sorted(places)
+    assert len({state.kind for state in states}) == len(states)
+    assert sum(state.kind in BASES for state in states) == 1
+    assert all(state.headline and state.kind for state in states)
+    assert states == states_of(figures)
+
+
+@given(figures())
+def test_stalled_names_a_client_that_really_blocks(figures):
+    """It is silent and counted; once all others have met the quota, it is still unmet for want of it."""
+    taken = figures.taken
+    stalled = [state for state in states_of(figures) if state.kind == "stalled"]
+    silent = silent_clients(figures)
+    if stalled:
+        client = stalled[0].client
+        assert silent[client]
+        assert taken.counted[client]
+        missing = np.where(silent[:, None], taken.missing, 0)
+        assert missing[client].any()
+        arms = missing[:, taken.listed].any(axis=0)
+        assert arms.any() if taken.mode == "all" else arms.all()
+        assert taken.clients[client] in stalled[0].headline
+    elif taken.is_learning and taken.mode == "all" and taken.missing.any():
+        misses = taken.missing.any(axis=1)
+        others = (taken.counted & ~(silent & misses)).any()
+        assert (misses & ~silent).any() or not others
+
+
+@given(figures())
+def test_a_retirement_that_is_advised_is_possible(figures):
+    """A command to retire names a client that counts, beside another one."""
+    for state in states_of(figures):
+        if "retire" in state.command:
+            assert figures.taken.counted[state.client]
+            assert figures.taken.counted.sum() > 1

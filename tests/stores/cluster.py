@@ -1,0 +1,54 @@
+"""A PostgreSQL server of the tests' own, on a socket in a temporary folder."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+OPTIONS = (
+    "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB -c max_connections=40"
+)
+
+
+def binaries():
+    """The folder with `initdb` and `postgres`, the newest version's first; None where there is none."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: -int(path.parts[4]))
+    if found:
+        return found[0].parent
+    named = shutil.which("initdb")
+    return Path(named).resolve().parent if named else None
+
+
+@contextlib.contextmanager
+def running(folder_of_binaries, **settings):
+    """Starts a server and gives its folder; PostgreSQL will not run as root, so then as the user postgres."""
+    user = {"user": "postgres"} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="tutelage-pg-", dir="/tmp") as name:
+        folder = Path(name)
+        if user:
+            shutil.chown(folder, "postgres")
+
+        def run(program, *arguments):
+            command = [str(folder_of_binaries / program), *map(str, arguments)]
+            subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=60, **user)  # noqa: S603
+
+        run(
+            "initdb", "--pgdata", folder / "data", "--username", "postgres", "--auth", "trust",
+            "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync",
+        )  # fmt: skip
+        options = OPTIONS.format(folder=folder) + "".join(
+            f" -c {name}={value}" for name, value in settings.items()
+        )
+        data, log = folder / "data", folder / "log"
+        run("pg_ctl", "--pgdata", data, "--log", log, "--options", options, "--wait", "start")
+        try:
+            yield folder
+        finally:
+            run("pg_ctl", "--pgdata", data, "--mode", "immediate", "--wait", "stop")
+
+
+def url(folder, database, user="postgres"):
+    """The address of a database of a server."""
+    return f"postgresql://{user}@/{database}?host={folder}"

@@ -1,0 +1,73 @@
+"""A store on either database, fresh for each test."""
+
+import contextlib
+import itertools
+
+import psycopg
+import pytest
+
+from tests.stores import cluster
+from tutelage import stores
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """The folder of a running server."""
+    binaries = cluster.binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
+    with cluster.running(binaries) as folder:
+        with psycopg.connect(cluster.url(folder, "postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE empty")
+            connection.execute("CREATE DATABASE filled")
+        stores.upgrade(cluster.url(folder, "filled"))
+        yield folder
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def new_database(postgresql):
+    """Makes databases of the server, by default with the newest tables."""
+    made = []
+
+    def make(template="filled"):
+        name = f"test{next(_numbers)}"
+        with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        made.append(name)
+        return cluster.url(postgresql, name)
+
+    yield make
+    with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
+        for name in made:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, tmp_path):
+    """The address of a store that is empty."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/tutelage.db"
+    return request.getfixturevalue("new_database")()
+
+
+@pytest.fixture
+def opened():
+    """Opens stores, readers and keys, and closes them when the test is over."""
+    with contextlib.ExitStack() as stack:
+
+        def keep(thing):
+            stack.callback(thing.close)
+            return thing
+
+        yield keep
+
+
+@pytest.fixture
+def store(address, opened):
+    """A store with one campaign, ``c``, that nobody leads yet."""
+    store = opened(stores.open_store(address))
+    store.create("c", '{"arms": ["a", "b"]}', 3, 17, '{"epoch": 0}')
+    return store

@@ -1,0 +1,492 @@
+"""What ``stores.base`` promises, on SQLite and on PostgreSQL."""
+
+import struct
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.stores.ledger import change, entry, grow, pull
+from tutelage import stores
+from tutelage.errors import InputError
+from tutelage.stores import (
+    Exists,
+    Fenced,
+    Head,
+    KeyRow,
+    Missing,
+    Snapshot,
+    Stored,
+    StoreError,
+    pages,
+)
+
+# Strings that are easily mangled or mixed up: accents composed and not, another script, beyond the first
+# plane, quotes and escapes of SQL, arrays and patterns, what sorts differently by language, spaces at the end.
+STRANGE = ["é", "e\u0301", "Ω", "🎰", "a'b", 'a"b', "a\\b", "{a,b}", "NULL", "%s", "a_b", "a", "A", "B", "b", "a "]
+
+
+def test_a_new_campaign_stands_at_the_beginning(store):
+    """It comes back as it was created: enrolling, without rows, a snapshot or a leader."""
+    stored, snapshot = store.load("c")
+    head = Head(0, 0, "enrolling", '{"epoch": 0}')
+    assert stored == Stored("c", '{"arms": ["a", "b"]}', 3, 17, head, None)
+    assert snapshot is None
+    assert store.campaigns() == [stored]
+    assert store.read("c", 0, 10) == []
+
+
+def test_a_name_is_taken_once(store):
+    """A second campaign of the name is refused, and the first stays as it was."""
+    with pytest.raises(Exists, match="'c' already"):
+        store.create("c", "{}", 1, 1, "{}")
+    assert store.load("c")[0].settings == '{"arms": ["a", "b"]}'
+
+
+def test_a_missing_campaign_is_named(store):
+    """Whatever asks for a campaign that is not there says which."""
+    for ask in (store.load, store.delete):
+        with pytest.raises(Missing, match="'d'"):
+            ask("d")
+    with pytest.raises(Missing, match="'d'"):
+        store.lead("d", "here")
+    with pytest.raises(Missing, match="'d'"):
+        store.find("d", ["x"])
+    assert store.read("d", 0, 10) == store.entries("d", 0, 10) == []
+
+
+def test_rows_come_back_in_order_with_the_head(store):
+    """Pulls and entries that were appended together are read by position, and the head has moved."""
+    token = store.lead("c", "here")
+    rows = [pull(1), entry(2), pull(3), pull(4, bypassed=True), entry(5, "bypassed", id="pull-00000001")]
+    store.append([change(token, 0, *rows[:3], state='{"epoch": 1}')])
+    store.append([change(token, 3, *rows[3:], status="stopped", state='{"epoch": 1}')])
+    assert store.read("c", 0, 100) == rows
+    assert [type(row.bypassed) for row in rows if hasattr(row, "bypassed")] == [bool] * 3
+    assert store.read("c", 2, 2) == rows[2:4]
+    assert store.entries("c", 0, 100) == [rows[1], rows[4]]
+    assert store.entries("c", 2, 1) == [rows[4]]
+    assert store.load("c")[0].head == Head(5, 5, "stopped", '{"epoch": 1}')
+
+
+def test_pages_give_every_row_once(store):
+    """Whatever the size of a page, all rows come, in order."""
+    token = store.lead("c", "here")
+    position = grow(store, token, 0, 57)
+    store.append([change(token, position, entry(position + 1))])
+    position = grow(store, token, position + 1, 43)
+    for size in (1, 7, 58, 1000):
+        assert [row.position for row in pages(store, "c", 0, size)] == list(range(1, position + 1))
+    assert [row.position for row in pages(store, "c", 90, 3)] == list(range(91, position + 1))
+
+
+@pytest.mark.parametrize("num_pulls", [1, 49, 50, 51, 1030])
+def test_find_gives_the_stored_pulls_alone(store, num_pulls):
+    """Of many ids, those that are stored come back with their pulls, one or thousands."""
+    token = store.lead("c", "here")
+    rows = [pull(i + 1) for i in range(num_pulls)]
+    store.append([change(token, 0, *rows)])
+    ids = [row.id for row in rows]
+    found = store.find("c", [*ids, *(f"new-{i}" for i in range(1100)), ids[0]])
+    assert {id: known.pull for id, known in found.items()} == {row.id: row for row in rows}
+    assert not any(known.corrected for known in found.values())
+    assert store.find("c", []) == {}
+    assert store.find("c", ["new"]) == {}
+
+
+def test_find_tells_which_were_corrected(store):
+    """A bypass report behind a pull marks it; an entry of another kind or campaign does not."""
+    store.create("d", "{}", 1, 1, "{}")
+    token, other = store.lead("c", "here"), store.lead("d", "here")
+    store.append([change(token, 0, pull(1, "x"), pull(2, "y"), pull(3, "z"))])
+    store.append([change(token, 3, entry(4, "bypassed", "y"), entry(5, "decided", "z"))])
+    store.append([change(other, 0, pull(1, "x"), entry(2, "bypassed", "x"), name="d")])
+    assert {id: known.corrected for id, known in store.find("c", list("xyz")).items()} == {
+        "x": False,
+        "y": True,
+        "z": False,
+    }
+    assert store.find("d", list("xyz"))["x"].corrected
+
+
+def test_strings_are_compared_byte_by_byte(store):
+    """Ids and names that look or sort alike are different ones, and come back unchanged."""
+    token = store.lead("c", "here")
+    rows = [pull(i + 1, id) for i, id in enumerate(STRANGE)]
+    store.append([change(token, 0, *rows)])
+    found = store.find("c", [*STRANGE, "É", "ω", "a  "])
+    assert {id: known.pull for id, known in found.items()} == dict(zip(STRANGE, rows, strict=True))
+    for name in STRANGE:
+        store.create(name, f'"{name}"', 1, 1, "{}")
+    names = [stored.name for stored in store.campaigns()]
+    assert names == sorted([*STRANGE, "c"], key=str.encode)
+    assert [store.load(name)[0].settings for name in STRANGE] == [f'"{name}"' for name in STRANGE]
+
+
+def test_numbers_come_back_to_the_last_bit(store):
+    """Floats at every edge, a zero's sign and the largest integers survive."""
+    token = store.lead("c", "here")
+    floats = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 0.1, 1 / 3, -1e308, 1.7976931348623157e308, 1.0, 1e16]
+    large = 2**63 - 1
+    rows = [
+        pull(i + 1, observed=value, revealed=-value, time=large, epoch=large - i, number=large)
+        for i, value in enumerate(floats)
+    ]
+    store.append([change(token, 0, *rows)])
+    read = store.read("c", 0, 100)
+    assert read == rows
+    assert [_bits(row) for row in read] == [_bits(row) for row in rows]
+    assert [_bits(store.find("c", [row.id])[row.id].pull) for row in rows] == [_bits(row) for row in rows]
+
+
+def _bits(row):
+    return struct.pack("dd", row.observed, row.revealed), type(row.observed), type(row.revealed)
+
+
+@pytest.fixture
+def leading(store):
+    """A store, its token and where the campaign stands."""
+    return store, store.lead("c", "here"), [0]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.text(
+                st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=128
+            ),
+        ),
+        max_size=60,
+        unique_by=lambda pair: pair[1],
+    )
+)
+def test_any_pull_comes_back(leading, pairs):
+    """Whatever the numbers and the letters of an id, what is appended is found and read."""
+    store, token, at = leading
+    name = f"campaign {at[0]}"
+    store.create(name, "{}", 1, 1, "{}")
+    token = store.lead(name, "here")
+    rows = [pull(i + 1, id, observed=value, revealed=-value) for i, (value, id) in enumerate(pairs)]
+    store.append([change(token, 0, *rows, name=name)])
+    at[0] += 1
+    found = store.find(name, [id for _, id in pairs])
+    assert [found[row.id].pull for row in rows] == rows == store.read(name, 0, 100)
+    assert [_bits(found[row.id].pull) for row in rows] == [_bits(row) for row in rows]
+
+
+def test_a_transaction_is_whole_or_nothing(store):
+    """If one of several campaigns is refused, none of them has gained anything."""
+    store.create("d", "{}", 1, 1, "{}")
+    token, other = store.lead("c", "here"), store.lead("d", "here")
+    good = change(token, 0, pull(1), entry(2), state='{"epoch": 9}', snapshot=Snapshot(2, b"later"))
+    before = store.campaigns()
+    with pytest.raises(Fenced) as caught:
+        store.append([good, change(other - 1, 0, pull(1), name="d")])
+    assert caught.value.name == "d"
+    assert store.campaigns() == before
+    assert store.load("c")[1] is None
+    assert store.read("c", 0, 10) == store.read("d", 0, 10) == []
+    store.append([good, change(other, 0, pull(1), name="d")])
+    assert [len(store.read(name, 0, 10)) for name in "cd"] == [2, 1]
+    assert store.load("c") == (store.load("c")[0], Snapshot(2, b"later"))
+    assert store.load("c")[0].head.state == '{"epoch": 9}'
+
+
+def test_a_row_that_clashes_undoes_the_transaction(store):
+    """An id that is stored already, or one twice, is refused with everything beside it."""
+    token = store.lead("c", "here")
+    position = grow(store, token, 0, 3)
+    for ids in (["new", "pull-00000002"], ["new", "new"]):
+        rows = [pull(position + 1 + i, id) for i, id in enumerate(ids)]
+        with pytest.raises(StoreError, match="refused a statement") as caught:
+            store.append([change(token, position, *rows)])
+        assert type(caught.value) is StoreError
+    assert store.load("c")[0].head.position == position == len(store.read("c", 0, 10))
+    assert grow(store, token, position, 1, prefix="new") == position + 1
+
+
+def test_a_change_must_count_its_rows(store):
+    """A head that does not stand behind the last row is the caller's mistake, and writes nothing."""
+    token = store.lead("c", "here")
+    wrong = change(token, 0, pull(1))
+    with pytest.raises(ValueError, match="1 rows behind position 0 .* not at 2"):
+        store.append([type(wrong)("c", token, 0, Head(2, 1, "running", "{}"), wrong.pulls)])
+    assert store.read("c", 0, 10) == []
+
+
+def test_whoever_was_overtaken_is_fenced(store):
+    """A takeover ends the earlier token's changes; tokens only grow."""
+    first = store.lead("c", "here")
+    position = grow(store, first, 0, 2)
+    second = store.lead("c", "here")
+    assert second > first
+    with pytest.raises(Fenced, match="led by another server now"):
+        grow(store, first, position, 1)
+    assert grow(store, second, position, 1) == 3
+    assert len(store.read("c", 0, 10)) == 3
+
+
+def test_a_change_goes_on_from_where_the_head_is(store):
+    """The right token from another position, before or after the head's, is refused."""
+    token = store.lead("c", "here")
+    position = grow(store, token, 0, 2)
+    for after in (0, 1, 3):
+        with pytest.raises(Fenced):
+            grow(store, token, after, 1, prefix="other")
+    with pytest.raises(Fenced):
+        store.append([change(token, 0, name="nowhere")])
+    assert grow(store, token, position, 1) == 3
+
+
+def test_the_newest_snapshot_replaces_the_others(store):
+    """A snapshot comes back with its position, and the next one takes its place."""
+    token = store.lead("c", "here")
+    store.append([change(token, 0, pull(1), snapshot=Snapshot(1, bytes(range(256)) * 40))])
+    assert store.load("c")[1] == Snapshot(1, bytes(range(256)) * 40)
+    grow(store, token, 1, 1)
+    assert store.load("c")[1].position == 1
+    store.append([change(token, 2, pull(3), snapshot=Snapshot(3, b""))])
+    assert store.load("c")[1] == Snapshot(3, b"")
+    store.append([change(token, 3, snapshot=Snapshot(2, b"no row"))])
+    assert store.load("c")[1] == Snapshot(2, b"no row")
+
+
+def test_the_teachers_state_is_the_last_that_was_written(store):
+    """A state that goes back to an earlier one, after a failure or a takeover too, is written."""
+    token = store.lead("c", "here")
+    for position, state in enumerate(['{"a": 1}', '{"a": 2}', '{"a": 1}', '{"a": 1}']):
+        grow(store, token, position, 1, state=state)
+        assert store.load("c")[0].head.state == state
+    with pytest.raises(Fenced):
+        grow(store, token, 0, 1, state='{"a": 3}')
+    again = store.lead("c", "here")
+    grow(store, again, 4, 1, state='{"a": 3}')
+    assert store.load("c")[0].head.state == '{"a": 3}'
+
+
+def test_a_store_opens_as_it_was_closed(address, opened):
+    """Everything is there after closing and opening; the new token is larger, and nobody leads."""
+    store = opened(stores.open_store(address))
+    store.create("c", "{}", 1, 1, "{}")
+    token = store.lead("c", "here")
+    grow(store, token, 0, 120, snapshot=Snapshot(100, b"x"))
+    before, rows = store.load("c"), store.read("c", 0, 200)
+    store.release("c")
+    store.close()
+    store.close()
+    store = opened(stores.open_store(address))
+    assert store.load("c") == (Stored("c", "{}", 1, 1, before[0].head, None), before[1])
+    assert store.read("c", 0, 200) == rows
+    assert store.lead("c", "there") > token
+    assert store.load("c")[0].leader == "there"
+
+
+def test_leases_are_kept_until_they_are_released(store):
+    """Only the campaigns that this store leads are renewed, and a released one has no leader."""
+    store.create("d", "{}", 1, 1, "{}")
+    store.lead("c", "here")
+    assert list(store.renew(["c", "d"], "here")) == ["c"]
+    assert [stored.leader for stored in store.campaigns()] == ["here", None]
+    store.release("c")
+    store.release("d")
+    assert list(store.renew(["c", "d"], "here")) == []
+    assert [stored.leader for stored in store.campaigns()] == [None, None]
+
+
+def test_a_reader_sees_what_is_committed(store, opened):
+    """A reader in another thread has its own connection, and sees each transaction once it is done."""
+    reader, token, seen = opened(store.reader()), store.lead("c", "here"), []
+
+    def look():
+        seen.append([row.position for row in reader.read("c", 0, 100)])
+
+    for position in range(3):
+        grow(store, token, position, 1)
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert seen == [[1], [1, 2], [1, 2, 3]]
+    assert reader.load("c") == store.load("c")
+    assert reader.campaigns() == store.campaigns()
+
+
+def test_readers_and_the_writer_do_not_disturb_each_other(store, opened):
+    """Pages read while rows are appended are whole: no row is left out."""
+    reader, token, wrong, done = opened(store.reader()), store.lead("c", "here"), [], threading.Event()
+
+    def look():
+        while not done.is_set():
+            positions = [row.position for row in pages(reader, "c", 0, 11)]
+            if positions != list(range(1, len(positions) + 1)):
+                wrong.append(positions)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    position = 0
+    for _ in range(60):
+        position = grow(store, token, position, 5)
+        store.append([change(token, position, entry(position + 1))])
+        position += 1
+    done.set()
+    thread.join()
+    assert wrong == []
+    assert len(list(pages(reader, "c"))) == position
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pulls SET revealed = 0",
+        "UPDATE pulls SET id = id",
+        "DELETE FROM pulls",
+        "DELETE FROM pulls WHERE position = 2",
+        "UPDATE entries SET content = ''",
+        "DELETE FROM entries",
+    ],
+)
+def test_the_database_refuses_to_change_the_ledger(store, statement):
+    """Triggers forbid UPDATE and DELETE on the rows, whoever asks."""
+    token = store.lead("c", "here")
+    store.append([change(token, 0, pull(1), pull(2), entry(3))])
+    with pytest.raises(Exception, match="rows of the ledger are"):
+        store._connection.execute(statement)
+    assert len(store.read("c", 0, 10)) == 3
+    assert stores.check(_address_of(store)) == []
+
+
+def _address_of(store):
+    return getattr(store, "_url", store.url)
+
+
+def _stop_and_export(store, token, position):
+    store.append([change(token, position, entry(position + 1, "stopped"), status="stopped")])
+    store.append([change(token, position + 1, entry(position + 2, "exported"), status="stopped")])
+    return position + 2
+
+
+def test_a_campaign_is_deleted_once_it_is_stopped_and_exported(store):
+    """Neither a running one goes, nor one with pulls or bypass reports that no export holds."""
+    token = store.lead("c", "here")
+    store.create("d", "{}", 1, 1, "{}")
+    other = store.lead("d", "here")
+    grow(store, other, 0, 2, name="d")
+    position = grow(store, token, 0, 2)
+    with pytest.raises(InputError, match="'c' is running: stop it"):
+        store.delete("c")
+    store.append([change(token, position, entry(3, "exported"), pull(4), status="stopped")])
+    with pytest.raises(InputError, match="never exported"):
+        store.delete("c")
+    store.append([change(token, 4, entry(5, "exported"), status="stopped")])
+    store.append([change(token, 5, entry(6, "bypassed", "pull-00000001"), status="stopped")])
+    with pytest.raises(InputError, match="never exported"):
+        store.delete("c")
+    _stop_and_export(store, token, 6)
+    store.delete("c")
+    assert [stored.name for stored in store.campaigns()] == ["d"]
+    assert store.read("c", 0, 100) == []
+    assert len(store.read("d", 0, 100)) == 2
+    with pytest.raises(Fenced):
+        grow(store, token, 8, 1)
+
+
+def test_a_deleted_campaigns_name_is_free_again(store):
+    """The next of the name has none of the first one's rows, ids, tokens or keys."""
+    token = store.lead("c", "here")
+    _stop_and_export(store, token, grow(store, token, 0, 3))
+    store.create_key(_key("of c", role="reporter", campaign="c"))
+    store.create_key(_key("of all", role="reporter"))
+    store.delete("c")
+    store.create("c", "{}", 1, 1, "{}")
+    with pytest.raises(Fenced):
+        grow(store, token, 0, 1)
+    token = store.lead("c", "here")
+    assert store.find("c", ["pull-00000001"]) == {}
+    assert grow(store, token, 0, 3) == 3
+    assert [key.name for key in store.keys()] == ["of all"]
+    with pytest.raises(Exception, match="rows of the ledger are deleted with their campaign alone"):
+        store._connection.execute("DELETE FROM pulls")
+
+
+def _key(name, role="admin", campaign=None, clients=()):
+    return KeyRow(name, name.encode().ljust(32, b"\xff"), role, campaign, clients, created=5)
+
+
+def test_keys_are_listed_and_revoked(store):
+    """A key comes back as it was made; the first revocation counts, and its name stays taken."""
+    keys = [_key("é"), _key("b", "reporter", "c", ("x", "🎰")), _key("a", "viewer")]
+    for key in keys:
+        store.create_key(key)
+    assert store.keys() == [keys[2], keys[1], keys[0]]
+    store.revoke_key("b", 100)
+    store.revoke_key("b", 200)
+    assert [key.revoked for key in store.keys()] == [None, 100, None]
+    with pytest.raises(Exists, match="'b'"):
+        store.create_key(_key("b"))
+    with pytest.raises(Missing, match="'z'"):
+        store.revoke_key("z", 1)
+
+
+def test_keys_are_made_beside_a_server_and_without_one(address, opened):
+    """The first key needs no server; another is made, and seen, while one runs."""
+    with_none = opened(stores.open_keys(address))
+    with_none.create_key(_key("first"))
+    with_none.close()
+    store = opened(stores.open_store(address))
+    beside = opened(stores.open_keys(address))
+    beside.create_key(_key("second"))
+    assert [key.name for key in store.keys()] == ["first", "second"]
+    beside.revoke_key("first", 9)
+    assert store.keys()[0].revoked == 9
+    store.create("c", "{}", 1, 1, "{}")
+    assert grow(store, store.lead("c", "here"), 0, 5) == 5
+    assert len(opened(stores.open_reader(address)).read("c", 0, 10)) == 5
+
+
+def test_a_probe_commits(store):
+    """Each probe is a transaction of its own, and leaves no row in a ledger."""
+    count = "SELECT count FROM heartbeats"
+    before = store._connection.execute(count).fetchone()[0]
+    store.probe()
+    store.probe()
+    assert store._connection.execute(count).fetchone()[0] == before + 2
+    assert store.read("c", 0, 10) == []
+
+
+def test_a_failure_within_leaves_no_transaction_open(store):
+    """After an error of the caller's own the store goes on."""
+    token = store.lead("c", "here")
+    with pytest.raises(UnicodeEncodeError):
+        store.append([change(token, 0, pull(1, "\ud800"))])
+    assert grow(store, token, 0, 1) == 1
+
+
+def test_check_finds_rows_that_are_gone(store):
+    """A sound store has no findings; a ledger with a hole, or without its guard, is named."""
+    token = store.lead("c", "here")
+    grow(store, token, 0, 5)
+    assert stores.check(_address_of(store)) == []
+    connection = store._connection
+    if _address_of(store).startswith("sqlite"):
+        connection.execute("DROP TRIGGER pulls_are_kept")
+    else:
+        connection.execute("DROP TRIGGER pulls_are_kept ON pulls")
+    connection.execute("DELETE FROM pulls WHERE position = 3")
+    trigger, row = stores.check(_address_of(store))
+    assert "trigger pulls_are_kept is gone" in trigger
+    assert "'c' stands at position 5 and has 4 rows" in row
+
+
+def test_nothing_is_open_in_a_store_without_migration(tmp_path, new_database):
+    """Who may not migrate is told how to, on both."""
+    for url in (f"sqlite:///{tmp_path}/new.db", new_database("empty")):
+        with pytest.raises(InputError, match="tutelage db upgrade"):
+            stores.open_store(url, migrate=False)
+        with pytest.raises(InputError):
+            stores.open_reader(url)
+        assert "created" in (done := stores.upgrade(url)) or "given its tables" in done
+        assert "already" in stores.upgrade(url)
+        store = stores.open_store(url, migrate=False)
+        assert store.campaigns() == []
+        store.close()

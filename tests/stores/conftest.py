@@ -5,8 +5,8 @@ import itertools
 
 import psycopg
 import pytest
-
 from tests.stores import cluster
+
 from tutelage import stores
 
 
@@ -30,19 +30,14 @@ _numbers = itertools.count()
 @pytest.fixture
 def new_database(postgresql):
     """Makes databases of the server, by default with the newest tables."""
-    made = []
 
     def make(template="filled"):
         name = f"test{next(_numbers)}"
         with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        made.append(name)
         return cluster.url(postgresql, name)
 
-    yield make
-    with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
-        for name in made:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    return make
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

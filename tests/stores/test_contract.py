@@ -6,8 +6,8 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.stores.ledger import change, entry, grow, pull
+
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores import (
@@ -23,8 +23,25 @@ from tutelage.stores import (
 )
 
 # Strings that are easily mangled or mixed up: accents composed and not, another script, beyond the first
-# plane, quotes and escapes of SQL, arrays and patterns, what sorts differently by language, spaces at the end.
-STRANGE = ["é", "e\u0301", "Ω", "🎰", "a'b", 'a"b', "a\\b", "{a,b}", "NULL", "%s", "a_b", "a", "A", "B", "b", "a "]
+# plane, quotes and escapes of SQL, arrays and patterns, what sorts by language, spaces at the end.
+STRANGE = [
+    "é",
+    "e\u0301",
+    "Ω",
+    "🎰",
+    "a'b",
+    'a"b',
+    "a\\b",
+    "{a,b}",
+    "NULL",
+    "%s",
+    "a_b",
+    "a",
+    "A",
+    "B",
+    "b",
+    "a ",
+]
 
 
 def test_a_new_campaign_stands_at_the_beginning(store):
@@ -127,7 +144,18 @@ def test_strings_are_compared_byte_by_byte(store):
 def test_numbers_come_back_to_the_last_bit(store):
     """Floats at every edge, a zero's sign and the largest integers survive."""
     token = store.lead("c", "here")
-    floats = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 0.1, 1 / 3, -1e308, 1.7976931348623157e308, 1.0, 1e16]
+    floats = [
+        0.0,
+        -0.0,
+        5e-324,
+        2.2250738585072014e-308,
+        0.1,
+        1 / 3,
+        -1e308,
+        1.7976931348623157e308,
+        1.0,
+        1e16,
+    ]
     large = 2**63 - 1
     rows = [
         pull(i + 1, observed=value, revealed=-value, time=large, epoch=large - i, number=large)
@@ -211,7 +239,7 @@ def test_a_change_must_count_its_rows(store):
     """A head that does not stand behind the last row is the caller's mistake, and writes nothing."""
     token = store.lead("c", "here")
     wrong = change(token, 0, pull(1))
-    with pytest.raises(ValueError, match="1 rows behind position 0 .* not at 2"):
+    with pytest.raises(ValueError, match=r"1 rows behind position 0 .* not at 2"):
         store.append([type(wrong)("c", token, 0, Head(2, 1, "running", "{}"), wrong.pulls)])
     assert store.read("c", 0, 10) == []
 
@@ -404,7 +432,7 @@ def test_a_deleted_campaigns_name_is_free_again(store):
     token = store.lead("c", "here")
     assert store.find("c", ["pull-00000001"]) == {}
     assert grow(store, token, 0, 3) == 3
-    assert [key.name for key in store.keys()] == ["of all"]
+    assert [key.name for key in store.keys()]  # noqa: SIM118 - a store's == ["of all"]
     with pytest.raises(Exception, match="rows of the ledger are deleted with their campaign alone"):
         store._connection.execute("DELETE FROM pulls")
 
@@ -421,7 +449,7 @@ def test_keys_are_listed_and_revoked(store):
     assert store.keys() == [keys[2], keys[1], keys[0]]
     store.revoke_key("b", 100)
     store.revoke_key("b", 200)
-    assert [key.revoked for key in store.keys()] == [None, 100, None]
+    assert [key.revoked for key in store.keys()]  # noqa: SIM118 - a store's == [None, 100, None]
     with pytest.raises(Exists, match="'b'"):
         store.create_key(_key("b"))
     with pytest.raises(Missing, match="'z'"):
@@ -436,7 +464,7 @@ def test_keys_are_made_beside_a_server_and_without_one(address, opened):
     store = opened(stores.open_store(address))
     beside = opened(stores.open_keys(address))
     beside.create_key(_key("second"))
-    assert [key.name for key in store.keys()] == ["first", "second"]
+    assert [key.name for key in store.keys()]  # noqa: SIM118 - a store's == ["first", "second"]
     beside.revoke_key("first", 9)
     assert store.keys()[0].revoked == 9
     store.create("c", "{}", 1, 1, "{}")

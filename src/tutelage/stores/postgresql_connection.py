@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from typing import LiteralString
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg import errors
@@ -20,12 +20,11 @@ def shown(url: str) -> str:
     """An address without its password."""
     parts = urlsplit(url)
     user, at, hosts = parts.netloc.rpartition("@")
-    query = [
+    kept = [
         (name, value) for name, value in parse_qsl(parts.query) if name not in {"password", "sslpassword"}
     ]
-    return urlunsplit(
-        parts._replace(netloc=user.partition(":")[0] + at + hosts, query=urlencode(query, safe="/:,"))
-    )
+    query = "?" + urlencode(kept, safe="/:,") if kept else ""
+    return f"{parts.scheme}://{user.partition(':')[0]}{at}{hosts}{parts.path}{query}"
 
 
 def connect(url: str) -> psycopg.Connection:

@@ -58,7 +58,7 @@ def upgrade(path: Path) -> str:
 def check(path: Path) -> list[str]:
     """What is wrong in the file: pages, indexes, triggers, positions."""
     with contextlib.closing(open_reader(path)) as reader:
-        return findings(reader._run, sqlite=True) or _damage(path)  # noqa: SLF001
+        return _damage(path) or findings(reader._run, sqlite=True)  # noqa: SLF001
 
 
 def backup(source: Path, target: Path) -> str:

@@ -118,10 +118,9 @@ def test_bodies_that_are_no_pulls(server, body, status):
     """Each is refused with its own status, on the quick route as on the others."""
     server.create()
     headers = {"content-type": "application/json"}
-    for path in ("/v1/campaigns/c/pulls", "/v1/campaigns"):
-        refused = server.call("POST", path, content=None, headers=headers, data=None) if False else None
+    for path, expected in (("/v1/campaigns/c/pulls", {status}), ("/v1/campaigns", {400, 422})):
         refused = server.loop.run_until_complete(server.http.post(path, content=body, headers=headers))
-        assert refused.status_code == status if path.endswith("pulls") else refused.status_code in {400, 422}
+        assert refused.status_code in expected
         kind(refused)
 
 
@@ -130,8 +129,6 @@ def test_only_json_and_not_too_much_of_it(serve):
     server = serve(max_body=2_000)
     server.create()
     for path in ("/v1/campaigns/c/pulls", "/v1/campaigns"):
-        other = server.call("POST", path, headers={"content-type": "text/plain"}, content=None)
-        assert other.status_code in {400, 415}
         post = server.http.post(path, content=b"{}", headers={"content-type": "text/plain"})
         assert kind(server.loop.run_until_complete(post)) == "unsupported-media-type"
         post = server.http.post(path, content=b" " * 2_001, headers={"content-type": "application/json"})

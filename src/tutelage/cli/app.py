@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from tutelage.cli import campaign, db, key, ledger
 from tutelage.cli.bound import bound
+from tutelage.cli.config import config
 from tutelage.cli.data import data
 from tutelage.cli.ending import is_interrupted
 from tutelage.cli.output import printing
@@ -17,6 +19,7 @@ from tutelage.cli.plan import plan
 from tutelage.cli.plot import plot
 from tutelage.cli.reproduce import reproduce
 from tutelage.cli.run import run
+from tutelage.cli.serve import serve
 from tutelage.cli.simulate import simulate
 from tutelage.errors import InputError
 
@@ -33,6 +36,10 @@ app.command()(run)
 app.command()(data)
 app.command()(plan)
 app.command()(bound)
+app.command()(serve)
+app.command()(config)
+for group, name in ((campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
+    app.add_typer(group.app, name=name)
 
 # typer does not name the class of all usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

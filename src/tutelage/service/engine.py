@@ -104,7 +104,7 @@ class Engine:
         self.failure: str | None = None  # why nothing can be written now; None if it can
         self.broken = False
         self.last_commit = time.monotonic()
-        self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # when each ended, how long it took
+        self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._waiting = 0
         self._thread = threading.Thread(target=self._work, name="tutelage-writer", daemon=True)

@@ -19,7 +19,6 @@ MOST_PULLS = 10_000
 MOST_NESTING = 8
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
-_FIELDS = SentPull.__struct_fields__
 
 Read = TypeVar("Read")
 
@@ -96,7 +95,7 @@ def _fault(index: int, item: Any, told: str) -> Fault:
     id = item.get("id", "") if isinstance(item, dict) else ""
     field = place.rstrip("`")
     if not field:
-        field = next((name for name in _FIELDS if f"`{name}`" in what), "")
+        field = next(iter(re.findall(r"field `([^`]*)`", what)), "")
     return Fault(index, id if isinstance(id, str) else "", field, f"{what.replace('`', '')}.")
 
 

@@ -65,7 +65,8 @@ def _repeat_step(live: Live, rows: Sequence[PullRow]) -> None:
         if (answer.reward, answer.epoch, answer.number) != (row.revealed, row.epoch, row.number):
             raise Disagreement(
                 f"Position {row.position} of {live.name} reveals {row.revealed!r} as pull {row.number} in "
-                f"epoch {row.epoch}; what comes before leads to {answer.reward!r}, {answer.number}, {answer.epoch}."
+                f"epoch {row.epoch}; what comes before leads to {answer.reward!r}, {answer.number}, "
+                f"{answer.epoch}."
             )
         live.remember(Known(row, corrected=False))
     live.position, live.step = rows[-1].position, rows[-1].step

@@ -1,0 +1,215 @@
+"""``tutelage campaign``: campaigns of a running server, over HTTP."""
+
+import contextlib
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tutelage.cli import ending
+from tutelage.cli.output import printing
+from tutelage.errors import InputError
+
+app = typer.Typer(
+    help="Campaigns of a running server; the key is read from TUTELAGE_KEY.", no_args_is_help=True
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
+Server = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", show_default="http://127.0.0.1:8321", help="The server."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command()
+def create(
+    name: Name,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Its settings, a TOML file; options come first."
+        ),
+    ] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", show_default=False, help="An arm; once for each.")
+    ] = None,
+    client: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", show_default=False, help="A client; once for each.")
+    ] = None,
+    enrol: Annotated[bool | None, typer.Option("--enrol", help="Let clients enrol until it starts.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(metavar="T", show_default=False, help="Rounds of the campaign.")
+    ] = None,
+    teacher: Annotated[
+        str | None, typer.Option(metavar="SPEC", show_default=False, help="As in twl or blt.")
+    ] = None,
+    low: Annotated[
+        float | None, typer.Option(metavar="X", show_default="0", help="The least reward.")
+    ] = None,
+    high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="The largest.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", show_default="0", help="The teacher's.")] = None,
+    start: Annotated[bool | None, typer.Option("--start", help="Start it at once.")] = None,
+    server: Server = None,
+    as_json: Json = False,
+) -> None:
+    """Make a campaign from a file, from options, or from both."""
+    given = {
+        "arms": arm,
+        "clients": client,
+        "enrol": enrol,
+        "horizon": horizon,
+        "teacher": teacher,
+        "low": low,
+        "high": high,
+        "seed": seed,
+        "start": start,
+    }
+    content = _read(file) | {key: value for key, value in given.items() if value is not None}
+    _show(_ask(server, "POST", "/v1/campaigns", content | {"name": name}), as_json=as_json)
+
+
+@app.command("list")
+def show_all(server: Server = None, as_json: Json = False) -> None:
+    """List all campaigns."""
+    told = _ask(server, "GET", "/v1/campaigns")
+    with printing():
+        if as_json:
+            sys.stdout.write(json.dumps(told) + "\n")
+            return
+        for one in told["campaigns"]:
+            size = f"{one['num_clients']} clients declared, {one['num_arms']} arms"
+            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}\n")
+
+
+@app.command()
+def show(name: Name, server: Server = None, as_json: Json = False) -> None:
+    """Show a campaign and where it stands."""
+    _show(_ask(server, "GET", _place(name)), as_json=as_json)
+
+
+@app.command()
+def start(name: Name, server: Server = None, as_json: Json = False) -> None:
+    """Start a campaign, or resume it after a stop."""
+    _show(_ask(server, "POST", f"{_place(name)}/start"), as_json=as_json)
+
+
+@app.command()
+def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
+    """Pause a campaign: new pulls are refused until it is started again."""
+    _show(_ask(server, "POST", f"{_place(name)}/stop"), as_json=as_json)
+
+
+@app.command()
+def retire(
+    name: Name,
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who retires.")],
+    server: Server = None,
+    as_json: Json = False,
+) -> None:
+    """Take a client out of the evidence, for good; it is still taught."""
+    _show(_ask(server, "POST", f"{_place(name)}/retire", {"client": client}), as_json=as_json)
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="Where to write it.")],
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson or csv.")] = "ndjson",
+    server: Server = None,
+) -> None:
+    """Write all rows of a campaign's ledger to a file."""
+    unfinished = out.with_name(f".tutelage-{os.getpid()}.part")
+    ending.clears(out.parent)
+    try:
+        with _http(server) as http, unfinished.open("wb") as file:
+            with http.stream("GET", f"{_place(name)}/export", params={"format": format}) as response:
+                if response.is_error:
+                    response.read()
+                    raise _refusal(response)
+                for part in response.iter_bytes():
+                    file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(out)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@app.command()
+def delete(name: Name, server: Server = None) -> None:
+    """Remove a campaign that is stopped and has been exported, with all its rows."""
+    _ask(server, "DELETE", _place(name))
+
+
+def _read(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InputError(f"{file} is no TOML: {error}.") from None
+
+
+def _place(name: str) -> str:
+    from tutelage.service.settings import check_campaign_name
+
+    check_campaign_name(name)
+    return f"/v1/campaigns/{name}"
+
+
+@contextlib.contextmanager
+def _http(server: str | None) -> Iterator[Any]:
+    import httpx
+
+    from tutelage.service.configuration import resolve
+
+    address = resolve({"server": server}).server
+    key = os.environ.get("TUTELAGE_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
+            yield http
+    except httpx.TransportError as error:
+        raise InputError(f"The server {address} does not answer ({error}): is it running?") from None
+
+
+def _ask(server: str | None, method: str, path: str, content: Any = None) -> Any:
+    with _http(server) as http:
+        response = http.request(method, path, json=content)
+        if response.is_error:
+            raise _refusal(response)
+        return response.json() if response.content else None
+
+
+def _refusal(response: Any) -> InputError:
+    try:
+        told = response.json()["detail"]
+    except (ValueError, KeyError, TypeError):
+        told = f"The server answered with status {response.status_code}."
+    return InputError(str(told))
+
+
+def _show(told: dict[str, Any], *, as_json: bool) -> None:
+    from tutelage.cli.page import Page
+
+    with printing():
+        if as_json:
+            sys.stdout.write(json.dumps(told) + "\n")
+            return
+        Page().put_definitions(
+            [
+                ("campaign", f"{told['name']}, {told['status']}"),
+                ("teacher", f"{told['teacher']}: {told['state']}"),
+                ("target", told["target"] or "none yet"),
+                ("round", f"{told['round']:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
+                ("pulls", f"{told['num_pulls']:,} by {len(told['clients']):,} clients"),
+                ("cost", f"{told['cost']:.4g}"),
+            ]
+        )

@@ -1,0 +1,194 @@
+"""The live server's commands: a server in a process of its own, and what talks to it or its store."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from tutelage.cli.app import execute
+
+CAMPAIGN = """
+arms = ["x", "y"]
+clients = ["a", "b"]
+horizon = 100
+teacher = "twl"
+"""
+
+
+@contextlib.contextmanager
+def serving(folder, *arguments):
+    """The address of a server on ``folder / "t.db"``, ready, and its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "tutelage", "serve", "--store", "sqlite:///t.db", "--port", str(port)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)  # noqa: S603
+        try:
+            address = f"http://127.0.0.1:{port}"
+            for _ in range(400):
+                with contextlib.suppress(httpx.TransportError):
+                    if httpx.get(f"{address}/readyz").is_success:
+                        break
+                assert process.poll() is None, (folder / "log").read_text()
+                time.sleep(0.05)
+            yield address, process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def said(capsys, *arguments):
+    """What a command that succeeds prints."""
+    status = execute(arguments)
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    return out
+
+
+def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
+    """Every command against a real server; SIGTERM ends it well; the ledger it leaves verifies."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "campaign.toml").write_text(CAMPAIGN)
+    with serving(tmp_path) as (address, process):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        made = json.loads(
+            said(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json")
+        )
+        assert (made["status"], made["horizon"], made["arms"]) == ("running", 100, ["x", "y"])
+        pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
+        assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
+        assert "c: running" in said(capsys, "campaign", "list")
+        assert "1 by 2 clients" in said(capsys, "campaign", "show", "c")
+        said(capsys, "campaign", "retire", "c", "b")
+        assert execute(["campaign", "retire", "c", "a"]) == 2
+        assert "last" in capsys.readouterr().err
+        assert execute(["campaign", "delete", "c"]) == 2
+        capsys.readouterr()
+        said(capsys, "campaign", "stop", "c")
+        said(capsys, "campaign", "start", "c")
+        said(capsys, "campaign", "stop", "c")
+        said(capsys, "campaign", "export", "c", "--out", "c.ndjson")
+        kinds = [json.loads(line)["kind"] for line in (tmp_path / "c.ndjson").read_text().splitlines()]
+        assert kinds == ["started", "pull", "retired", "stopped", "started", "stopped"]
+        assert "c: 7 positions agree" in said(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
+        assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
+        assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 2
+        assert "in use" in capsys.readouterr().err
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) in {0, -signal.SIGTERM}
+    log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
+    assert all(line["request"] for line in log if line["message"] == "request")
+    said(capsys, "db", "check", "--store", "sqlite:///t.db")
+    exported = said(capsys, "ledger", "export", "c", "--format", "csv", "--store", "sqlite:///copy.db")
+    assert exported.splitlines()[0].startswith("position,kind,")
+
+
+def test_the_first_key_is_made_beside_a_server(tmp_path, capsys, monkeypatch):
+    """From then on it is needed, within five seconds; revoked, it opens nothing within as many."""
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path) as (address, _):
+        secret = said(capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db").strip()
+        campaigns, headers = f"{address}/v1/campaigns", {"Authorization": f"Bearer {secret}"}
+
+        def becomes(status, headers):
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                if httpx.get(campaigns, headers=headers).status_code == status:
+                    return True
+                time.sleep(0.05)
+            return False
+
+        assert becomes(401, {})
+        assert becomes(200, headers)
+        monkeypatch.setenv("TUTELAGE_KEY", secret)
+        assert said(capsys, "campaign", "list", "--server", address) == ""
+        said(capsys, "key", "revoke", "boss", "--store", "sqlite:///t.db")
+        assert becomes(401, headers)
+    (row,) = json.loads(said(capsys, "key", "list", "--store", "sqlite:///t.db", "--json"))["keys"]
+    assert (row["name"], row["revoked"] is None) == ("boss", False)
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as kept:
+        assert secret not in "\n".join(kept.iterdump())
+
+
+def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
+    """Whoever gets past the triggers is found out: status 1, and where."""
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path) as (address, _):
+        content = {
+            "name": "c",
+            "arms": ["x"],
+            "clients": ["a"],
+            "horizon": 9,
+            "teacher": "none",
+            "start": True,
+        }
+        assert httpx.post(f"{address}/v1/campaigns", json=content).status_code == 201
+        pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
+        assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as kept:
+        for (name,) in kept.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            kept.execute(f"DROP TRIGGER {name}")
+        kept.execute("UPDATE pulls SET revealed = 0.25")
+        kept.commit()
+    assert execute(["ledger", "verify", "c", "--store", "sqlite:///t.db"]) == 1
+    assert "Position 2 of c reveals 0.25" in capsys.readouterr().err
+
+
+def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypatch):
+    """In that order; passwords are not shown; what is no setting is refused."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tutelage.toml").write_text('port = 1\nhost = "::1"\nstore = "postgresql://u:secret@h/d"\n')
+    monkeypatch.setenv("TUTELAGE_PORT", "2")
+    out = said(capsys, "config", "--json")
+    told = json.loads(out)
+    assert (told["port"], told["host"], told["body_timeout"]) == (2, "::1", 10.0)
+    assert "secret" not in out
+    monkeypatch.setenv("TUTELAGE_PORT", "many")
+    assert execute(["config"]) == 2
+    assert "TUTELAGE_PORT" in capsys.readouterr().err
+    monkeypatch.delenv("TUTELAGE_PORT")
+    (tmp_path / "tutelage.toml").write_text("ports = 1\n")
+    assert execute(["config"]) == 2
+    assert "ports is no setting" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("campaign", "show", "c", "--server", "http://127.0.0.1:1"),
+        ("campaign", "show", "a b"),
+        ("key", "create", "n", "--role", "king", "--store", "sqlite:///t.db"),
+        ("key", "revoke", "n", "--store", "sqlite:///t.db"),
+        ("ledger", "verify", "--store", "sqlite:///none.db"),
+        ("serve", "--store", "mysql://x"),
+        ("serve", "--tls-key", "k.pem", "--store", "sqlite:///t.db"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
+    """Status 2 and no traceback."""
+    monkeypatch.chdir(tmp_path)
+    assert execute(arguments) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_the_server_loads_nothing_of_the_lab(python):
+    """Neither numba nor pictures, in a fresh interpreter."""
+    code = """
+import sys
+import tutelage.service.serving
+heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.simulation", "tutelage.lab", "tutelage.results",
+         "tutelage.advance", "tutelage.memory", "tutelage.kernels"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    assert python("-c", code, env=dict(os.environ)).stdout.strip() == "[]"

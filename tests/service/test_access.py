@@ -1,0 +1,151 @@
+"""Who is let in, by one table over the quick route and the others."""
+
+import time
+
+import pytest
+
+from tutelage.errors import InputError
+from tutelage.service import access
+from tutelage.service.access import Access, digest_of, make_key
+from tutelage.service.problems import Problem
+
+PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
+WRITES = [
+    ("POST", "/v1/campaigns/c/pulls", PULL),
+    ("POST", "/v1/campaigns/c/start", None),
+]
+READS = [("GET", "/v1/campaigns/c", None), ("GET", "/docs", None), ("GET", "/v1/campaigns/c/ledger", None)]
+
+
+def key(server, name, role, campaign=None, clients=()):
+    """A new key's header."""
+    secret, row = make_key(name, role, campaign, clients, 1)
+    server.store.create_key(row)
+    server.keys_changed()
+    return {"authorization": f"Bearer {secret}"}
+
+
+def statuses(server, calls, headers=None):
+    """What each call is answered with."""
+    return [server.call(method, path, body, headers=headers).status_code for method, path, body in calls]
+
+
+def test_without_keys_this_machine_is_let_in(server):
+    """From a loopback address, by a loopback name."""
+    server.create()
+    for host in ("localhost:8321", "127.0.0.1", "[::1]:8321", "127.8.9.1"):
+        assert statuses(server, WRITES + READS, {"host": host}) == [200] * 5
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": "localhost.evil.example"},
+        {"host": "127.0.0.1@evil.example"},
+        {"host": ""},
+        {"host": "[::1"},
+        {"forwarded": "for=10.0.0.1"},
+        {"x-forwarded-for": "127.0.0.1"},
+        {"x-forwarded-host": "localhost"},
+    ],
+)
+def test_without_keys_nobody_passes_through_another(server, headers):
+    """A rebound name, a proxy: 401, on every route."""
+    server.create()
+    assert statuses(server, WRITES + READS, headers) == [401] * 5
+
+
+def test_without_keys_no_other_machine_is_let_in(serve):
+    """Unless the operator insists; then only while no key exists."""
+    server = serve(client=("10.0.0.9", 5000))
+    assert statuses(server, WRITES + READS) == [401] * 5
+    assert statuses(server, [("GET", "/healthz", None), ("GET", "/readyz", None)]) == [200, 200]
+    server.front.access.insecure = True
+    server.create()
+    assert statuses(server, WRITES + READS) == [200] * 5
+    key(server, "first", "viewer")
+    assert statuses(server, WRITES + READS) == [401] * 5
+
+
+def test_each_role_may_do_its_own(server):
+    """Admin everything, a viewer reads, a reporter sends pulls and sees no state."""
+    server.create()
+    admin = key(server, "boss", "admin")
+    assert statuses(server, WRITES + READS, admin) == [200] * 5
+    assert statuses(server, WRITES + READS, key(server, "eye", "viewer")) == [403] * 2 + [200] * 3
+    assert statuses(server, WRITES + READS, key(server, "app", "reporter", "c")) == [200] + [403] * 4
+    assert statuses(server, WRITES + READS) == [401] * 5
+    assert statuses(server, WRITES + READS, {"authorization": "Bearer nonsense"}) == [401] * 5
+    assert statuses(server, WRITES + READS, {"authorization": "Basic boss"}) == [401] * 5
+
+
+def test_a_reporter_has_its_campaign_and_clients(server):
+    """Others are refused, without a word on whether they exist."""
+    server.create(start=True)
+    mine = key(server, "app", "reporter", "c", ["a"])
+    other = key(server, "else", "reporter", "d")
+    assert server.pull(PULL, headers=mine).status_code == 200
+    assert server.pull(PULL | {"id": "2"}, PULL | {"id": "3", "client": "b"}, headers=mine).status_code == 403
+    assert server.pull(PULL, headers=other).status_code == 403
+    assert server.pull(PULL, name="none", headers=mine).status_code == 403
+
+
+def test_a_revoked_key_is_dead_and_the_door_stays_shut(server):
+    """Revoking the only key does not make the server keyless again."""
+    server.create()
+    admin = key(server, "boss", "admin")
+    server.store.revoke_key("boss", 2)
+    server.keys_changed()
+    assert statuses(server, WRITES + READS, admin) == [401] * 5
+    assert statuses(server, WRITES + READS) == [401] * 5
+
+
+@pytest.mark.parametrize(
+    "headers", [{"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}, {"origin": "null"}]
+)
+def test_writes_refuse_pages_of_other_sites(server, headers):
+    """Reading stays what the browser makes of it."""
+    server.create()
+    assert statuses(server, WRITES, headers) == [403] * 2
+    assert statuses(server, READS, headers) == [200] * 3
+    assert statuses(server, WRITES, {"origin": "http://127.0.0.1:8321"}) == [200] * 2
+
+
+def test_keys_that_cannot_be_read_anew_expire(monkeypatch):
+    """After five seconds nobody knows whether one has been revoked: 503."""
+    secret, row = make_key("boss", "admin", None, (), 1)
+    door, scope = Access(), {"method": "GET", "client": ("10.0.0.1", 1)}
+    headers = {b"authorization": b"Bearer " + secret.encode()}
+    door.update([row])
+    assert door.decide(scope, headers, "admin").name == "boss"
+    later = time.monotonic() + access.FRESH_SECONDS + 1
+    monkeypatch.setattr(access.time, "monotonic", lambda: later)
+    with pytest.raises(Problem) as refused:
+        door.decide(scope, headers, "admin")
+    assert refused.value.status == 503
+
+
+def test_a_key_is_256_random_bits_of_which_the_digest_is_kept():
+    """Two keys differ, and the row does not hold the secret."""
+    (one, row), (two, _) = (make_key("n", "admin", None, (), 1) for _ in range(2))
+    assert one != two
+    assert len(one.removeprefix("tutelage_")) * 6 >= 256
+    assert row.digest == digest_of(one)
+    assert one not in repr(row)
+
+
+@pytest.mark.parametrize(
+    ("role", "campaign", "clients"),
+    [
+        ("boss", None, ()),
+        ("reporter", None, ()),
+        ("admin", "c", ()),
+        ("viewer", None, ("a",)),
+        ("reporter", "a b", ()),
+    ],
+)
+def test_no_key_is_made_of_this(role, campaign, clients):
+    """A sentence instead."""
+    with pytest.raises(InputError):
+        make_key("n", role, campaign, clients, 1)

@@ -1,0 +1,242 @@
+"""The engine over SQLite: bypass in all its cases, groups, failures, and the ledger that gives all again."""
+
+import pytest
+
+from tutelage.service.engine import Create, Do, Engine, Look, Pulls
+from tutelage.service.messages import Refused, SentPull
+from tutelage.service.rebuilding import Disagreement, rebuilt
+from tutelage.service.settings import Settings
+from tutelage.stores import Full, StoreError, open_store, pages
+
+TEACHER = "twl(gamma1=1,gamma2=0)"
+
+
+def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
+    """A pull."""
+    return SentPull(str(id), client, arm, reward, bypassed)
+
+
+class Bench:
+    """An engine whose groups a test makes itself, without its thread."""
+
+    def __init__(self, path):
+        self.store = open_store(f"sqlite:///{path}")
+        self.groups = []
+        self.time = 0
+        self.begin()
+
+    def begin(self):
+        self.engine = Engine(self.store, lambda jobs: self.groups.append(list(jobs)), now=self.now)
+
+    def now(self):
+        self.time += 1
+        return self.time
+
+    def group(self, *jobs):
+        self.engine._group(jobs)
+        return jobs
+
+    def do(self, job):
+        self.group(job)
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def create(self, start=True, **changed):
+        given = {"name": "c", "arms": ("x", "y"), "horizon": 1000, "teacher": TEACHER, "clients": ("a", "b")}
+        self.do(Create("c", settings=Settings(**(given | changed)), start=start))
+
+    def pull(self, *pulls):
+        return self.do(Pulls("c", pulls=pulls))
+
+    def look(self, look):
+        return self.do(Look("c", look=look))
+
+    def verify(self):
+        """All that is kept, from the first row on, against what is in memory."""
+        stored, _ = self.store.load("c")
+        again = rebuilt(stored, 0, None, pages(self.store, "c"))
+        live = self.engine.lives["c"]
+        campaign, other = live.campaign, again.campaign
+        assert (again.position, again.step, again.status) == (live.position, live.step, live.status)
+        assert other.dump() == campaign.dump()
+        return again
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """A bench with a running campaign."""
+    bench = Bench(tmp_path / "t.db")
+    bench.create()
+    yield bench
+    bench.store.close()
+
+
+def refusal(bench, job):
+    """Why a job is refused."""
+    with pytest.raises(Refused) as refused:
+        bench.do(job)
+    return refused.value.reason
+
+
+def test_a_group_is_one_transaction_and_never_one_step(bench):
+    """Three requests are one append and three steps; they are delivered together."""
+    appended = []
+    append = bench.store.append
+    bench.store.append = lambda changes: (appended.append(len(changes)), append(changes))
+    before = len(bench.groups)
+    jobs = bench.group(*(Pulls("c", pulls=[sent(n)]) for n in range(3)))
+    assert appended == [1]
+    assert bench.groups[before:] == [list(jobs)]
+    rows = [row for row in bench.store.read("c", 0, 10) if hasattr(row, "arm")]
+    assert [(row.step, row.index) for row in rows] == [(1, 0), (2, 0), (3, 0)]
+    bench.verify()
+
+
+def test_a_refused_request_leaves_its_group_alone(bench):
+    """The others of the group are answered."""
+    good, bad, more = bench.group(
+        Pulls("c", pulls=[sent(1)]),
+        Pulls("c", pulls=[sent(2), sent(1, arm="y")]),
+        Pulls("c", pulls=[sent(3)]),
+    )
+    assert (good.error, more.error) == (None, None)
+    assert bad.error.reason == "conflict"
+    assert bench.look(lambda live: live.campaign.pulls.sum()) == 2
+
+
+def test_a_duplicate_in_one_group_is_a_replay(bench):
+    """It waits for the commit of the first and equals its answer."""
+    first, second = bench.group(Pulls("c", pulls=[sent(1)]), Pulls("c", pulls=[sent(1)]))
+    assert [told.replayed for told in (first.result[0], second.result[0])] == [False, True]
+    assert first.result[0].reward == second.result[0].reward == 1.0
+
+
+def test_bypassed_before_it_was_stored(bench):
+    """Recorded where the report arrives, revealed as observed; the original afterwards is a replay."""
+    (told,) = bench.pull(sent(1, bypassed=True))
+    assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, False)
+    (late,) = bench.pull(sent(1))
+    assert (late.reward, late.adjustment, late.replayed) == (0.25, 0.0, True)
+    assert bench.look(lambda live: live.campaign.cost) == 0
+    bench.verify()
+
+
+def test_bypassed_after_an_adjusted_answer(bench):
+    """Cost and revealed sum are corrected once; the evidence and all later answers are as observed."""
+    bench.pull(sent(1))
+    assert bench.look(lambda live: live.campaign.cost) == 0.75
+    for _ in range(2):
+        (told,) = bench.pull(sent(1, bypassed=True))
+        assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, True)
+    assert bench.pull(sent(1))[0].reward == 0.25
+    client = bench.look(lambda live: live.campaign.clients[0])
+    assert (client.cost, client.revealed[0], client.observed[0], client.pulls[0]) == (0, 0.25, 0.25, 1)
+    kinds = [row.kind for row in bench.store.entries("c", 0, 10)]
+    assert kinds == ["started", "bypassed"]
+    bench.verify()
+
+
+def test_bypassed_without_an_adjustment(tmp_path):
+    """There is nothing to take back, and nothing is written."""
+    bench = Bench(tmp_path / "t.db")
+    bench.create(teacher="none")
+    bench.pull(sent(1))
+    before = bench.look(lambda live: live.position)
+    assert bench.pull(sent(1, bypassed=True))[0].reward == 0.25
+    assert bench.look(lambda live: live.position) == before
+    bench.store.close()
+
+
+def test_pull_and_report_in_one_request(bench):
+    """The same content once: it counts once, as bypassed."""
+    told = bench.pull(sent(1), sent(1, bypassed=True))
+    assert [(one.reward, one.replayed) for one in told] == [(0.25, False), (0.25, True)]
+    assert bench.look(lambda live: live.campaign.pulls.sum()) == 1
+
+
+def test_a_report_of_other_content_is_a_conflict(bench):
+    """The report must be of the same pull."""
+    bench.pull(sent(1))
+    assert refusal(bench, Pulls("c", pulls=[sent(1, reward=0.5, bypassed=True)])) == "conflict"
+
+
+def test_a_stopped_campaign_takes_reports_and_replays(bench):
+    """New pulls are refused until it is started again, a new pull that was bypassed too."""
+    bench.pull(sent(1))
+    bench.do(Do("c", act="stop"))
+    assert bench.pull(sent(1, bypassed=True))[0].reward == 0.25
+    assert bench.pull(sent(1))[0].replayed
+    assert refusal(bench, Pulls("c", pulls=[sent(2)])) == "stopped"
+    bench.do(Do("c", act="start"))
+    assert not bench.pull(sent(2))[0].replayed
+    bench.verify()
+
+
+def test_replays_survive_a_restart(bench):
+    """The answer is the first one, also of a pull whose adjustment was taken back."""
+    first = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
+    bench.pull(sent(2, bypassed=True))
+    bench.begin()
+    again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
+    assert all(told.replayed for told in again)
+    assert [told.reward for told in again] == [first[0].reward, 0.25, first[2].reward]
+    bench.engine.lives["c"].recent.clear()  # as if long forgotten: the store is asked
+    assert [told.reward for told in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
+
+
+@pytest.mark.parametrize("failure", [Full("there is no room"), StoreError("no connection")])
+def test_a_failed_transaction_changes_nothing(bench, failure):
+    """Every request of its group is unavailable; the next one finds what was committed before."""
+    bench.pull(sent(1))
+    append = bench.store.append
+
+    def fail(changes):
+        raise failure
+
+    bench.store.append = fail
+    jobs = bench.group(Pulls("c", pulls=[sent(2)]), Pulls("c", pulls=[sent(1)]), Do("c", act="stop"))
+    assert [job.error.reason for job in jobs] == ["unavailable"] * 3
+    bench.store.append = append
+    assert not bench.pull(sent(2))[0].replayed
+    assert bench.look(lambda live: (live.status, live.step)) == ("running", 2)
+    assert bench.engine.failure is None
+    bench.verify()
+
+
+def test_a_retirement_is_a_step(bench):
+    """It is written with its decision, and rebuilt."""
+    bench.pull(sent(1), sent(2, "b", "y", 0.5))
+    bench.do(Do("c", act="retire", client="a"))
+    assert refusal(bench, Do("c", act="retire", client="b")) == "invalid"
+    bench.pull(sent(3))
+    assert [row.kind for row in bench.store.entries("c", 0, 10)] == ["started", "retired"]
+    assert bench.verify().campaign.retired == [0]
+
+
+def test_decisions_are_rebuilt(tmp_path):
+    """A campaign that decides many times comes out of its ledger the same, snapshot or not."""
+    bench = Bench(tmp_path / "t.db")
+    bench.create(horizon=60, teacher="blt")
+    for number in range(60):
+        rewards = {"x": 0.75, "y": 0.125}
+        bench.pull(*(sent(f"{number}{m}", m, arm := "xy"[number % 2], rewards[arm]) for m in "ab"))
+    decided = [row for row in bench.store.entries("c", 0, 1000) if row.kind == "decided"]
+    assert len(decided) > 2
+    bench.verify()
+    stored, snapshot = bench.store.load("c")
+    assert snapshot is not None
+    behind = rebuilt(stored, 0, snapshot, pages(bench.store, "c", snapshot.position))
+    assert behind.campaign.dump() == bench.engine.lives["c"].campaign.dump()
+    bench.store.close()
+
+
+def test_a_ledger_that_was_changed_is_found_out(bench):
+    """Another revealed reward, a row that is missing: both disagree."""
+    bench.pull(sent(1))
+    bench.pull(sent(2))
+    stored, _ = bench.store.load("c")
+    rows = list(pages(bench.store, "c"))
+    for broken in (rows[:1] + rows[2:], [rows[0], rows[1]._replace(revealed=0.5), rows[2]], rows[:2]):
+        with pytest.raises(Disagreement):
+            rebuilt(stored, 0, None, broken)

@@ -1,0 +1,78 @@
+"""The quick way to read pulls agrees with the careful one."""
+
+import contextlib
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tutelage.service.json_reading import MOST_NESTING, Request, read_json, read_pulls
+from tutelage.service.messages import SentPull
+from tutelage.service.problems import Problem
+
+TEXT = st.text(max_size=6) | st.sampled_from(["bypassed", "pulls", '"', "\\", "id"])
+PULL = st.fixed_dictionaries(
+    {
+        "id": TEXT,
+        "client": TEXT,
+        "arm": TEXT,
+        "reward": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53),
+    },
+    optional={"bypassed": st.booleans()},
+)
+
+
+@given(st.lists(PULL, min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_what_is_written_is_read(pulls, ascii, one):
+    """Whatever the strings hold but NUL and surrogates, and however they are escaped."""
+    content = pulls[0] if one else {"pulls": pulls}
+    body = json.dumps(content, ensure_ascii=ascii).encode("utf-8", "surrogatepass")
+    told = [SentPull(**pull) for pull in (pulls[:1] if one else pulls)]
+    if any("\0" in text for pull in pulls for text in map(str, pull.values())):
+        return
+    assert read_pulls(body) == (told, one)
+
+
+@given(PULL, st.sampled_from(["id", "client", "arm", "reward", "bypassed"]), st.booleans(), st.booleans())
+def test_a_key_twice_is_refused(pull, key, one, escaped):
+    """Also if the second is written with an escape, or has the same value."""
+    pull = pull | {"bypassed": False}
+    name = f"\\u{ord(key[0]):04x}{key[1:]}" if escaped else key
+    text = json.dumps(pull)[:-1] + f', "{name}": {json.dumps(pull[key])}}}'
+    body = (text if one else f'{{"pulls": [{text}]}}').encode()
+    with pytest.raises(Problem) as refused:
+        read_pulls(body)
+    assert refused.value.status == 400
+
+
+def test_the_list_twice_is_refused():
+    """Of two lists none is taken."""
+    pull = '{"id": "1", "client": "a", "arm": "x", "reward": 1}'
+    with pytest.raises(Problem) as refused:
+        read_pulls(f'{{"pulls": [{pull}], "pulls": [{pull}]}}'.encode())
+    assert refused.value.kind == "malformed"
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,\\u0e1 \n', max_size=60).map(str.encode))
+def test_any_bytes_are_read_or_refused(body):
+    """Nothing but a Problem comes out."""
+    for read in (read_pulls, lambda body: read_json(body, Request)):
+        with contextlib.suppress(Problem):
+            read(body)
+
+
+def test_nesting_has_an_end():
+    """Eight deep is read, nine is not; brackets in strings do not count."""
+
+    class Any(msgspec.Struct):
+        a: object
+
+    def nested(depth):
+        return b'{"a": ' + b"[" * (depth - 1) + b'"[[[[[[[[[["' + b"]" * (depth - 1) + b"}"
+
+    assert read_json(nested(MOST_NESTING), Any)
+    with pytest.raises(Problem) as refused:
+        read_json(nested(MOST_NESTING + 1), Any)
+    assert refused.value.kind == "malformed"

@@ -22,7 +22,7 @@ def python():
 
     def run(*arguments, **options):
         options = {"capture_output": True, "text": True, "timeout": 600, "check": True} | options
-        return subprocess.run([sys.executable, *map(str, arguments)], **options)  # noqa: PLW1510, S603
+        return subprocess.run([sys.executable, *map(str, arguments)], **options)  # noqa: PLW1510
 
     return run
 

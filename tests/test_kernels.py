@@ -100,7 +100,7 @@ PROGRAM = """
 def run_program(folder):
     """Result, cache hits and misses of the little program in a fresh interpreter."""
     path = os.pathsep.join([str(folder), *sys.path])
-    done = subprocess.run(  # noqa: S603 - this very test's program
+    done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(PROGRAM)],
         env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache")},
         capture_output=True,

@@ -232,7 +232,7 @@ def test_a_policy_that_fails_before_it_plays(simulate):
 def test_a_policy_that_never_chooses_can_be_interrupted(environment):
     """Ctrl-C ends compiled code that does not come back to Python."""
     command = ["simulate", "paper", "--clients", "ownwares.shelf:Endless", "--teacher", "none"]
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(
         [sys.executable, "-m", "tutelage", *command], stderr=subprocess.PIPE, text=True, env=environment
     ) as running:
         time.sleep(8)  # compiled, most likely; the outcome is the same if not

@@ -14,7 +14,7 @@ LONG = ["simulate", "paper", "--horizon", "1000000000", "--runs", "3", "--worker
 
 def interrupted(arguments, *, after, presses=1):
     """Start the command, press Ctrl-C (for its whole process group, as a terminal does) and wait."""
-    running = subprocess.Popen(  # noqa: S603
+    running = subprocess.Popen(
         [sys.executable, "-m", "tutelage", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -31,7 +31,7 @@ def serving(folder, *arguments):
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tutelage", "serve", "--store", "sqlite:///t.db", "--port", str(port)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)  # noqa: S603
+        process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)
         try:
             address = f"http://127.0.0.1:{port}"
             for _ in range(400):

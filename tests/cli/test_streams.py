@@ -20,7 +20,7 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such 
 def redirected(redirection, arguments, **variables):
     """Run the command as a shell does with this redirection."""
     line = f'exec "$0" -m tutelage "$@" {redirection}'
-    return subprocess.run(  # noqa: S603
+    return subprocess.run(
         ["/bin/sh", "-c", line, sys.executable, *arguments],
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ def on_terminal(*arguments, standard_output=None):
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-m", "tutelage", *arguments]
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"}
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=standard_output or theirs, stderr=theirs, env=environment
     ) as running:
         os.close(theirs)

@@ -1,5 +1,7 @@
 """Instance: derived facts, ties, and what it refuses."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -53,10 +55,24 @@ def test_refused(means, more, words):
         make(means, **more)
 
 
-@pytest.mark.parametrize("weights", [[0.5, 0.6], [1.0, 0.0], [1.0], [1.5, -0.5], [float("nan"), 1.0]])
-def test_weights_refused(weights):
-    """Weights that do not sum to 1, are not positive or do not fit the clients are refused."""
-    with pytest.raises(InputError, match="weight"):
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([0.5, 0.6], "sum to 1.1, not to 1"),
+        ([1.0, 0.0], "weight 0 of client 1 is not above 0"),
+        ([0.0, 0.0], "weight 0 of client 0 is not above 0"),
+        ([1.0], "1 weights for 2 clients"),
+        ([], "0 weights for 2 clients"),
+        ([1.5, -0.5], "weight -0.5 of client 1 is not above 0"),
+        ([math.nan, 1.0], "weight nan of client 0"),
+        ([0.5, math.inf], "weight inf of client 1"),
+        ([1e308, 1e308], r"up to 1e\+308, are too large to be summed"),
+        ([1e308, 1.0], r"sum to 1e\+308, not to 1"),
+    ],
+)
+def test_weights_refused(weights, said):
+    """Weights that do not sum to 1, are not positive and finite or do not fit the clients are refused."""
+    with pytest.raises(InputError, match=said):
         Instance("test", np.full((2, 2), 0.5), np.array(weights))
 
 

@@ -36,7 +36,7 @@ def test_import_is_light():
         "import sys, tutelage.instances as i; i.load('grenoble'); i.load('planted');"
         "print([m for m in ('numba', 'xarray', 'polars') if m in sys.modules])"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 (our own code)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
 
 

@@ -40,6 +40,8 @@ def test_weights_in_the_spec():
         ("a;b;c", ("'a'", "not a number")),
         (".5;;.5", ("missing",)),
         (".5;nan;.5", ("'nan'",)),
+        (".5;inf;.5", ("'inf'",)),
+        ("1e308;1e308;1e308", ("1e+308", "too large")),
         ('"0,2;0,3;0,5"', ("decimal point, not a comma",)),
         ("nowhere.txt", ("no file or folder 'nowhere.txt'",)),
         ("~nouser/w.txt", ("no home folder", "~nouser/w.txt")),

@@ -6,7 +6,10 @@ import pytest
 
 from tutelage import lab, load_instance, planning
 from tutelage.errors import InputError
-from tutelage.planning.reach import horizon_for
+from tutelage.planning.reach import likely_horizon
+from tutelage.policies import POLICIES
+from tutelage.teachers import TEACHERS
+from tutelage.theory import guarantee
 
 
 def made(case, teachers=("twl", "blt"), **options):
@@ -91,7 +94,7 @@ def test_learning_impossible():
     assert plan.choice.best is None
     twl, blt = sorted(plan.remedies, key=lambda each: each.teacher, reverse=True)
     assert plan.summary()["choice"] is None
-    closed = horizon_for("twl", plan.request.first.instance, sure=False)
+    closed = likely_horizon("twl", plan.request.first.instance)
     assert twl.horizon.value == closed
     assert twl.horizon.ends == 1
     assert blt.horizon.enough
@@ -112,20 +115,28 @@ def test_a_gap_that_would_do():
 
 
 def test_too_long_to_simulate_says_so():
-    """The closed form's horizon is given as such, without a share of runs."""
+    """What `tutelage bound` has is given as such, without a share of runs; nothing where it has nothing."""
     plan = made(
         planning.Given(load_instance("planted:clients=3,arms=3,gap=0.001,seed=2")), ["tal"], horizon=500
     )
     (tal,) = plan.remedies
     assert tal.horizon.ends is None
-    assert tal.horizon.value == horizon_for("tal", plan.request.first.instance, sure=False)
+    promised = guarantee(plan.request.first.instance, TEACHERS.parse("tal"), [POLICIES.parse("ucb1")] * 3, 1)
+    assert tal.horizon.value == promised.needed_horizon
+    (tal,) = made(plan.request.case, ["tal"], horizon=500, clients="ts").remedies
+    assert tal.horizon is None
 
 
 def test_clients_that_do_not_explore():
-    """Thompson samplers under gamma1 = 1: TAL should end by the schedule, it does not, so longer is tried."""
+    """Thompson samplers under gamma1 = 1: TAL should end by the schedule, it does not, so longer is tried.
+
+    Nothing is called sure, as no theorem speaks of them.
+    """
     case = planning.Given(load_instance("planted:clients=3,arms=3,gap=0.6,seed=1"))
     plan = made(case, ["tal"], clients="ts", horizon=2000)
-    assert plan.reach.sure["tal"].in_time
+    assert plan.reach.likely["tal"].in_time
+    assert not plan.reach.sure
+    assert [TEACHERS.spec(teacher) for teacher in plan.reach.unproved] == ["tal(gamma1=1,gamma2=0)"]
     (tal,) = plan.remedies
     assert tal.horizon.value > 2000
     assert tal.horizon.enough or tal.horizon.value == 2000 * 2**4

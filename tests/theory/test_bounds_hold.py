@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -36,13 +36,17 @@ CASES = [
     ("tal(gamma1=0,gamma2=0)", EPS),
     ("twl(gamma1=0,gamma2=0)", MIXED),
 ]
-LONGEST = 100_000
+
+
+def longest():
+    """The longest horizon tried; the profile ``long`` also sees small gaps, which take long to tell."""
+    return 10**7 if settings.get_current_profile_name() == "long" else 10**5
 
 
 @functools.cache
-def uniform(seed):
+def uniform(seed, law="bernoulli"):
     """One of the paper's random instances."""
-    return load(f"uniform:clients=5,arms=5,seed={seed}")
+    return load(f"uniform:clients=5,arms=5,seed={seed},law={law}")
 
 
 def promised(instance, teacher, clients, horizon):
@@ -95,13 +99,19 @@ def test_bounds_hold_on_the_papers_instance(teacher, clients):
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
-def test_bounds_hold_on_random_instances(teacher, clients):
-    """On 100 uniform instances with horizons, up to 100,000, from which on they are not empty."""
-    found, too_late, shortest, seeds = [], 0, LONGEST, itertools.count()
-    while len(found) < 100:
-        instance = uniform(next(seeds))
+@pytest.mark.parametrize(("law", "count"), [("bernoulli", 100), ("beta(2)", 40), ("constant", 40)])
+def test_bounds_hold_on_random_instances(teacher, clients, law, count):
+    """On uniform instances with horizons, up to ``longest()``, from which on they are not empty.
+
+    Nor are they idle.  Learning mostly ends in the epoch before psi_max, which is a quarter as long, and
+    eps-greedy's band has 5/3 of the pulls: (5/4) / K in (4/3) K F rounds.  Half as much again is for the
+    teaching.
+    """
+    found, too_late, shortest, seeds = [], 0, longest(), itertools.count()
+    while len(found) < count:
+        instance = uniform(next(seeds), law)
         horizon = promised(instance, teacher, clients, 1).needed_horizon
-        if horizon <= LONGEST:
+        if horizon <= longest():
             bound = promised(instance, teacher, clients, horizon)
             assert not bound.is_empty
             outcome = play(instance, teacher, clients, horizon)
@@ -109,8 +119,8 @@ def test_bounds_hold_on_random_instances(teacher, clients):
             too_late += late(bound, outcome, instance)
             shortest = min(shortest, horizon)
     assert np.min(found) >= 1
-    assert np.median(found) < 10
-    assert too_late <= stats.binom.isf(1e-6, 100, 2 / shortest)  # 2 / T at most
+    assert np.median(found) < 1.5 * 4 * (5 / 4) * (4 / 3)
+    assert too_late <= stats.binom.isf(1e-6, count, 2 / shortest)  # 2 / T at most
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
@@ -127,15 +137,15 @@ def test_bounds_hold_where_they_are_empty(teacher, clients):
 
 @given(
     shape=st.tuples(st.integers(1, 6), st.integers(2, 6)),
-    gap=st.floats(0.15, 0.6),
     gammas=st.sampled_from([(1.0, 0.0), (0.0, 0.0), (0.9, 0.2), (0.5, 0.0), (0.3, 0.1)]),
     kind=st.sampled_from(["tal", "twl"]),
     seed=st.integers(0, 2**32),
     data=st.data(),
 )
-def test_bounds_hold_on_any_problem(shape, gap, gammas, kind, seed, data):
+def test_bounds_hold_on_any_problem(shape, gammas, kind, seed, data):
     """Any numbers of clients and arms, weights, laws, gammas and clients of which a theorem speaks."""
     num_clients, num_arms = shape
+    gap = data.draw(st.floats(0.15 if longest() < 10**6 else 0.03, 0.6))
     shares = data.draw(st.lists(st.integers(1, 4), min_size=num_clients, max_size=num_clients))
     weights = ";".join(repr(share / sum(shares)) for share in shares)
     law = data.draw(st.sampled_from(["bernoulli", "beta", "constant"]))
@@ -147,7 +157,7 @@ def test_bounds_hold_on_any_problem(shape, gap, gammas, kind, seed, data):
     clients = data.draw(st.lists(st.sampled_from(both), min_size=num_clients, max_size=num_clients))
     teacher = f"{kind}(gamma1={gammas[0]},gamma2={gammas[1]})"
     horizon = promised(instance, teacher, clients, 1).needed_horizon
-    assume(horizon <= LONGEST)
+    assume(horizon <= longest())
     bound = promised(instance, teacher, clients, horizon)
     outcome = play(instance, teacher, clients, horizon, run=seed)
     assert min(ratios(bound, outcome, instance)) >= 1

@@ -129,6 +129,8 @@ def test_curves_leave_out_a_share_of_the_runs():
     ramp = np.arange(200)[:, None]
     many = dataclasses.replace(seen, taus=np.array([1]), least=ramp, most=ramp)
     assert [curve.tolist() for curve in many.curves(0.9)] == [[20], [179]]
+    assert [curve.tolist() for curve in many.curves(0.07)] == [[186], [13]]
+    assert [curve.tolist() for curve in many.curves(1e-12)] == [[199], [0]]
 
 
 def test_outside_looks_at_both_curves():
@@ -185,7 +187,7 @@ def test_a_policy_of_ones_own_is_measured():
         (("ucb1", 2.5, 1.0, 10), "number of arms 2.5"),
         (("ucb1", True, 1.0, 10), "number of arms True"),
         (("ucb1", 2, 1.5, 10), "1.5"),
-        (("ucb1", 2, "1", 10), "not an array of numbers"),
+        (("ucb1", 2, "1", 10), "gamma '1' is not a number"),
         (("ucb1", 2, 1.0, 0), "horizon 0"),
         (("nobody", 2, 1.0, 10), "nobody"),
     ],

@@ -83,15 +83,19 @@ def test_two_pulls_cover_the_tail():
 @pytest.mark.parametrize(
     ("gamma1", "gamma2", "best_mean", "history", "ratio"),
     [
-        (1.0, 0.0, 0.5, 300, 6),
-        (1.0, 0.2, 0.5, 100, 6),
-        (0.3, 0.0, 0.8, 300, 600),
-        (0.0, 0.0, 0.4, 300, 400),
-        (0.0, 0.0, 0.9, 40, 400),
+        (1.0, 0.0, 0.5, 300, 1.2),
+        (1.0, 0.2, 0.5, 100, 1.25),
+        (0.3, 0.0, 0.8, 300, 700),
+        (0.0, 0.0, 0.4, 300, 200),
+        (0.0, 0.0, 0.9, 40, 130),
     ],
 )
 def test_measured_warm_starts_stay_below(gamma1, gamma2, best_mean, history, ratio):
-    """In the paper's case, there not far below, with a gamma1 below the mean, and with both gammas 0."""
+    """In the paper's case, there not far below, with a gamma1 below the mean, and with both gammas 0.
+
+    ``ratio``: 1.12 and 1.17 were seen in the paper's case, with every seed tried; in the others, where 200
+    runs have few pulls, about 490, 135 and 80, by 10 % more or less.
+    """
     horizon, num_arms = 30_000, 3
     seen = theory.warm_start_pulls(
         "ucb1",
@@ -101,7 +105,7 @@ def test_measured_warm_starts_stay_below(gamma1, gamma2, best_mean, history, rat
         gamma1=gamma1,
         gamma2=gamma2,
         target=0,
-        runs=20,
+        runs=200,
         checkpoints=1,
     )
     bound = theory.warm_start_of_ucb1(history, best_mean, gamma1, gamma2, horizon + num_arms * history)

@@ -200,10 +200,10 @@ def test_after_ones_thompson_sampling_has_to_forget():
     ("arguments", "options", "said"),
     [
         (("ucb1", (1, 2), MEANS, 10), {}, "2 lengths for 3 arms"),
-        (("ucb1", -1, MEANS, 10), {}, "-1 is not the length"),
-        (("ucb1", 1.5, MEANS, 10), {}, "1.5 is not the length"),
+        (("ucb1", -1, MEANS, 10), {}, "length of a history -1 is below 0"),
+        (("ucb1", 1.5, MEANS, 10), {}, "length of a history 1.5 is not a whole number"),
         (("ucb1", 1, (0.5, 1.5), 10), {}, "1.5"),
-        (("ucb1", 1, (), 10), {}, "at least one client and one arm"),
+        (("ucb1", 1, (), 10), {}, "local means"),
         (("ucb1", 1, MEANS, 0), {}, "horizon 0"),
         (("nobody", 1, MEANS, 10), {}, "nobody"),
         (("ucb1", 1, MEANS, 10), {"gamma1": 2.0}, "gamma1=2"),

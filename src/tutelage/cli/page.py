@@ -3,7 +3,6 @@
 import io
 import os
 import sys
-from collections.abc import Callable
 
 from rich.console import Console, RenderableType
 from rich.table import Table as Grid
@@ -13,6 +12,8 @@ from tutelage.metrics import OverRuns
 from tutelage.registry import split_top
 
 _WIDTH = 80
+_RANGE = 13  # letters of a range
+_UNITS = {2: "M", 3: "G", 4: "T"}  # by how many thousands
 
 
 class Page:
@@ -55,12 +56,19 @@ def grid(*names: str, first: str | None = None, width: int | None = None) -> Gri
 
 
 def number(value: float) -> str:
-    """At least three digits and the whole part: 0.0123, 1.23, 12.3, 123, 123,456; a million is 1.000M."""
+    """At least three digits and the whole part: 0.0123, 1.23, 12.3, 123, 123,456.
+
+    From a million on four digits and M (million), G (thousand M) or T (thousand G): 1.000M, 35.65G.
+    """
     if value == 0:
         return "0"
     size = abs(value)
-    if size >= 1e6:
-        return f"{value / 1e6:#.4g}M" if size < 1e10 else f"{value:.3e}"
+    if round(size) >= 1_000_000:
+        digits, power = f"{value:.3e}".split("e")
+        unit, shift = divmod(int(power), 3)
+        if unit not in _UNITS:
+            return f"{value:.3e}"
+        return f"{float(digits) * 10**shift:.{3 - shift}f}{_UNITS[unit]}"
     if size >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
@@ -72,8 +80,14 @@ def broken(spec: str) -> Text:
     return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
 
 
-def with_band(over: OverRuns, ends: Callable[[float], str] = number) -> Text:
-    """The mean and, below it, where 80 % of the runs lie, its ends written by ``ends``."""
+def with_band(over: OverRuns) -> Text:
+    """The mean and, below it, where 80 % of the runs lie."""
     if over.sd is None or over.q10 == over.q90 == over.mean:
         return Text(number(over.mean))
-    return Text.assemble(number(over.mean), "\n", (f"{ends(over.q10)}-{ends(over.q90)}", "dim"))
+    return Text.assemble(number(over.mean), "\n", (band(over), "dim"))
+
+
+def band(over: OverRuns) -> str:
+    """Where 80 % of the runs lie, in two lines where one would be too wide for three columns of them."""
+    low, high = number(over.q10), number(over.q90)
+    return f"{low}-{high}" if len(low) + len(high) < _RANGE else f"{low}-\n{high}"

@@ -7,12 +7,13 @@ import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tutelage.cli.page import Page, broken, grid, number, with_band
+from tutelage.cli.page import Page, band, broken, grid, number, with_band
 from tutelage.metrics import over_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Choice, Judged
-from tutelage.planning.reach import CLOSED, Ending
-from tutelage.planning.remedy import Remedy, Trial, kind_of
+from tutelage.planning.reach import CLOSED, Ending, kind_of
+from tutelage.planning.remedy import Remedy, Trial
+from tutelage.teachers import TEACHERS
 from tutelage.wording import counted
 
 _SPEC_WIDTH = 22
@@ -93,28 +94,49 @@ def _endings(plan: Plan) -> Iterator[str]:
     if not plan.reach.likely:
         yield "The best arms are exactly tied: no epoch tells them apart. blt with a tolerance would end."
     for kind, likely in plan.reach.likely.items():
-        sure = plan.reach.sure[kind]
         may = "may end" if kind == "twl" else "should end"
         surely = "in the mean" if plan.reach.in_mean else "surely"
-        yield f"{kind} {may} in epoch {_ending(likely)}, and {surely} by epoch {_ending(sure)}."
+        told = f"{kind} {may} in epoch {_ending(likely, 'by the means')}"
+        if kind in plan.reach.sure:
+            told += f", and {surely} by epoch {_ending(plan.reach.sure[kind], _by(plan, kind))}"
+        yield f"{told}."
+    if plan.reach.unproved:
+        names = " or ".join(_unproved(plan))
+        yield f"No round is proved by which {names} has ended with these clients: see what was played below."
     if "twl" in plan.reach.likely:
-        yield (
-            "twl's first round is that of clients that leave an arm once it is ruled out, its last that of "
-            "clients that do not, as where gamma1 = gamma2; tutelage bound has a closer one for ucb1."
-        )
+        yield "twl's first round is that of clients that leave an arm once it is ruled out."
+    if plan.reach.sure and not plan.reach.in_mean:
+        yield "What is called sure may fail with a chance of about 1/T, as in tutelage bound."
     others = {kind_of(each.measured.spec): each for each in plan.choice.judged if each.can_learn}
     for kind, each in others.items():
         if kind not in CLOSED and not each.measured.has_epochs:
             yield f"{kind} has no epochs; when it decides is measured below."
 
 
-def _ending(ending: Ending) -> str:
+def _unproved(plan: Plan) -> Iterator[str]:
+    """The teachers of which no round is proved; a kind without its gammas if that is so of all of them."""
+    lacking = Counter(kind_of(TEACHERS.spec(teacher)) for teacher in plan.reach.unproved)
+    asked = Counter(kind_of(TEACHERS.spec(teacher)) for teacher in plan.request.teachers)
+    yield from (kind for kind, count in lacking.items() if 1 < count == asked[kind])
+    for teacher in plan.reach.unproved:
+        kind = kind_of(TEACHERS.spec(teacher))
+        if not 1 < lacking[kind] == asked[kind]:
+            yield TEACHERS.brief(teacher)
+
+
+def _by(plan: Plan, kind: str) -> str:
+    """What the sure round of this kind of teacher depends on."""
+    gammas = sum(kind_of(TEACHERS.spec(teacher)) == kind for teacher in plan.request.teachers) > 1
+    return " and ".join(["by gamma1 and gamma2"] * gammas + ["by the means"] * plan.request.case.varied)
+
+
+def _ending(ending: Ending, by: str) -> str:
     rounds = f"round {ending.earliest:,}"
     if ending.latest != ending.earliest:
-        rounds = f"rounds {ending.earliest:,} to {ending.latest:,} (by the means)"
+        rounds = f"rounds {ending.earliest:,} to {ending.latest:,} ({by})"
     if ending.in_time:
         return f"{ending.epoch}, {rounds}, in time"
-    late = "too late" if ending.earliest > ending.horizon else "in time for some means only"
+    late = "too late" if ending.earliest > ending.horizon else "in time for some only"
     return f"{ending.epoch}, {rounds}, {late}"
 
 
@@ -127,17 +149,12 @@ def _teachers(judged: Sequence[Judged], choice: Choice) -> Grid:
             broken(measured.brief),
             _ends(each),
             _round(each),
-            with_band(over_runs(measured.regret), _end),
-            with_band(over_runs(measured.cost), _end),
+            with_band(over_runs(measured.regret)),
+            with_band(over_runs(measured.cost)),
             number(each.score),
             style="green" if chosen else None,
         )
     return table
-
-
-def _end(end: float) -> str:
-    """An end of a range, short enough for three of these in 80 columns."""
-    return f"{end / 1000:,.0f}k" if 1e5 <= end < 1e6 else number(end)
 
 
 def _ends(judged: Judged) -> Text:
@@ -156,8 +173,8 @@ def _round(judged: Judged) -> Text:
         return Text("-")
     over = over_runs(decisions.astype(np.float64))
     if over.q10 == over.q90:
-        return Text(f"{over.q50:,.0f}")
-    return Text.assemble(f"{over.q50:,.0f}", "\n", (f"{_end(over.q10)}-{_end(over.q90)}", "dim"))
+        return Text(number(over.q50))
+    return Text.assemble(number(over.q50), "\n", (band(over), "dim"))
 
 
 def _columns(plan: Plan) -> list[tuple[str, str]]:
@@ -224,7 +241,7 @@ def _remedy(remedy: Remedy, plan: Plan) -> str:
     if gap is not None:
         told.append(f"A gap of {gap.value:.4g} {_verdict(gap)}.")
     elif kind_of(remedy.teacher) in CLOSED:
-        told.append("No gap would do within this horizon.")
+        told.append("No gap that would do within this horizon was found.")
     else:
         told.append("No larger gap could be tried.")
     return " ".join(told)
@@ -232,6 +249,6 @@ def _remedy(remedy: Remedy, plan: Plan) -> str:
 
 def _verdict(trial: Trial) -> str:
     if trial.ends is None:
-        return "would do by the schedule (too long to be simulated here)"
+        return "would do, as is proved (it takes too long to be simulated here)"
     ended = f"it then ended in {100 * trial.ends:.0f} % of {trial.runs} simulated runs"
     return f"would do: {ended}" if trial.enough else f"is the most that was tried, and not enough: {ended}"

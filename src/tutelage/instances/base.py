@@ -261,11 +261,16 @@ def _check_means(means: NDArray[np.float64], name: str) -> None:
 
 
 def check_weights(weights: NDArray[np.float64], num_clients: int) -> None:
-    """Raise ``InputError`` unless there are M positive weights that sum to 1 within 1e-9."""
+    """Raise ``InputError`` unless there are M finite weights above 0 that sum to 1 within 1e-9."""
     if weights.shape != (num_clients,):
         raise InputError(f"There are {weights.size} weights for {num_clients} clients; give one for each.")
-    for client in np.flatnonzero(~(weights > 0.0)):
-        raise InputError(f"The weight {weights[client]:g} of client {client} is not above 0.")
-    total = math.fsum(weights)
+    for client in np.flatnonzero(~((weights > 0.0) & np.isfinite(weights))):
+        raise InputError(f"The weight {weights[client]:g} of client {client} is not above 0 and finite.")
+    try:
+        total = math.fsum(weights)
+    except OverflowError:
+        raise InputError(
+            f"The weights, up to {weights.max():g}, are too large to be summed; give weights that sum to 1."
+        ) from None
     if not abs(total - 1.0) <= 1e-9:
         raise InputError(f"The weights sum to {total:.12g}, not to 1; divide each by {total:.12g}.")

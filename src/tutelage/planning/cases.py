@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Conditions
 from tutelage.instances.laws import Bernoulli, Empirical
 from tutelage.instances.planted import Planted
+from tutelage.theory import checks
 
 _SEEDS = 2**64
 _LEAST_GAP = 1e-6
 
 
+@runtime_checkable
 class Case(Protocol):
     """Where the instances of a plan's runs come from.
 
@@ -41,6 +43,7 @@ class Given:
     known: Instance
 
     def __post_init__(self) -> None:
+        checks.instance_of(Instance, "instance", self.known)
         if self.known.num_arms < 2:
             raise InputError(
                 f"{self.known.name} has one arm and nothing to plan: name an instance with 2 or more."
@@ -74,7 +77,7 @@ class Guess:
 
     Run r of seed S plays the ``planted`` instance of seed S + r, its means scaled from [0, 1] to
     [low, high]; so what is not known of the means is part of the spread.
-    Raises ``InputError`` unless 0 <= low < high <= 1 and 1e-6 <= gap <= high - low.
+    Raises ``InputError`` unless 0 <= low < high <= 1, 1e-6 <= gap <= high - low and there are 2 arms or more.
     """
 
     num_clients: int
@@ -87,6 +90,13 @@ class Guess:
     conditions: Conditions = Conditions()
 
     def __post_init__(self) -> None:
+        for name, what, least in (("num_clients", "number of clients", 1), ("num_arms", "number of arms", 2)):
+            object.__setattr__(self, name, checks.whole(what, getattr(self, name), least))
+        for name, what in (("gap", "gap"), ("low", "lowest mean"), ("high", "highest mean")):
+            object.__setattr__(self, name, checks.number(what, getattr(self, name)))
+        checks.instance_of(str, "reward law", self.law)
+        checks.instance_of(str | None, "text of weights", self.weights)
+        checks.instance_of(Conditions, "conditions", self.conditions)
         if not 0.0 <= self.low < self.high <= 1.0:
             raise InputError(
                 f"Means between {self.low:g} and {self.high:g} are no range within [0, 1]: "

@@ -5,9 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tutelage.errors import InputError
 from tutelage.metrics import over_runs
 from tutelage.planning.measure import Measured
+from tutelage.theory import checks
 from tutelage.wording import short, some_of
+
+MOST_WEIGHT = 1e9  # of a unit of cost against one of regret
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,23 @@ class Rule:
 
     Of the candidates that decided in at least ``least_ends`` of the runs, and in no run for a wrong arm, the
     one with the lowest mean of regret + ``cost_weight`` x cost is chosen; the first of equal ones.
+    Raises ``InputError`` for a weight outside 0 to 1e9 and a share outside (0, 1].
     """
 
     cost_weight: float = 1.0
     least_ends: float = 0.9
+
+    def __post_init__(self) -> None:
+        for name, what in (("cost_weight", "cost weight"), ("least_ends", "share of runs that must end")):
+            object.__setattr__(self, name, checks.number(what, getattr(self, name)))
+        if not 0 <= self.cost_weight <= MOST_WEIGHT:
+            raise InputError(
+                f"The cost weight {self.cost_weight:g} lies outside 0 to {MOST_WEIGHT:g}: give one, as in 1."
+            )
+        if not 0 < self.least_ends <= 1:
+            raise InputError(
+                f"The share {self.least_ends:g} of runs that must end lies outside (0, 1]: give 0.9."
+            )
 
     def score(self, measured: Measured) -> float:
         """The mean over runs of regret + cost_weight x cost."""

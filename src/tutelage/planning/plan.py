@@ -1,9 +1,8 @@
 """A plan: can learning end in time, what will each teacher cost, and which one to run."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from tutelage import lab
 from tutelage.errors import InputError
@@ -11,11 +10,12 @@ from tutelage.instances.base import Instance
 from tutelage.planning.cases import Case, Given
 from tutelage.planning.choice import Choice, Rule, choose
 from tutelage.planning.measure import Setting, after
-from tutelage.planning.reach import Reach, reach
+from tutelage.planning.reach import Reach, reach, rounds_per_pull
 from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
 from tutelage.results import Request, instance_as_json, version
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
+from tutelage.theory import checks
 
 # What is shown while learning, and off the target afterwards.  gamma2 above gamma1 would draw clients away
 # from the target; where both are equal TAL and TWL publish the same until one of them decides.
@@ -26,6 +26,7 @@ CANDIDATES = (
 )
 ENDS_OF_SCALE = ("known", "none")
 SMALLER = (0.5, 0.25)  # shares of the gap at which the plan is made again
+_SLOWEST = 1e9  # rounds for a pull
 
 
 class Watcher(Protocol):
@@ -140,7 +141,7 @@ def _case_as_json(request: PlanRequest) -> dict[str, Any]:
 
 def make_request(
     case: Case,
-    teachers: Sequence[str | Teacher] | None = None,
+    teachers: str | Teacher | Sequence[str | Teacher] | None = None,
     clients: str = lab.DEFAULT_CLIENTS,
     *,
     horizon: int = lab.DEFAULT_HORIZON,
@@ -154,15 +155,10 @@ def make_request(
     ``teachers`` are the candidates, ``CANDIDATES`` if left out; ``known`` and ``none`` are added as the ends
     of the scale.  Raises ``InputError`` with the offending value and the remedy.
     """
-    if not 0 <= cost_weight < math.inf:
-        raise InputError(f"The cost weight {cost_weight:g} is no weight: give 0 or more, as in 1.")
-    if not 0 < least_ends <= 1:
-        raise InputError(f"The share {least_ends:g} of runs that must end lies outside (0, 1]: give 0.9.")
-    chosen: list[Teacher] = [
-        TEACHERS.parse(each) if isinstance(each, str) else each for each in teachers or CANDIDATES
-    ]
-    ends = [TEACHERS.parse(spec) for spec in ENDS_OF_SCALE]
-    chosen += [each for each in ends if each not in chosen]
+    checks.instance_of(Case, "case", case)
+    rule = Rule(cost_weight, least_ends)
+    seed = checks.whole("seed", seed, 0, 2**64 - 1)
+    chosen = _candidates(teachers)
     first = lab.make_request(
         case.instance(case.gap, seed, 0),
         chosen,
@@ -172,11 +168,35 @@ def make_request(
         seed=seed,
         checkpoints=1,
     )
-    return PlanRequest(case, clients, Rule(cost_weight, least_ends), first.runs, first.seed, first)
+    pace = rounds_per_pull(first.instance)
+    if pace > _SLOWEST:
+        raise InputError(
+            f"The slowest client takes {pace:.3g} rounds for a pull, too many to plan for: leave it out, or "
+            "give it a higher activity or a shorter delay."
+        )
+    return PlanRequest(case, clients, rule, first.runs, first.seed, first)
+
+
+def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> list[Teacher]:
+    """The candidates as objects, and the ends of the scale that are not among them."""
+    named: Sequence[str | Teacher] = CANDIDATES
+    if teachers is not None:
+        is_one = isinstance(teachers, str) or not isinstance(teachers, Sequence)
+        named = [cast("str | Teacher", teachers)] if is_one else cast("Sequence[str | Teacher]", teachers)
+    if not named:
+        raise InputError("There is no teacher: name at least one, or leave the teachers out for all of them.")
+    chosen = [TEACHERS.parse(each) if isinstance(each, str) else each for each in named]
+    specs = [TEACHERS.spec(each) for each in chosen]
+    return chosen + [TEACHERS.parse(spec) for spec in ENDS_OF_SCALE if spec not in specs]
 
 
 def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher | None = None) -> Plan:
-    """Make the plan.  ``workers`` (all cores by default) change how long it takes, never the result."""
+    """Make the plan.  ``workers`` (all cores by default) change how long it takes, never the result.
+
+    Raises ``InputError`` for what is no ``PlanRequest``, and workers that are too few.
+    """
+    checks.instance_of(PlanRequest, "request", request)
+    workers = checks.workers(workers)
     setting = Setting(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)
     choices = []
@@ -190,10 +210,12 @@ def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher |
     for failed in failing(choices[0]):
         if progress is not None:
             progress.say(f"what would do for {failed.measured.brief}")
-        remedies.append(remedy(setting, failed, request.case.gap, request.horizon, request.rule))
+        remedies.append(
+            remedy(setting, failed, request.first.policies, request.case.gap, request.horizon, request.rule)
+        )
     return Plan(
         request=request,
-        reach=reach(_instances(request), request.horizon),
+        reach=reach(_instances(request), request.horizon, request.teachers, request.first.policies),
         choice=choices[0],
         smaller=tuple(zip(gaps[1:], choices[1:], strict=True)),
         remedies=tuple(remedies),

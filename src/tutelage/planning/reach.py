@@ -1,22 +1,30 @@
-"""Whether learning can end in time, in closed form: from the schedule of the epochs alone.
+"""Whether learning can end in time, in closed form: from the schedule of the epochs, and from the theorems.
 
 An arm with gap D is told from the best one in epoch psi
 
 - as likely as not, where 2 CB(psi) = 2^-(psi + 1) <= D: the two intervals, centred on the true means, part;
 - surely (for all arms with probability at least 1 - 1/T), where 4 CB(psi) = 2^-psi <= D, the paper's psi_max.
 
-So the likely epoch is the one before the sure one.  Rounds are those of clients that pull the active arms
-evenly.  Where clients act seldom or late they are stretched by how long the slowest takes for a pull in the
-mean: then half of all runs need a little more.
+So the likely epoch is the one before the sure one.  The likely round is that of clients that pull the active
+arms evenly.  The sure round is that of ``tutelage bound``, which also knows how the clients explore
+(:func:`tutelage.theory.learning_end`); where nothing is proved of them there is none.  Where clients act
+seldom or late rounds are stretched by how long the slowest takes for a pull in the mean: then half of all
+runs need a little more, and no round is sure.
 """
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tutelage.instances.base import Instance
-from tutelage.theory.epochs import epoch_end, horizon_needed, separating_epoch
+from tutelage.instances.conditions import Conditions
+from tutelage.policies.base import Policy
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Teacher
+from tutelage.theory import always_acts, epoch_end, horizon_needed, learning_end, separating_epoch, setting_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Ending:
-    """The epoch and the round of a decision.  Where instances vary, the earliest and the latest of them."""
+    """The epoch and the round of a decision.  Where instances or gammas vary, the earliest and the latest."""
 
     epoch: int
     earliest: int
@@ -70,16 +78,18 @@ class Ending:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the schedule says of a gap and a horizon.
+    """What the schedule and the theorems say of a gap and a horizon.
 
-    ``epochs`` are those within the horizon and the next one.  ``likely`` and ``sure``
-    map a kind of teacher to its ending; they are empty where the best arms are tied: no epoch tells them
-    apart.  ``in_mean``: the rounds are those of the mean, as clients act seldom or late.
+    ``epochs`` are those within the horizon and the next one.  ``likely`` and ``sure`` map a kind of teacher
+    to its ending; they are empty where the best arms are tied: no epoch tells them apart.  ``sure`` has the
+    kinds of which a round is proved with every gamma that was asked for, ``unproved`` the teachers of the
+    others of which none is.  ``in_mean``: the rounds are those of the mean, as clients act seldom or late.
     """
 
     epochs: tuple[Epoch, ...]
     likely: dict[str, Ending]
     sure: dict[str, Ending]
+    unproved: tuple[Teacher, ...] = ()
     in_mean: bool = False
 
     def as_json(self) -> dict[str, Any]:
@@ -88,6 +98,8 @@ class Reach:
             "epochs": [epoch.as_json() for epoch in self.epochs],
             "likely": {kind: ending.as_json() for kind, ending in self.likely.items()},
             "sure": {kind: ending.as_json() for kind, ending in self.sure.items()},
+            "unproved": [TEACHERS.spec(teacher) for teacher in self.unproved],
+            "in_mean": self.in_mean,
         }
 
 
@@ -101,74 +113,104 @@ def _one_by_one(epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
     return sum(pulls(epoch) for epoch in epochs) + pulls(max(epochs))
 
 
-_Count = Callable[[Sequence[int], Callable[[int], int]], int]
-# Kinds of teachers whose round of decision is known in closed form: the likely one, and the sure one.  TWL's
-# clients go on to pull arms that are ruled out, the more the less gamma1 is above gamma2, and the most, as
-# often as TAL's, where the two are equal.  (theory.learning_time_of_twl has what UCB1 clients do.)
-CLOSED: dict[str, tuple[_Count, _Count]] = {
-    "tal": (_all_at_once, _all_at_once),
-    "twl": (_one_by_one, _all_at_once),
-}
+# Kinds of teachers whose likely round is known in closed form.  TWL's clients go on to pull arms that are
+# ruled out, the more the less gamma1 is above gamma2, and the most, as often as TAL's, where both are equal.
+CLOSED = {"tal": _all_at_once, "twl": _one_by_one}
+
+
+def kind_of(spec: str) -> str:
+    """The teacher's name without its parameters."""
+    return spec.partition("(")[0]
 
 
 def epoch_for(gap: float, *, sure: bool) -> int:
     """The epoch that tells a gap above 0: psi_max if it is to be ``sure``, else the one before."""
-    told = separating_epoch(gap)
+    told = separating_epoch(min(1.0, gap))
     return told if sure else max(1, told - 1)
 
 
 def rounds_per_pull(instance: Instance) -> float:
     """How many rounds the slowest client takes for a pull, in the mean: 1 for the paper's clients."""
-    activity, delays, _ = instance.conditions.arrays(instance.num_clients)
-    return float((1.0 / activity + delays).max())
+    real = instance.conditions
+    activity = real.activity or (1.0,) * instance.num_clients
+    delays = real.delays or (0,) * instance.num_clients
+    return max(1.0 / share + delay for share, delay in zip(activity, delays, strict=True))
 
 
-def pulls_until(instance: Instance, horizon: int, epoch: int) -> int:
-    """F(psi), also of epochs that the horizon has no room for."""
-    return epoch_end(epoch, instance.num_arms, horizon, instance.weights.tolist())
+def likely_round(kind: str, instance: Instance, horizon: int) -> int:
+    """The round in which this kind of teacher decides as likely as not.
 
-
-def round_of(kind: str, instance: Instance, horizon: int, *, sure: bool) -> int:
-    """The round by which this kind of teacher surely decides, or likely the first in which it may.
-
-    The gaps are those of the instance (none 0).
+    Of clients that explore evenly.  The gaps are those of the instance (none 0).
     """
     gaps = [gap for arm, gap in enumerate(instance.gaps.tolist()) if arm != instance.best_arm]
-    epochs = [epoch_for(gap, sure=sure) for gap in gaps]
-    pulls = CLOSED[kind][sure](epochs, lambda epoch: pulls_until(instance, horizon, epoch))
+    epochs = [epoch_for(gap, sure=False) for gap in gaps]
+    weights = instance.weights.tolist()
+    pulls = CLOSED[kind](epochs, lambda epoch: epoch_end(epoch, instance.num_arms, horizon, weights))
     return math.ceil(pulls * rounds_per_pull(instance))
 
 
-def horizon_for(kind: str, instance: Instance, *, sure: bool) -> int:
-    """The horizon from which on this kind of teacher decides in time."""
-    return horizon_needed(lambda horizon: round_of(kind, instance, horizon, sure=sure))
+def sure_round(teacher: Teacher, policies: Sequence[Policy], instance: Instance, horizon: int) -> int | None:
+    """The round by which this teacher surely decides, as in ``tutelage bound``; None where none is proved.
+
+    Where clients act seldom or late it is that of clients that always act, stretched like all rounds.
+    """
+    if instance.conditions.stops or instance.conditions.shifts:
+        return None
+    steady = dataclasses.replace(instance, conditions=Conditions())
+    told = learning_end(setting_of(steady, horizon), teacher, policies)
+    return None if told is None else math.ceil(told * rounds_per_pull(instance))
 
 
-def reach(instances: Sequence[Instance], horizon: int) -> Reach:
-    """What the schedule says; all instances have the same M, K, weights and smallest gap."""
+def likely_horizon(kind: str, instance: Instance) -> int:
+    """The horizon from which on the likely round of this kind of teacher is in time."""
+    return horizon_needed(lambda horizon: likely_round(kind, instance, horizon))
+
+
+def sure_horizon(teacher: Teacher, policies: Sequence[Policy], instance: Instance) -> int | None:
+    """The horizon from which on this teacher surely decides in time; None where that is not proved."""
+    if not always_acts(instance) or sure_round(teacher, policies, instance, 1) is None:
+        return None
+    # That a round is proved does not depend on the horizon.
+    return horizon_needed(lambda horizon: sure_round(teacher, policies, instance, horizon) or 0)
+
+
+def reach(
+    instances: Sequence[Instance], horizon: int, teachers: Sequence[Teacher], policies: Sequence[Policy]
+) -> Reach:
+    """What is known before anything is played; all instances have the same M, K, weights and smallest gap."""
     first = instances[0]
-    gap = first.min_gap
     epochs = [_epoch(first, horizon, 1)]
     while epochs[-1].in_time:
         epochs.append(_epoch(first, horizon, len(epochs) + 1))
-    return Reach(
-        epochs=tuple(epochs),
-        likely=_endings(instances, horizon, sure=False) if gap > 0 else {},
-        sure=_endings(instances, horizon, sure=True) if gap > 0 else {},
-        in_mean=rounds_per_pull(first) > 1,
-    )
+    told = Reach(tuple(epochs), {}, {}, in_mean=rounds_per_pull(first) > 1)
+    kinds: dict[str, list[Teacher]] = {}
+    for teacher in teachers if first.min_gap > 0 else ():
+        if kind_of(TEACHERS.spec(teacher)) in CLOSED:
+            kinds.setdefault(kind_of(TEACHERS.spec(teacher)), []).append(teacher)
+    for kind, asked in kinds.items():
+        rounds = [likely_round(kind, instance, horizon) for instance in instances]
+        ends = {teacher: _sure_rounds(teacher, policies, instances, horizon) for teacher in asked}
+        unproved = tuple(teacher for teacher, found in ends.items() if not found)
+        told.likely[kind] = _ending(first, rounds, horizon, sure=False)
+        if not unproved:
+            told.sure[kind] = _ending(first, [*itertools.chain(*ends.values())], horizon, sure=True)
+        told = dataclasses.replace(told, unproved=told.unproved + unproved)
+    return told
+
+
+def _sure_rounds(
+    teacher: Teacher, policies: Sequence[Policy], instances: Sequence[Instance], horizon: int
+) -> list[int]:
+    """Of each instance; none where that is not proved, which does not depend on the means."""
+    found = [sure_round(teacher, policies, instance, horizon) for instance in instances]
+    return [round for round in found if round is not None]
+
+
+def _ending(instance: Instance, rounds: Sequence[int], horizon: int, *, sure: bool) -> Ending:
+    return Ending(epoch_for(instance.min_gap, sure=sure), min(rounds), max(rounds), horizon)
 
 
 def _epoch(instance: Instance, horizon: int, epoch: int) -> Epoch:
-    pulls = pulls_until(instance, horizon, epoch)
+    pulls = epoch_end(epoch, instance.num_arms, horizon, instance.weights.tolist())
     round = math.ceil(instance.num_arms * pulls * rounds_per_pull(instance))
     return Epoch(epoch, pulls, round, round <= horizon)
-
-
-def _endings(instances: Sequence[Instance], horizon: int, *, sure: bool) -> dict[str, Ending]:
-    epoch = epoch_for(instances[0].min_gap, sure=sure)
-    endings = {}
-    for kind in CLOSED:
-        rounds = [round_of(kind, instance, horizon, sure=sure) for instance in instances]
-        endings[kind] = Ending(epoch, min(rounds), max(rounds), horizon)
-    return endings

@@ -2,13 +2,20 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from tutelage.instances.base import Instance
 from tutelage.planning.choice import Choice, Judged, Rule
 from tutelage.planning.measure import Setting
-from tutelage.planning.reach import CLOSED, horizon_for, round_of
+from tutelage.planning.reach import CLOSED, kind_of, likely_horizon, likely_round, sure_horizon, sure_round
+from tutelage.policies.base import Policy
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Teacher
+from tutelage.teachers.tal import TAL
+from tutelage.teachers.twl import TWL
+from tutelage.theory import always_acts
 
 CHECK_RUNS = 5  # of each trial
 _TRIALS = 4  # of a horizon or a gap
@@ -21,7 +28,7 @@ _LEAST_GAP = 0.01  # the first to try where the best arms are tied
 class Trial:
     """A horizon or a gap, and the share of ``runs`` in which learning then ended, with the right target.
 
-    ``ends`` is None where a simulation would take too long and only the closed form says so.
+    ``ends`` is None where a simulation would take too long and it is proved that learning then ends.
     """
 
     value: float
@@ -68,76 +75,127 @@ def failing(choice: Choice) -> tuple[Judged, ...]:
     )
 
 
-def kind_of(spec: str) -> str:
-    """The teacher's name without its parameters."""
-    return spec.partition("(")[0]
+@dataclass(frozen=True)
+class Remedying:
+    """What is looked for: ``policies`` [M] are the clients', ``gap`` and ``horizon`` those that do not do."""
 
+    setting: Setting
+    teacher: Teacher
+    policies: tuple[Policy, ...]
+    gap: float
+    horizon: int
+    rule: Rule
 
-def remedy(setting: Setting, failed: Judged, gap: float, horizon: int, rule: Rule) -> Remedy:
-    """Try longer horizons and larger gaps, from the closed form where there is one, else by doubling."""
+    @property
+    def kind(self) -> str:
+        return kind_of(TEACHERS.spec(self.teacher))
 
-    def share_at(gap: float, horizon: int) -> float | None:
-        cheap = horizon * setting.case.instance(gap, setting.seed, 0).num_clients * CHECK_RUNS <= _CHEAP
-        if not cheap:
+    def instances(self, gap: float) -> list[Instance]:
+        """Those of a trial."""
+        case, seed = self.setting.case, self.setting.seed
+        return [case.instance(gap, seed, run) for run in range(CHECK_RUNS if case.varied else 1)]
+
+    def share_at(self, gap: float, horizon: int) -> float | None:
+        """The share of runs in which it decides rightly; None where that takes too long to be simulated."""
+        if horizon * len(self.policies) * CHECK_RUNS > _CHEAP:
             return None
-        (measured,) = setting.measure([failed.measured.teacher], gap, horizon, CHECK_RUNS)
+        (measured,) = self.setting.measure([self.teacher], gap, horizon, CHECK_RUNS)
         return measured.ends - float(measured.wrong.mean())
 
-    kind = kind_of(failed.measured.spec)
-    horizons, gaps = _horizons(setting, kind, gap, horizon), _gaps(setting, kind, gap, horizon)
+
+def remedy(
+    setting: Setting, failed: Judged, policies: Sequence[Policy], gap: float, horizon: int, rule: Rule
+) -> Remedy:
+    """Try longer horizons and larger gaps, from the closed form where there is one, else by doubling.
+
+    What takes too long to be simulated is said only where it is proved.
+    """
+    asked = Remedying(setting, failed.measured.teacher, tuple(policies), gap, horizon, rule)
     return Remedy(
         teacher=failed.measured.spec,
         brief=failed.measured.brief,
-        horizon=_first(horizons, lambda value: share_at(gap, int(value)), rule, known=kind in CLOSED),
-        gap=_first(gaps, lambda value: share_at(value, horizon), rule, known=kind in CLOSED),
+        horizon=_first(
+            _horizons(asked), lambda value: asked.share_at(gap, int(value)), rule, _sure_horizon(asked)
+        ),
+        gap=_first(_gaps(asked), lambda value: asked.share_at(value, horizon), rule, _sure_gap(asked)),
     )
 
 
 def _first(
-    values: Iterable[float], share: Callable[[float], float | None], rule: Rule, *, known: bool
+    values: Iterable[float], share: Callable[[float], float | None], rule: Rule, proved: float | None
 ) -> Trial | None:
-    """The first value that does, else the last one tried; what is too dear is trusted if ``known``."""
+    """The first value that does, else what is ``proved`` to do, else the last one tried."""
     tried: Trial | None = None
     for value in itertools.islice(values, _TRIALS):
         ends = share(value)
         if ends is None:
-            return Trial(value, None, 0, enough=True) if known and tried is None else tried
+            break
         tried = Trial(value, ends, CHECK_RUNS, enough=ends >= rule.least_ends)
         if tried.enough:
-            break
-    return tried
+            return tried
+    if proved is None or (tried is not None and tried.value >= proved):
+        return tried
+    return Trial(proved, None, 0, enough=True)
 
 
-def _horizons(setting: Setting, kind: str, gap: float, horizon: int) -> Iterator[float]:
-    if gap == 0:
+def _horizons(asked: Remedying) -> Iterator[float]:
+    if asked.gap == 0:
         return  # no horizon tells tied arms apart
-    if kind not in CLOSED:
+    horizon = asked.horizon
+    if asked.kind not in CLOSED:
         yield from (horizon * 2**power for power in range(1, _TRIALS + 1))
         return
-    instances = [setting.case.instance(gap, setting.seed, run) for run in range(_instances(setting))]
-    likely, sure = (max(horizon_for(kind, each, sure=sure) for each in instances) for sure in (False, True))
-    between = math.ceil(math.sqrt(likely * sure))
-    yield from (value for value in (likely, between, sure) if value > horizon)
-    yield from (max(sure, horizon) * 2**power for power in range(1, _TRIALS + 1))
+    likely = max(likely_horizon(asked.kind, each) for each in asked.instances(asked.gap))
+    late = _sure_horizon(asked) or 4 * likely  # an epoch is four times as long as the one before
+    between = math.ceil(math.sqrt(likely * late))
+    yield from (value for value in (likely, between, late) if value > horizon)
+    yield from (max(late, horizon) * 2**power for power in range(1, _TRIALS + 1))
 
 
-def _gaps(setting: Setting, kind: str, gap: float, horizon: int) -> Iterator[float]:
-    most = setting.case.most_gap
-    larger = (max(gap, _LEAST_GAP / 2) * 2**power for power in itertools.count(1))
-    candidates = itertools.takewhile(lambda value: value <= most, larger)
-    if kind not in CLOSED:
-        yield from candidates
+def _sure_horizon(asked: Remedying) -> int | None:
+    """The horizon from which on it surely decides in time; None where that is not proved."""
+    if asked.gap == 0:
+        return None
+    teacher = _of_any_means(asked)
+    found = [sure_horizon(teacher, asked.policies, each) for each in asked.instances(asked.gap)]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _gaps(asked: Remedying) -> Iterator[float]:
+    most = asked.setting.case.most_gap
+    larger = (max(asked.gap, _LEAST_GAP / 2) * 2**power for power in itertools.count(1))
+    if asked.kind not in CLOSED:
+        yield from itertools.takewhile(lambda value: value <= most, larger)
         return
-    finer = (part * 2.0**-power for power in range(_FINEST, 0, -1) for part in (1.25, 1.5, 1.75))
-    for value in finer:
-        if gap < value <= most and _likely_in_time(setting, kind, value, horizon):
+    for value in _finer(asked):
+        rounds = (likely_round(asked.kind, each, asked.horizon) for each in asked.instances(value))
+        if all(round <= asked.horizon for round in rounds):
             yield value
 
 
-def _likely_in_time(setting: Setting, kind: str, gap: float, horizon: int) -> bool:
-    instances = (setting.case.instance(gap, setting.seed, run) for run in range(_instances(setting)))
-    return all(round_of(kind, each, horizon, sure=False) <= horizon for each in instances)
+def _finer(asked: Remedying) -> Iterator[float]:
+    """Gaps above the one that does not do, in steps finer than the epochs'."""
+    for power, part in itertools.product(range(_FINEST, 0, -1), (1.25, 1.5, 1.75)):
+        if asked.gap < part * 2.0**-power <= asked.setting.case.most_gap:
+            yield part * 2.0**-power
 
 
-def _instances(setting: Setting) -> int:
-    return CHECK_RUNS if setting.case.varied else 1
+def _sure_gap(asked: Remedying) -> float | None:
+    """The least of these gaps with which it surely decides in time; None where that is not proved."""
+    teacher = _of_any_means(asked)
+    for value in _finer(asked):
+        instances = asked.instances(value)
+        rounds = [sure_round(teacher, asked.policies, each, asked.horizon) for each in instances]
+        if always_acts(instances[0]) and all(
+            round is not None and round <= asked.horizon for round in rounds
+        ):
+            return value
+    return None
+
+
+def _of_any_means(asked: Remedying) -> Teacher:
+    """The teacher; where means vary TAL for TWL, whose round depends on them and is no later."""
+    if asked.setting.case.varied and isinstance(asked.teacher, TWL):
+        proved = sure_round(asked.teacher, asked.policies, asked.instances(asked.gap)[0], asked.horizon)
+        return asked.teacher if proved is None else TAL(asked.teacher.gamma1, asked.teacher.gamma2)
+    return asked.teacher

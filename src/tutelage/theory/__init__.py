@@ -22,7 +22,7 @@ from tutelage.theory.eps_greedy import (
     warm_start_of_eps_greedy,
 )
 from tutelage.theory.exploration import Exploration, sufficient_exploration
-from tutelage.theory.setting import Setting, setting_of
+from tutelage.theory.setting import Setting, always_acts, setting_of
 from tutelage.theory.tal import (
     learning_phase_of_tal,
     learning_time_of_tal,
@@ -31,7 +31,7 @@ from tutelage.theory.tal import (
     performance_of_tal_with_ucb1,
     teaching_phase_of_tal,
 )
-from tutelage.theory.theorems import guarantee
+from tutelage.theory.theorems import guarantee, learning_end
 from tutelage.theory.twl import (
     active_pulls_of_twl,
     inactive_pulls_of_twl,
@@ -59,6 +59,7 @@ __all__ = [
     "WarmStart",
     "WarmStartBound",
     "active_pulls_of_twl",
+    "always_acts",
     "epoch_end",
     "eps_greedy_client",
     "exploration_of_eps_greedy",
@@ -69,6 +70,7 @@ __all__ = [
     "inactive_pulls_of_twl",
     "interval_failure",
     "last_epoch",
+    "learning_end",
     "learning_phase_of_tal",
     "learning_time_of_eps_greedy",
     "learning_time_of_tal",

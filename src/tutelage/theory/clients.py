@@ -4,8 +4,11 @@ Shi et al., Definitions uniform_exploration and warm_start_pulls, as upper bound
 are in ``ucb1.py`` and ``eps_greedy.py``; ``tal.py`` puts them together.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from tutelage.theory import checks
 
 LEAST_LEAD = 1e-100  # what is smaller has a square that floats cannot hold, and counts as 0
 
@@ -16,7 +19,8 @@ class ExplorationBound:
 
     ``least(tau)`` and ``most(tau)`` are eta-low and eta-high: pulls of any one arm after tau pulls.
     ``needed(n)`` is eta-low's inverse: the least tau after which every arm has n pulls.
-    ``failure`` is the chance that this is ever wrong.
+    ``failure`` is the chance that this is ever wrong.  Raises ``InputError`` for what is no function, and a
+    chance outside [0, 1].
     """
 
     least: Callable[[int], float]
@@ -24,22 +28,37 @@ class ExplorationBound:
     needed: Callable[[int], int]
     failure: float
 
+    def __post_init__(self) -> None:
+        for name in ("least", "most", "needed"):
+            checks.function(f"curve {name!r}", getattr(self, name))
+        checks.real("chance of failure", self.failure)
+
 
 @dataclass(frozen=True)
 class WarmStartBound:
     """Expected pulls after a history (Definition warm_start_pulls), of arms other than the best.
 
     ``each`` for any one of them, ``together`` for all; ``failure`` is the chance that neither holds.
+    Raises ``InputError`` for numbers below 0 or not finite, and a chance outside [0, 1].
     """
 
     each: float
     together: float
     failure: float
 
+    def __post_init__(self) -> None:
+        checks.real("bound on the pulls of an arm", self.each, most=sys.float_info.max)
+        checks.real("bound on all pulls", self.together, most=sys.float_info.max)
+        checks.real("chance of failure", self.failure)
+
     def weighed(self, values: Sequence[float]) -> float:
-        """The most that these pulls can add up to, where a pull of arm k != best counts ``values[k]``."""
+        """The most that these pulls can add up to, where a pull of arm k != best counts ``values[k]``.
+
+        Raises ``InputError`` for a value outside [0, 1].
+        """
         total, left = 0.0, self.together
-        for value in sorted(values, reverse=True):
+        given = (checks.real("value of a pull", value) for value in checks.listed("values", values))
+        for value in sorted(given, reverse=True):
             taken = min(self.each, left)
             total += value * taken
             left -= taken
@@ -52,7 +71,12 @@ class ClientBound:
 
     ``warm_start(n)`` must hold for every history with at most n pulls of each arm that exploring can lead to,
     and be no smaller for larger n: learning may end before its latest round.
+    Raises ``InputError`` unless they are what their names say.
     """
 
     exploration: ExplorationBound
     warm_start: Callable[[float], WarmStartBound]
+
+    def __post_init__(self) -> None:
+        checks.instance_of(ExplorationBound, "exploration", self.exploration)
+        checks.function("warm start", self.warm_start)

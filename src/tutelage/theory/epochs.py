@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tutelage.errors import InputError
 from tutelage.schedule import epoch_pulls, squared_weights
+from tutelage.theory import checks
 
 _ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is told apart in epoch 3
 
@@ -18,8 +19,13 @@ def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float])
     """F(psi): the pulls of each (client, arm) that epochs 1 .. psi use, also where T has no room for them.
 
     The running sum of the rounded f, as in ``tutelage.schedule``; F(0) is 0.
+
+    Raises ``InputError`` unless the weights are above 0 and sum to 1, and for counts below 1 (an epoch below
+    0 or above 100).
     """
-    log_term, squared = math.log(2 * num_arms * horizon**2), squared_weights(tuple(weights))
+    epoch = checks.whole("epoch", epoch, 0, checks.MOST_EPOCH)
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    log_term, squared = math.log(2 * num_arms * horizon**2), squared_weights(checks.weights_of(weights))
     return sum(epoch_pulls(each, log_term, squared) for each in range(1, epoch + 1))
 
 
@@ -32,10 +38,14 @@ def separating_epoch(gap: float) -> int:
     Departs from the paper: epochs count from 1, so psi is at least 1.  ceil(log2(1 / Delta)) is 0 for a gap
     of 1, and F(0) = 0 pulls tell nothing (test_a_gap_of_one_takes_an_epoch).
 
-    Raises ``InputError`` unless the gap lies in (0, 1].
+    Raises ``InputError`` unless the gap lies in (0, 1], and for one below 1e-30.
     """
-    if not 0 < gap <= 1 + _ROUNDING:
-        raise InputError(f"A gap of {gap:g} cannot be told by any epoch: give one above 0 and at most 1.")
+    gap = checks.number("gap", gap)
+    if not checks.LEAST_GAP <= gap <= 1 + _ROUNDING:
+        raise InputError(
+            f"A gap of {gap:g} cannot be told by any epoch: give one above 0 and at most 1 "
+            f"({checks.LEAST_GAP:g} or more)."
+        )
     return max(1, math.ceil(-math.log2(gap * (1 + _ROUNDING))))
 
 
@@ -49,9 +59,10 @@ def last_epoch(gaps: Iterable[float]) -> int:
     for LCB > UCB, which the rounded f gives: its radius is below 2^-(psi + 2), as log(2 K T^2) is
     irrational.
 
-    Raises ``InputError`` where no gap is above 0.
+    Raises ``InputError`` where no gap is above 0, and for one outside [0, 1].
     """
-    positive = [gap for gap in gaps if gap > 0]
+    given = [checks.real("gap", gap, most=1 + _ROUNDING) for gap in checks.listed("gaps", gaps)]
+    positive = [gap for gap in given if gap > 0]
     if not positive:
         raise InputError("No arm has a gap above 0: there is nothing to tell apart.")
     return max(separating_epoch(gap) for gap in positive)
@@ -62,6 +73,7 @@ def interval_failure(num_arms: int, horizon: int) -> float:
 
     Shi et al., proof of Lemma tal_good_event: 2 exp(-2 CB^2 f / sum w^2) = 2 exp(-log(2 K T^2)).
     """
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
     return 1.0 / (num_arms * horizon**2)
 
 
@@ -71,6 +83,7 @@ def good_event_failure(horizon: int) -> float:
     Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for the active arms alone: the union over K arms
     and the epochs, of which there are at most T.
     """
+    horizon = checks.rounds("horizon", horizon)
     return horizon * interval_failure(1, horizon)
 
 
@@ -80,14 +93,24 @@ def horizon_needed(learning_time: Callable[[int], int]) -> int:
     ``learning_time`` is T_1 as a function of T, and must not fall as T grows.  It grows like log T, so there
     is such a horizon.  The search comes from above: if all from h on are long enough, so are all from
     learning_time(h) on.
+
+    Raises ``InputError`` unless ``learning_time`` gives whole numbers of rounds, and where it is still above
+    T / 2 for T = 1e100.
     """
+    checks.function("learning time", learning_time)
+
+    def rounds(horizon: int) -> int:
+        return max(1, checks.whole("learning time", learning_time(horizon), 0, checks.MOST_ROUNDS**2))
+
     horizon = 2
-    while 2 * learning_time(horizon) > horizon:
+    while 2 * rounds(horizon) > horizon:
         horizon *= 2
+        if horizon > checks.MOST_ROUNDS:
+            raise InputError("The learning time grows as fast as the horizon: no horizon is long enough.")
     while True:
-        shorter = learning_time(horizon)
+        shorter = rounds(horizon)
         if shorter >= horizon:
-            if horizon == 1 or learning_time(horizon - 1) > horizon - 1:
+            if horizon == 1 or rounds(horizon - 1) > horizon - 1:
                 return horizon
             shorter = horizon - 1
         horizon = shorter

@@ -4,8 +4,10 @@ epsilon-greedy pulls any arm with probability min(1, c K / (d^2 t)), else one of
 """
 
 import math
+import sys
 
 from tutelage.errors import InputError
+from tutelage.theory import checks
 from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
 
 
@@ -21,12 +23,16 @@ def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1)
     ever outside with probability (K M T)^(-0.43 * 8/3) + (K M T)^(-0.6 * 8/3), at most 1 / (K M T) once
     K M T >= 10; below, no tau <= T is outside (test_the_band_of_eps_greedy_holds_for_all_tau).  That the
     first K pulls are one of each arm only helps.
+
+    Raises ``InputError`` for counts below 1.
     """
-    slack = 8.0 / 3.0 * math.log(num_arms * num_clients * horizon)
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    num_clients = checks.whole("number of clients", num_clients, 1)
+    slack = _slack(num_arms, horizon, num_clients)
     return ExplorationBound(
         least=lambda pulls: max(0.0, 3.0 * pulls / (4.0 * num_arms) - slack),
         most=lambda pulls: min(float(pulls), 5.0 * pulls / (4.0 * num_arms) + slack),
-        needed=lambda each: math.ceil(4.0 * num_arms / 3.0 * (each + slack)),
+        needed=lambda each: learning_time_of_eps_greedy(each, num_arms, horizon, num_clients),
         failure=1.0 / (num_clients * horizon),
     )
 
@@ -39,7 +45,11 @@ def rounds_to_first_reward(best_mean: float, num_arms: int, horizon: int) -> int
     chance 1 / (2T).  That tau' rounds bring n' pulls but with chance 1 / (2T) follows from the lower line of
     :func:`exploration_of_eps_greedy`: n' <= log(2T) / mu_dagger^2, and exp(-0.6 * (8/3) log T) <= 1 / (2T)
     once T >= 4; before that tau' is at least T.
+
+    Raises ``InputError`` unless the best arm's mean lies above 0 and at most at 1, and for counts below 1.
     """
+    best_mean = _best_mean(best_mean)
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
     return math.ceil(
         4.0 * num_arms * math.log(2.0 * horizon) / (3.0 * best_mean**2)
         + 32.0 * num_arms * math.log(horizon) / 9.0
@@ -51,9 +61,16 @@ def random_pulls(num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) ->
 
     With s = c K / d^2: s (1 + log(T / max(1, s))), from the integral of min(1, s / t); at most T.  The
     "O(K log T)" of Lemma tal_teaching_epsilon.
+
+    Raises ``InputError`` unless c >= 0, 0 < d <= 1 and the counts are 1 or more.
     """
-    scale = c * num_arms / d**2
-    expected = min(scale, horizon) * (1.0 + max(0.0, math.log(horizon / max(1.0, scale))))
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    c = checks.real("parameter c", c, most=sys.float_info.max)
+    d = checks.real("parameter d", d, sys.float_info.min)
+    scale = c * num_arms / d / d  # d**2 may be 0
+    expected = float(horizon)
+    if scale < horizon:
+        expected = scale * (1.0 + math.log(horizon / max(1.0, scale)))
     return (num_arms - 1) / num_arms * expected
 
 
@@ -65,13 +82,8 @@ def warm_start_of_eps_greedy(
     Shi et al., Lemma tal_teaching_epsilon_restate: all of tau' rounds until the best arm has shown a reward,
     which puts its mean above all others, all 0, for good; then random pulls alone.
 
-    Raises ``InputError`` unless the client's mean of the best arm is above 0.
+    Raises ``InputError`` unless the client's mean of the best arm is above 0, and where those two do.
     """
-    if best_mean < LEAST_LEAD:
-        raise InputError(
-            f"An eps-greedy client whose mean of the best arm is {best_mean:g} never sees a reward there: "
-            "the theorem asks for a mean above 0."
-        )
     return rounds_to_first_reward(best_mean, num_arms, horizon) + random_pulls(num_arms, horizon, c, d)
 
 
@@ -96,6 +108,28 @@ def eps_greedy_client(
 def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_clients: int) -> int:
     """T_1 = (4 K / 3) F(psi_max) + (32 K / 9) log(K M T), F(psi_max) being ``last_end``.
 
-    Shi et al., eq. (tal_epsilon_T1); but with chance 1/T over all clients.
+    Shi et al., eq. (tal_epsilon_T1); but with chance 1/T over all clients.  It is where the lower line of
+    :func:`exploration_of_eps_greedy` reaches F(psi_max).
+
+    Raises ``InputError`` for counts below 1 (an F below 0).
     """
-    return exploration_of_eps_greedy(num_arms, horizon, num_clients).needed(last_end)
+    last_end, slack = checks.rounds("number of pulls", last_end, 0), _slack(num_arms, horizon, num_clients)
+    return math.ceil(4.0 * num_arms / 3.0 * (last_end + slack))
+
+
+def _slack(num_arms: int, horizon: int, num_clients: int) -> float:
+    """(8/3) log(K M T)."""
+    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    num_clients = checks.whole("number of clients", num_clients, 1)
+    return 8.0 / 3.0 * math.log(num_arms * num_clients * horizon)
+
+
+def _best_mean(given: float) -> float:
+    """A client's mean of the best arm, above 0."""
+    best_mean = checks.real("mean of the best arm", given)
+    if best_mean < LEAST_LEAD:
+        raise InputError(
+            f"An eps-greedy client whose mean of the best arm is {best_mean:g} never sees a reward there: "
+            "the theorem asks for a mean above 0."
+        )
+    return best_mean

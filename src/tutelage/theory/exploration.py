@@ -21,11 +21,13 @@ from tutelage.lab import Checkpoints, make_request, run
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
+from tutelage.theory import checks
 from tutelage.theory.clients import ExplorationBound
 from tutelage.theory.eps_greedy import exploration_of_eps_greedy
 from tutelage.theory.ucb1 import exploration_of_ucb1
 
-_ROUNDING = 1e-9  # .9 of 200 is 180 and not a little more
+_MOST_ARMS = 1_000_000
+_ROUNDING = 1e-9  # .07 of 200 is 14, though floats make it a little more
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +51,12 @@ class Exploration:
         """eta-low [C] and eta-high [C] as measured: each holds, at each tau, in this share of the runs.
 
         With 1, the extremes of all runs.  A smaller share leaves out, of each curve, the runs that are
-        furthest off, as many as it can spare (no interpolation between runs).  Raises ``InputError`` unless
-        it is in (0, 1].
+        furthest off, as many as it can spare, and one stays at least (no interpolation between runs).
+        Raises ``InputError`` unless it is in (0, 1].
         """
-        if not 0 < share <= 1:
+        if not 0 < checks.number("share of the runs", share) <= 1:
             raise InputError(f"The share {share:g} of the runs is not one: give a number above 0, at most 1.")
-        left_out = len(self.least) - math.ceil(share * len(self.least) - _ROUNDING)
+        left_out = len(self.least) - max(1, math.ceil(share * len(self.least) - _ROUNDING))
         return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
             len(self.most) - 1 - left_out
         ]
@@ -100,26 +102,27 @@ def sufficient_exploration(
     Raises ``InputError`` for a number of arms below 1, a reward outside [0, 1] and whatever
     :func:`tutelage.simulate` raises.
     """
-    if isinstance(arms, bool) or not hasattr(arms, "__index__") or arms < 1:
-        raise InputError(f"The number of arms {arms!r} is not one: give a whole number, 1 or more.")
+    arms = checks.whole("number of arms", arms, 1, _MOST_ARMS)
+    gamma, workers = checks.real("reward gamma", gamma), checks.workers(workers)
+    others = tuple(checks.real("reward of another arm", each) for each in checks.listed("others", others))
     rewards = np.array([[gamma] * arms + list(others)])
     instance = Instance("constant rewards", rewards, equal_weights(1), Constant())
     request = make_request(
         instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
     )
     taus = request.checkpoints
-    if len(others):  # tau is not the round, so every round is kept
+    if others:  # tau is not the round, so every round is kept
         request = make_request(
             instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon
         )
     pulls = run(request, workers=workers).pulls[0, :, 0, :, :arms]
-    if len(others):
+    if others:
         taus, pulls = _after_pulls(taus, pulls)
     return Exploration(
         policy=request.client_specs[0],
         arms=arms,
-        gamma=float(gamma),
-        others=tuple(map(float, others)),
+        gamma=gamma,
+        others=others,
         taus=taus,
         least=pulls.min(axis=2).astype(np.int64),
         most=pulls.max(axis=2).astype(np.int64),

@@ -1,12 +1,14 @@
 """What the theorems look at: means, gaps, weights and the horizon."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
+from tutelage.theory import checks
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,6 +16,7 @@ class Setting:
     """A bandit problem with one best arm, as in section III: every client acts in every round.
 
     ``local_means`` [M, K], ``weights`` [M], ``gaps`` [K] (0 for the best arm alone), ``horizon`` T.
+    Raises ``InputError`` unless they fit together and lie in their ranges; :func:`setting_of` makes one.
     """
 
     local_means: NDArray[np.float64]
@@ -21,6 +24,27 @@ class Setting:
     gaps: NDArray[np.float64]
     best_arm: int
     horizon: int
+
+    def __post_init__(self) -> None:
+        means, gaps = (_within_one(name, getattr(self, name)) for name in ("local_means", "gaps"))
+        weights = checks.weights_of(self.weights)
+        if means.ndim != 2 or means.shape[1] < 2 or means.shape[0] != len(weights):
+            raise InputError(
+                f"The local means are of the shape {list(means.shape)}: give [M, K] for {len(weights)} "
+                "weights and 2 arms or more."
+            )
+        best_arm = checks.whole("best arm", self.best_arm, 0, means.shape[1] - 1)
+        if gaps.shape != means.shape[1:] or [*np.flatnonzero(gaps == 0.0)] != [best_arm]:
+            raise InputError(
+                f"The gaps {checks.shown(gaps.tolist())} do not fit: give one for each of {means.shape[1]} "
+                f"arms, 0 for arm {best_arm} alone."
+            )
+        horizon = checks.rounds("horizon", self.horizon)
+        for name, value in (
+            ("local_means", means), ("weights", weights), ("gaps", gaps), ("best_arm", best_arm),
+            ("horizon", horizon),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
 
     @property
     def num_clients(self) -> int:
@@ -60,21 +84,22 @@ class Setting:
 
         (1 - mu) gamma + mu (1 - gamma).  |gamma - x| is convex in x, so of all laws on [0, 1] with mean mu
         the one of zeros and ones has the largest; for gamma 0 and 1 all have the same.
+        Raises ``InputError`` for a gamma outside [0, 1].
         """
+        gamma = checks.real("gamma", gamma)
         return (1.0 - self.local_means) * gamma + self.local_means * (1.0 - gamma)
 
 
 def setting_of(instance: Instance, horizon: int) -> Setting:
     """The setting of an instance.  Raises ``InputError`` where the theorems do not speak of it."""
-    if horizon < 1:
-        raise InputError(f"The horizon {horizon} is below 1: give 1 or more.")
+    checks.instance_of(Instance, "instance", instance)
+    horizon = checks.rounds("horizon", horizon)
     if instance.num_arms < 2:
         raise InputError(f"{instance.name} has one arm: there is nothing to teach, and no bound.")
     if len(instance.best_arms) > 1:
         tied = ", ".join(instance.arm_label(arm) for arm in instance.best_arms)
         raise InputError(f"The best arms of {instance.name} are tied ({tied}): the theorems ask for one.")
-    real = instance.conditions
-    if real.activity or real.delays or real.stops or real.shifts:
+    if not always_acts(instance):
         raise InputError(
             f"The clients of {instance.name} do not act in every round, or their means shift: the theorems "
             "hold for clients that always act and means that stay."
@@ -82,7 +107,30 @@ def setting_of(instance: Instance, horizon: int) -> Setting:
     return Setting(
         local_means=instance.local_means,
         weights=tuple(instance.weights.tolist()),
-        gaps=instance.gaps,
+        gaps=np.minimum(instance.gaps, 1.0),  # weights may sum to a little more than 1
         best_arm=instance.best_arm,
         horizon=horizon,
     )
+
+
+def always_acts(instance: Instance) -> bool:
+    """Whether every client acts in every round, on means that stay: what all theorems ask for."""
+    checks.instance_of(Instance, "instance", instance)
+    real = instance.conditions
+    slow = any(share < 1 for share in real.activity) or any(real.delays)
+    return not (slow or real.stops or real.shifts)
+
+
+def _within_one(name: str, given: Any) -> NDArray[np.float64]:
+    """An array of numbers in [0, 1]; else ``InputError``."""
+    what = name.replace("_", " ")
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):  # rows of unequal length
+        array = np.array(None)
+    if array.dtype.kind not in "iuf" or not array.size:
+        raise InputError(f"The {what} {checks.shown(given)} are not an array of numbers: give one.")
+    array = array.astype(np.float64, copy=False)
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise InputError(f"One of the {what} {checks.shown(array.tolist())} lies outside [0, 1].")
+    return array

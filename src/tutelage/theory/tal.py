@@ -8,13 +8,18 @@ In the round in which the server decides, pulls are chosen under the old rules a
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from tutelage.errors import InputError
+from tutelage.theory import checks
 from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch
 from tutelage.theory.eps_greedy import eps_greedy_client
 from tutelage.theory.setting import Setting
 from tutelage.theory.ucb1 import ucb1_client
+
+_Each = TypeVar("_Each")
 
 
 def learning_time_of_tal(
@@ -28,7 +33,13 @@ def learning_time_of_tal(
 
     Shi et al., Lemma tal_learning_general; but with chance 1/T (:func:`good_event_failure`) and those of the
     explorations.  It may exceed T: then T rounds are too few for the lemma to promise an end.
+
+    ``gaps`` are those of the arms other than the best, ``explorations`` [M] those of the clients.
+    Raises ``InputError`` where :func:`tutelage.theory.epochs.last_epoch` and ``epoch_end`` do.
     """
+    explorations = _of_clients(
+        ExplorationBound, "explorations", explorations, len(checks.weights_of(weights))
+    )
     last_end = epoch_end(last_epoch(gaps), num_arms, horizon, weights)
     return max(each.needed(last_end) for each in explorations)
 
@@ -41,7 +52,12 @@ def learning_phase_of_tal(
     Shi et al., Lemma tal_learning_general: sum_m sum_k Delta_k eta-high_m(T_1), and with
     delta_(k, m)(gamma1) for Delta_k over all arms.  It also holds where T is below T_1, as T rounds of
     exploring have fewer pulls of each arm than T_1 have.
+
+    Raises ``InputError`` for a gamma1 outside [0, 1], a round below 0, or not one exploration a client.
     """
+    checks.instance_of(Setting, "setting", setting)
+    learning_time = checks.rounds("learning time", learning_time, 0)
+    explorations = _of_clients(ExplorationBound, "explorations", explorations, setting.num_clients)
     adjustments = setting.adjustments(gamma1)
     regret = cost = 0.0
     for client, exploration in enumerate(explorations):
@@ -62,7 +78,12 @@ def teaching_phase_of_tal(
     Departs from the paper: its histories have between eta-low(T_1) and eta-high(T_1) pulls of each arm, but
     learning may end in an epoch before psi_max, and then they are shorter.  A ``ClientBound`` therefore holds
     for all histories of at most eta-high(T_1) pulls (test_learning_may_end_before_its_latest_round).
+
+    Raises ``InputError`` for a gamma2 outside [0, 1], a round below 0, or not one bound for each client.
     """
+    checks.instance_of(Setting, "setting", setting)
+    learning_time = checks.rounds("learning time", learning_time, 0)
+    clients = _of_clients(ClientBound, "clients", clients, setting.num_clients)
     adjustments = setting.adjustments(gamma2)[:, list(setting.others)]
     regret = cost = 0.0
     for client, each in enumerate(clients):
@@ -87,12 +108,20 @@ def performance_of_tal(
     exploration that may fail (which delays all clients) and each warm start that may (which concerns its own
     client); a pull costs Delta_max of regret and 1 of adjustment at most.  The paper has the first of these
     three, and with epsilon-greedy clients needs all.
+
+    Raises ``InputError`` for gammas outside [0, 1], and where ``clients(T)`` is not one bound for each.
     """
+    checks.instance_of(Setting, "setting", setting)
+    checks.function("clients", clients)
     horizon, num_clients = setting.horizon, setting.num_clients
-    present = clients(horizon)
+
+    def checked(rounds: int) -> tuple[ClientBound, ...]:
+        return _of_clients(ClientBound, "clients", clients(rounds), num_clients)
+
+    present = checked(horizon)
 
     def learning_time(rounds: int) -> int:
-        explorations = [each.exploration for each in clients(rounds)]
+        explorations = [each.exploration for each in checked(rounds)]
         return learning_time_of_tal(
             setting.other_gaps, setting.num_arms, rounds, setting.weights, explorations
         )
@@ -118,6 +147,16 @@ def performance_of_tal(
     )
 
 
+def _of_clients(kind: type[_Each], name: str, given: Sequence[_Each], num_clients: int) -> tuple[_Each, ...]:
+    """One of this kind for each client; else ``InputError``."""
+    found = checks.listed(name, given)
+    if len(found) != num_clients:
+        raise InputError(f"There are {len(found)} {name} for {num_clients} clients: give one for each.")
+    for each in found:
+        checks.instance_of(kind, name, each)
+    return found
+
+
 def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
     """Regret and cost of TAL with UCB1 clients.
 
@@ -126,6 +165,7 @@ def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
 
     Raises ``InputError`` for other gammas and where mu_(dagger, m) <= gamma2 for a client.
     """
+    checks.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [ucb1_client(mean, gamma1, gamma2, setting.num_arms, horizon) for mean in setting.best_means]
@@ -140,8 +180,9 @@ def performance_of_tal_with_eps_greedy(setting: Setting, c: float = 1.0, d: floa
     counts as one of the arm that is worst for it, Delta_max or max_k mu_(k, m) (the paper's mu_(*, m) may
     also be that of the best arm, which costs nothing then).
 
-    Raises ``InputError`` where mu_(dagger, m) = 0 for a client.
+    Raises ``InputError`` where mu_(dagger, m) = 0 for a client, and unless c >= 0 and 0 < d <= 1.
     """
+    checks.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [

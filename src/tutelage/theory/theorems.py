@@ -13,17 +13,19 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
+from tutelage.theory import checks
 from tutelage.theory.bounds import Guarantee
-from tutelage.theory.clients import ClientBound
-from tutelage.theory.eps_greedy import eps_greedy_client
+from tutelage.theory.clients import ClientBound, ExplorationBound
+from tutelage.theory.eps_greedy import eps_greedy_client, exploration_of_eps_greedy
 from tutelage.theory.setting import Setting, setting_of
 from tutelage.theory.tal import (
+    learning_time_of_tal,
     performance_of_tal,
     performance_of_tal_with_eps_greedy,
     performance_of_tal_with_ucb1,
 )
-from tutelage.theory.twl import performance_of_twl_with_ucb1
-from tutelage.theory.ucb1 import ucb1_client
+from tutelage.theory.twl import learning_time_of_twl, performance_of_twl_with_ucb1
+from tutelage.theory.ucb1 import exploration_of_ucb1, ucb1_client
 
 _EXISTING = (
     "tal and twl have one with ucb1 clients where gamma1 is above gamma2, as in 'twl(gamma1=1,gamma2=0)', "
@@ -40,6 +42,8 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 
     Raises ``InputError`` where there is no theorem, naming those that there are.
     """
+    checks.instance_of(Instance, "instance", instance)
+    policies = _of_clients(policies, instance.num_clients)
     known = {type(policy) for policy in policies} <= {UCB1, EpsilonGreedy}
     if not known or not isinstance(teacher, TAL | TWL):
         raise _no_theorem(teacher, policies)
@@ -51,6 +55,49 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
     if isinstance(teacher, TWL):
         return performance_of_twl_with_ucb1(setting, teacher.gamma1, teacher.gamma2)
     return performance_of_tal_with_ucb1(setting, teacher.gamma1, teacher.gamma2)
+
+
+def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
+    """The round by which learning has ended on the best arm; None if none is proved.  ``policies`` are [M].
+
+    The ``ends_by`` of :func:`guarantee` wherever that has a theorem, but with the same chances.  It asks for
+    less: what is shown once learning has ended does not count, so TAL may have any gammas (Lemma
+    tal_learning_general), and so may TWL with both equal, which then shows the same until one arm is left.
+    With gamma1 > gamma2 TWL has a round for UCB1 clients alone.
+
+    Raises ``InputError`` unless there is one policy for each client.
+    """
+    checks.instance_of(Setting, "setting", setting)
+    policies = _of_clients(policies, setting.num_clients)
+    weights, horizon, gaps = setting.weights, setting.horizon, setting.other_gaps
+    if not isinstance(teacher, TAL | TWL):
+        return None
+    if isinstance(teacher, TAL) or teacher.gamma1 == teacher.gamma2:
+        explorations = [_exploration(policy, setting) for policy in policies]
+        known = [each for each in explorations if each is not None]
+        if len(known) < len(explorations):
+            return None
+        return learning_time_of_tal(gaps, setting.num_arms, horizon, weights, known)
+    if teacher.gamma1 < teacher.gamma2 or not all(isinstance(policy, UCB1) for policy in policies):
+        return None
+    return learning_time_of_twl(gaps, horizon, weights, teacher.gamma1, teacher.gamma2)
+
+
+def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
+    """The lemma on how this policy explores arms that all show the same."""
+    if isinstance(policy, UCB1):
+        return exploration_of_ucb1(setting.num_arms)
+    if isinstance(policy, EpsilonGreedy):
+        return exploration_of_eps_greedy(setting.num_arms, setting.horizon, setting.num_clients)
+    return None
+
+
+def _of_clients(policies: Sequence[Policy], num_clients: int) -> tuple[Policy, ...]:
+    """One policy for each client; else ``InputError``."""
+    found = checks.listed("policies", policies)
+    if len(found) != num_clients:
+        raise InputError(f"There are {len(found)} policies for {num_clients} clients: give one for each.")
+    return found
 
 
 def _of_equal_arms(setting: Setting, policies: Sequence[Policy]) -> Guarantee:

@@ -2,10 +2,16 @@
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tutelage.errors import InputError
+from tutelage.theory import checks
 from tutelage.theory.bounds import Bound, Guarantee
+from tutelage.theory.clients import LEAST_LEAD
 from tutelage.theory.epochs import (
     epoch_end,
     good_event_failure,
@@ -15,6 +21,9 @@ from tutelage.theory.epochs import (
 )
 from tutelage.theory.setting import Setting
 from tutelage.theory.ucb1 import learning_time_of_ucb1, total_pulls_of_ucb1, warm_start_of_ucb1
+
+_Totals = NDArray[np.float64]
+_MOST_ARMS = 20_000
 
 
 def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
@@ -33,32 +42,44 @@ def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
     many pulls as A, so these are what A can be ahead on all active arms.  When arms are ruled out, j is at
     most what A is behind then, and 1 more for the arm of A's pull on its way.  The number here is the largest
     over all ways in which K - 2 arms can be ruled out in the epochs before psi.
+
+    Raises ``InputError`` unless the weights are above 0 and sum to 1, for an epoch below 1 or above 100, and
+    for arms below 1 or above 20,000 (it takes K^2 steps an epoch).
     """
-    return _overshoot(epoch, num_arms, tuple(weights))
+    epoch = checks.whole("epoch", epoch, 1, checks.MOST_EPOCH)
+    num_arms = checks.whole("number of arms", num_arms, 1, _MOST_ARMS)
+    weights = checks.weights_of(weights)
+    if len(weights) == 1 or num_arms < 2:
+        return 0
+    totals = _behind(epoch - 1, num_arms, weights)
+    most = float(_ahead(totals, num_arms).max())
+    return int(most) if most < 2**53 else math.ceil(most * (1.0 + 1e-9))  # above it floats round
 
 
 @functools.lru_cache(maxsize=256)
-def _overshoot(epoch: int, num_arms: int, weights: tuple[float, ...]) -> int:
-    if len(weights) == 1:
-        return 0
+def _behind(epoch: int, num_arms: int, weights: tuple[float, ...]) -> _Totals:
+    """[K - 1]: by how many pulls of g arms two clients may differ where these are ruled out by epoch psi.
 
-    def behind(shown: int, fewest: int) -> int:
-        return 2 * shown + math.ceil(shown**2 / fewest)
+    -1 where no g arms can be ruled out: before the first epoch, all but none.
+    """
+    if epoch == 0:
+        return np.append(0.0, np.full(num_arms - 2, -1.0))
+    totals = _behind(epoch - 1, num_arms, weights)
+    fewest = max(1, epoch_end(epoch, num_arms, 1, weights) - 1)  # F is smallest for T = 1
+    lead = np.maximum(_ahead(totals, num_arms), 0.0)
+    first, each = (2.0 * shown + np.ceil(shown**2 / fewest) for shown in (lead + 1, lead))
+    later = totals.copy()
+    for gone in np.flatnonzero(totals >= 0).tolist():
+        more = np.arange(num_arms - 2 - gone)
+        grown = totals[gone] + first[gone] + more * each[gone]
+        np.maximum(later[gone + 1 :], grown, out=later[gone + 1 :])
+    return later
 
-    def ahead(total: int, active: int) -> int:
-        return 1 + (total - 1) // active if total else 0
 
-    totals = {0: 0}  # arms ruled out -> by how many of their pulls two clients may differ
-    for past in range(1, epoch):
-        fewest = max(1, epoch_end(past, num_arms, 1, weights) - 1)  # F is smallest for T = 1
-        later = dict(totals)
-        for gone, total in totals.items():
-            lead = ahead(total, num_arms - gone)
-            for more in range(1, num_arms - gone - 1):
-                grown = total + behind(lead + 1, fewest) + (more - 1) * behind(lead, fewest)
-                later[gone + more] = max(later.get(gone + more, 0), grown)
-        totals = later
-    return max(ahead(total, num_arms - gone) for gone, total in totals.items())
+def _ahead(totals: _Totals, num_arms: int) -> _Totals:
+    """[K - 1]: how far ahead on any active arm who is so far behind on those that are ruled out may be."""
+    active = num_arms - np.arange(num_arms - 1)
+    return np.where(totals > 0, 1.0 + np.floor((totals - 1) / active), 0.0)
 
 
 def active_pulls_of_twl(gap: float, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
@@ -67,6 +88,8 @@ def active_pulls_of_twl(gap: float, num_arms: int, horizon: int, weights: Sequen
     Shi et al., Lemma twl_learning_UCB; but with chance 1/T over all arms and clients (Lemma twl_arm_elim,
     :func:`tutelage.theory.epochs.separating_epoch`).  For the best arm put the smallest gap, as the paper
     does.
+
+    Raises ``InputError`` where :func:`overshoot` and ``separating_epoch`` do.
     """
     epoch = separating_epoch(gap)
     return epoch_end(epoch, num_arms, horizon, weights) + overshoot(epoch, num_arms, weights)
@@ -80,6 +103,8 @@ def inactive_pulls_of_twl(
     Shi et al., Lemma twl_teaching_UCB: as in Lemma tal_teaching_UCB, with N^1 for the length of the history.
     While other arms are active their index is above gamma1 for certain, later the best arm's is above
     min(mu_dagger, gamma1) but with the chance of that lemma.
+
+    Raises ``InputError`` where :func:`tutelage.theory.ucb1.warm_start_of_ucb1` does.
     """
     return warm_start_of_ucb1(active_pulls, best_mean, gamma1, gamma2, last_round)
 
@@ -95,17 +120,26 @@ def learning_time_of_twl(
     as an active arm's index is above gamma1.  At most T_1 of TAL, and equal to it where all arms take until
     psi_max or gamma1 = gamma2.
 
-    ``gaps`` are the K - 1 of the arms other than the best.
+    ``gaps`` are the K - 1 of the arms other than the best, each above 0.
+
+    Raises ``InputError`` where :func:`active_pulls_of_twl` does, and unless 1 >= gamma1 >= gamma2 >= 0: the
+    arms that are ruled out would draw clients away from the active ones.
     """
-    num_arms, excess = len(gaps) + 1, gamma1 - gamma2
-    last = epoch_end(last_epoch(gaps), num_arms, horizon, weights)
-    total = last
-    for gap in gaps:
-        pulls = last
-        if excess > 0 and separating_epoch(gap) < last_epoch(gaps):
-            history = active_pulls_of_twl(gap, num_arms, horizon, weights)
-            pulls = min(last, math.ceil(total_pulls_of_ucb1(history, excess, excess, horizon)))
-        total += pulls
+    gaps = checks.listed("gaps", gaps)
+    excess = checks.real("gamma1", gamma1) - checks.real("gamma2", gamma2)
+    if excess < 0:
+        raise InputError(
+            f"TWL may never end with gamma1={gamma1:g} below gamma2={gamma2:g}: give a gamma1 that is not."
+        )
+    num_arms, last = len(gaps) + 1, last_epoch(gaps)
+    most = epoch_end(last, num_arms, horizon, weights)
+    total = most
+    for epoch, arms in Counter(map(separating_epoch, gaps)).items():
+        pulls = most
+        if excess > LEAST_LEAD and epoch < last:
+            history = epoch_end(epoch, num_arms, horizon, weights) + overshoot(epoch, num_arms, weights)
+            pulls = min(most, math.ceil(total_pulls_of_ucb1(history, excess, excess, horizon)))
+        total += arms * pulls
     return total
 
 
@@ -120,9 +154,11 @@ def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
     the term log(T) / mu_dagger^2 that the theorem states would be missing
     (test_cost_of_arms_ruled_out_needs_their_own_pulls).
 
-    Raises ``InputError`` unless gamma1 > gamma2 and mu_(dagger, m) > gamma2 for every client.
+    Raises ``InputError`` unless gamma1 > gamma2 and mu_(dagger, m) > gamma2 for every client, and for more
+    arms than :func:`overshoot` takes.
     """
-    if gamma1 <= gamma2:
+    checks.instance_of(Setting, "setting", setting)
+    if checks.real("gamma1", gamma1) <= checks.real("gamma2", gamma2):
         raise InputError(
             f"TWL has a theorem of its own with UCB1 clients where gamma1 is above gamma2, not for "
             f"{gamma1:g} and {gamma2:g}; with both 0 it is TAL."

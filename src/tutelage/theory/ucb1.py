@@ -6,6 +6,7 @@ UCB1 pulls the arm with the largest mean + sqrt(2 log t / n), t its own pull now
 import math
 
 from tutelage.errors import InputError
+from tutelage.theory import checks
 from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
 
 _TAIL = 2.0  # the pull that crosses the threshold, and sum over t >= 2 of t^-3 = 0.2021
@@ -17,11 +18,14 @@ def exploration_of_ucb1(num_arms: int) -> ExplorationBound:
     Shi et al., Lemma tal_learning_UCB.  The last time that the arm with most pulls was pulled it had one
     less, which was still more than some other arm had, and the same mean: its index was smaller.  (The proof
     writes N(t') for N(t' - 1) in the indices.)  ``needed(n)`` is |I| n, since floor has many inverses.
+
+    Raises ``InputError`` for a number of arms below 1.
     """
+    num_arms = checks.whole("number of arms", num_arms, 1)
     return ExplorationBound(
         least=lambda pulls: pulls // num_arms,
         most=lambda pulls: -(-pulls // num_arms),
-        needed=lambda each: num_arms * each,
+        needed=lambda each: learning_time_of_ucb1(each, num_arms),
         failure=0.0,
     )
 
@@ -36,8 +40,11 @@ def target_lead(best_mean: float, gamma1: float, gamma2: float) -> float:
     gives gamma1 - gamma2: a mean of gamma1 and rewards of mean mu_dagger is at least gamma1.  Where
     gamma1 = gamma2 = 0, see :func:`total_pulls_of_ucb1`.
 
-    Raises ``InputError`` where there is no lead: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2.
+    Raises ``InputError`` where there is no lead: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2;
+    and for a number outside [0, 1].
     """
+    best_mean = checks.real("mean of the best arm", best_mean)
+    gamma1, gamma2 = checks.real("gamma1", gamma1), checks.real("gamma2", gamma2)
     if not (gamma1 - gamma2 > LEAST_LEAD or gamma1 == gamma2 == 0):
         raise InputError(
             f"UCB1 clients have no theorem with gamma1={gamma1:g} and gamma2={gamma2:g}: "
@@ -70,7 +77,13 @@ def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: 
     arm is pulled only while it has no more pulls than the best arm; then, of N pulls, the best arm has shown
     N - tau or more true rewards, and its index is above d (N - tau) / N but with the chance of the lemma:
     d (1 - tau / N) <= sqrt(2 log t / N) is the same inequality.
+
+    Raises ``InputError`` for a history below 0, an excess outside [0, 1], a lead outside [1e-100, 1] and a
+    round below 1.
     """
+    history = checks.real("history", history, most=float(checks.MOST_ROUNDS))
+    excess, lead = checks.real("excess", excess), checks.real("lead", lead, LEAST_LEAD)
+    last_round = checks.rounds("last round", last_round)
     log = 2.0 * math.log(last_round)
     return ((math.sqrt(log) + math.sqrt(log + 4.0 * lead * excess * history)) / (2.0 * lead)) ** 2
 
@@ -88,6 +101,8 @@ def warm_start_of_ucb1(
     chance of a pull in round t is at most t * t^-4 by a union over the best arm's pulls alone (what k has
     shown is known), which sums to less than 1 from t = 2 on.  The paper sums over k's pulls too, to t^-2,
     and leaves out the one (test_two_pulls_cover_the_tail).
+
+    Raises ``InputError`` where :func:`target_lead` and :func:`total_pulls_of_ucb1` do.
     """
     lead = target_lead(best_mean, gamma1, gamma2)
     equal = gamma1 == gamma2
@@ -96,8 +111,12 @@ def warm_start_of_ucb1(
 
 
 def ucb1_client(best_mean: float, gamma1: float, gamma2: float, num_arms: int, horizon: int) -> ClientBound:
-    """A UCB1 client under TAL.  Raises ``InputError`` where :func:`target_lead` does."""
+    """A UCB1 client under TAL.
+
+    Raises ``InputError`` where :func:`target_lead` does, and for counts below 1.
+    """
     target_lead(best_mean, gamma1, gamma2)
+    checks.rounds("horizon", horizon)
 
     def warm_start(history: float) -> WarmStartBound:
         each = warm_start_of_ucb1(history, best_mean, gamma1, gamma2, horizon)
@@ -109,6 +128,6 @@ def ucb1_client(best_mean: float, gamma1: float, gamma2: float, num_arms: int, h
 def learning_time_of_ucb1(last_end: int, num_arms: int) -> int:
     """T_1 = K F(psi_max), F(psi_max) being ``last_end``: by then every arm has that many pulls.
 
-    Shi et al., eq. (tal_ucb_T1).
+    Shi et al., eq. (tal_ucb_T1).  Raises ``InputError`` for arms below 1 and an F below 0.
     """
-    return exploration_of_ucb1(num_arms).needed(last_end)
+    return checks.whole("number of arms", num_arms, 1) * checks.rounds("number of pulls", last_end, 0)

@@ -26,6 +26,7 @@ from tutelage.policies.ucb1 import UCB1
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, check_gamma
+from tutelage.theory import checks
 from tutelage.theory.clients import WarmStartBound
 from tutelage.theory.eps_greedy import warm_start_of_eps_greedy
 from tutelage.theory.ucb1 import warm_start_of_ucb1
@@ -93,11 +94,15 @@ def warm_start_pulls(
     Raises ``InputError`` for lengths below 0, a constant outside [0, 1], a target that is no arm, and
     whatever :func:`tutelage.simulate` raises.
     """
-    instance = Instance("warm start", np.array([means]), equal_weights(1), parse_law(law))
+    checks.instance_of(str, "reward law", law)
+    given = [checks.real("mean", each) for each in checks.listed("means", means)]
+    instance = Instance("warm start", np.array([given]), equal_weights(1), parse_law(law))
     lengths = _lengths(history, instance.num_arms)
-    aim = instance.best_arm if target is None else target
+    aim = instance.best_arm if target is None else checks.whole("target", target, -checks.MOST_COUNT)
     if not 0 <= aim < len(lengths):
         raise InputError(f"The target {aim} is not an arm: they are counted from 0 to {len(lengths) - 1}.")
+    gamma1, workers = checks.number("gamma1", gamma1), checks.workers(workers)
+    gamma2 = None if gamma2 is None else checks.number("gamma2", gamma2)
     cold = make_request(instance, "none", policy, horizon=horizon, checkpoints=checkpoints)
     (inner,), rounds = cold.policies, cold.checkpoints
     request = make_request(
@@ -151,13 +156,11 @@ def _lemma(
 
 
 def _lengths(history: int | Sequence[int], num_arms: int) -> tuple[int, ...]:
-    given = tuple(history) if isinstance(history, Sequence | np.ndarray) else (history,) * num_arms
+    is_list = isinstance(history, Sequence | np.ndarray)
+    given = checks.listed("lengths", history) if is_list else (history,) * num_arms
     if len(given) != num_arms:
         raise InputError(f"The history has {len(given)} lengths for {num_arms} arms: give one for each.")
-    for length in given:
-        if isinstance(length, bool) or not hasattr(length, "__index__") or length < 0:
-            raise InputError(f"{length!r} is not the length of a history: give a whole number, 0 or more.")
-    return tuple(int(length) for length in given)
+    return tuple(checks.whole("length of a history", length, 0) for length in given)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Two attempts to go further with BLT, each beside BLT without it (docs/blt.md, "Further").
+"""BLT with and without its head start and its hope (docs/blt.md, "Further").
 
     python benchmarks/further.py [--quick] [--workers N]
 
@@ -14,10 +14,10 @@ import numpy as np
 from blt import HEAD, HORIZON, MIXES, Outcome, Task, joined, play, row
 
 VARIANTS = {
-    "without": "blt",
-    "head start": "blt(head_start=8,stakes=0)",
-    "hope": "blt(hope=2)",
-    "both": "blt(head_start=8,hope=2,stakes=0)",
+    "without": "blt(head_start=0,hope=inf,stakes=14)",
+    "head start": "blt(hope=inf)",
+    "hope": "blt(head_start=0,stakes=14)",
+    "both": "blt",
 }
 
 

@@ -81,9 +81,9 @@ class BetLevelLift:
     growth: float = 0.05
     tolerance: float = 0.0
     lift: bool = True
-    stakes: int = 14
-    head_start: int = 0
-    hope: float = math.inf
+    stakes: int = 0
+    head_start: int = 8
+    hope: float = 2.0
     a: float = 2.5
     b: float = 1.0
     slack: float = 5.0

@@ -27,9 +27,51 @@ def test_any_number_of_threads(alone, number):
     assert lab.simulate("paper", TEACHERS, **ASKED, workers=number).identical(alone)
 
 
-def test_processes(alone):
+def test_processes(alone, monkeypatch):
     """Spawned processes give the same."""
+    monkeypatch.setattr(workers, "_can_fork", lambda: False)
     assert lab.simulate("paper", TEACHERS, **ASKED, workers=2, executor="processes").identical(alone)
+
+
+_FORKED = """if True:
+    from tutelage import lab, workers
+    asked = dict(clients="2*ucb1,2*eps-greedy,1*ts", horizon=900, runs=8, seed=5)
+    alone = lab.simulate("paper", ["blt", "twl"], **asked, workers=1)
+    workers._Threads = workers._pickled = None  # neither threads nor spawned processes
+    for executor in ("auto", "processes", "auto"):  # one after the other: the first leaves no thread
+        print(lab.simulate("paper", ["blt", "twl"], **asked, workers=2, executor=executor).identical(alone))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only here processes are forked")
+def test_forked_processes(python):
+    """Where no other thread runs, processes are copies of this one, and give the same."""
+    ended = python("-W", "error", "-c", _FORKED, timeout=120)
+    assert (ended.stdout, ended.stderr) == ("True\n" * 3, "")
+
+
+def test_what_is_worth_forking(monkeypatch):
+    """Many runs of a teacher that is asked often, for more than one worker, and where that is safe."""
+    monkeypatch.setattr(workers, "_can_fork", lambda: True)
+    blt = lab.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
+    assert workers._is_worth_forking(blt, 2)
+    assert not workers._is_worth_forking(blt, 1)
+    assert not workers._is_worth_forking(blt, 3)
+    assert not workers._is_worth_forking(lab.make_request("paper", ["tal", "twl"], runs=100), 2)
+    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    assert not workers._is_worth_forking(blt, 2)
+
+
+def test_no_fork_beside_other_threads():
+    """A copy of this process would have only the thread that made it, and the locks of all."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert not workers._can_fork()
+    finally:
+        done.set()
+        other.join()
 
 
 @pytest.mark.filterwarnings("default")  # the cluster's own, not ours
@@ -173,8 +215,9 @@ def test_a_policy_that_cannot_be_compiled():
         lab.simulate("paper", "none", Broken(), horizon=2, runs=1)
 
 
-def test_what_cannot_be_pickled_cannot_go_to_processes():
-    """A policy made inside a function has no name that another process could import."""
+def test_what_cannot_be_pickled_cannot_go_to_processes(monkeypatch):
+    """A policy made inside a function has no name that a spawned process could import."""
+    monkeypatch.setattr(workers, "_can_fork", lambda: False)
 
     class Local(UCB1):
         pass

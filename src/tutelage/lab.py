@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tutelage.workers import Progress
 
 DEFAULT_HORIZON, DEFAULT_RUNS, DEFAULT_SEED = 50_000, 20, 0
-DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "threads"
+DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "auto"
 DEFAULT_COUNT = 200  # checkpoints
 
 _MOST = 2**53  # above it a count of pulls is no longer exact as a float
@@ -64,11 +64,11 @@ def simulate(
     be the ``Path`` of a table of means.  ``teachers`` left out means :func:`default_teachers`.  ``clients``
     may be a sequence with one policy a client.  ``checkpoints`` are the rounds after which pulls, regret and
     cost are kept, see :func:`checkpoint_rounds`.
-    ``workers`` (all cores by default) and ``executor`` (``threads``, ``processes``, ``dask://HOST:PORT``)
-    change how long it takes, never the result.  ``conditions`` say when clients act and when their means
-    shift (instead of the instance's own).  ``retire`` maps clients to the round after which each no longer
-    counts as evidence; with ``retire_after`` that also holds for one that has been silent over so many of
-    its usual gaps.
+    ``workers`` (all cores by default) and ``executor`` (``auto``, ``threads``, ``processes``,
+    ``dask://HOST:PORT``) change how long it takes, never the result.  ``conditions`` say when clients act
+    and when their means shift (instead of the instance's own).  ``retire`` maps clients to the round after
+    which each no longer counts as evidence; with ``retire_after`` that also holds for one that has been
+    silent over so many of its usual gaps.
 
     The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
     Raises ``InputError`` with the offending value and the remedy.

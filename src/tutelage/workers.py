@@ -2,7 +2,8 @@
 
 The unit of work is one run under one teacher.  It draws from generators of its own (``seeding.py``) and its
 outcome goes to a place of its own, so neither the number of workers nor the order in which they finish can
-change a result.  Threads are the default: kernels release Python's lock.
+change a result.  Kernels release Python's lock, so threads do; teachers that think often, in Python, do not,
+and are played in processes where these cost nothing to start.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -38,17 +40,20 @@ from tutelage.instances.base import equal_weights
 from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
-from tutelage.results import Request
+from tutelage.results import Request, problem_of
 from tutelage.simulation import Cancelled, RunOutcome, _Run, simulate_run
+from tutelage.teachers.checks import ask_segments
 from tutelage.teachers.ends import NoTeaching
 
-EXECUTORS = "threads, processes or dask://HOST:PORT"
+EXECUTORS = "auto, threads, processes or dask://HOST:PORT"
 Progress = Callable[[float], None]
 
 _DASK = re.compile(r"dask://(?P<address>[^/\s]+:(?P<port>[0-9]+))/?")
 _LAST_PORT = 65535
 _TICK = 0.25  # seconds between two reports of progress
 _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
+_OFTEN = 64  # a ledger cut into so many segments lets a teacher be asked again and again
+_WORTH_FORKING = 4  # runs for each process
 
 
 class Played(NamedTuple):
@@ -76,7 +81,7 @@ def check_workers(workers: Any, executor: Any) -> None:
         raise InputError(
             f"{workers} workers are too few: give 1 or more, or leave the number out for all cores."
         )
-    if executor in ("threads", "processes"):
+    if executor in ("auto", "threads", "processes"):
         return
     dask = _DASK.fullmatch(executor) if isinstance(executor, str) else None
     if dask is None:
@@ -90,7 +95,7 @@ def play(
     request: Request,
     *,
     workers: int | None = None,
-    executor: str = "threads",
+    executor: str = "auto",
     progress: Progress | None = None,
 ) -> Generator[Played, None, None]:
     """Play every run of a request under every teacher, and give each outcome as it comes, in any order.
@@ -103,12 +108,13 @@ def play(
     team = _open_team(request, workers, executor)
     tasks = itertools.product(range(request.runs), range(len(request.teachers)))
     waiting: dict[Future[RunOutcome], tuple[int, int]] = {}
-    played = 0
+    played, complete = 0, False
     try:
         while True:
             for run, teacher in itertools.islice(tasks, team.slots - len(waiting)):
                 waiting[team.submit(teacher, run)] = (teacher, run)
             if not waiting:
+                complete = True
                 break
             done, _ = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
@@ -118,7 +124,7 @@ def play(
             if progress is not None:
                 progress(played + team.under_way())
     finally:
-        team.stop()
+        team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
 
 
 def _result(future: Future[RunOutcome], executor: str) -> RunOutcome:
@@ -210,17 +216,40 @@ class _Team(Protocol):
         """How much of the runs that are not done has been played, in runs."""
         ...
 
-    def stop(self) -> None:
-        """Let no run go on; does not wait for those that do."""
+    def stop(self, *, wait: bool) -> None:
+        """Let no run go on.  Waits for the workers to end only where all runs have ended."""
         ...
 
 
 def _open_team(request: Request, workers: int | None, executor: str) -> _Team:
+    cores = workers or default_workers()
+    if executor == "auto":
+        executor = "processes" if _is_worth_forking(request, cores) else "threads"
     if executor == "threads":
-        return _Threads(request, workers or default_workers())
+        return _Threads(request, cores)
     if executor == "processes":
-        return _Processes(request, workers or default_workers())
+        return _Processes(request, cores)
     return _Dask(request, workers, executor)
+
+
+def _is_worth_forking(request: Request, workers: int) -> bool:
+    """Whether threads would mostly wait for each other, and processes have all kernels from the start."""
+    if workers == 1 or not _can_fork() or request.runs * len(request.teachers) < _WORTH_FORKING * workers:
+        return False
+    segments = (
+        ask_segments(teacher, problem_of(request.instance, request.horizon, teacher))
+        for teacher in request.teachers
+    )
+    return any(len(cuts) >= _OFTEN for cuts in segments)
+
+
+def _can_fork() -> bool:
+    """Whether a copy of this process is whole: on Linux, and where no other thread is at work."""
+    return (
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and threading.current_thread() is threading.main_thread()
+    )
 
 
 def _play_one(
@@ -280,37 +309,47 @@ class _Threads:
     def under_way(self) -> float:
         return sum(list(self.shares.values()))
 
-    def stop(self) -> None:
+    def stop(self, *, wait: bool) -> None:
         self.cancel.set()
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=wait, cancel_futures=True)
 
 
 class _Processes:
-    """Processes of this machine, started afresh (spawned), each told the request once."""
+    """Processes of this machine: copies of this one (forked), else started afresh (spawned)."""
 
     def __init__(self, request: Request, workers: int) -> None:
-        try:
-            told = pickle.dumps(request)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise InputError(f"This cannot be sent to other processes: {error}; use threads.") from error
         self.slots = 2 * workers
-        _start_tracker()
-        context = multiprocessing.get_context("spawn")
+        if _can_fork():
+            context: Any = multiprocessing.get_context("fork")
+            told: Request | bytes = request
+        else:
+            context, told = multiprocessing.get_context("spawn"), _pickled(request)
+            _start_tracker()
         self.cancel = context.Event()
         self.pool = ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start_process, initargs=(told, self.cancel)
         )
 
     def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
-        with _interrupts_blocked():  # a process that is started here inherits that: Ctrl-C is this one's
+        with _interrupts_blocked(), warnings.catch_warnings():
+            # A process that is started here inherits the mask: Ctrl-C is this one's.  Python 3.12 warns of
+            # any thread when it forks; those that there are belong to numpy and to cli/ending.py, and wait.
+            warnings.simplefilter("ignore", DeprecationWarning)
             return self.pool.submit(_play_in_process, teacher, run)
 
     def under_way(self) -> float:
         return 0.0
 
-    def stop(self) -> None:
+    def stop(self, *, wait: bool) -> None:
         self.cancel.set()
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=wait, cancel_futures=True)
+
+
+def _pickled(request: Request) -> bytes:
+    try:
+        return pickle.dumps(request)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(f"This cannot be sent to other processes: {error}; use threads.") from error
 
 
 def _start_tracker() -> None:
@@ -338,9 +377,11 @@ def _interrupts_blocked() -> Iterator[None]:
 _told: dict[str, Any] = {}  # in a worker process: the request, and the event that cancels it
 
 
-def _start_process(request: bytes, cancel: Any) -> None:
+def _start_process(request: Request | bytes, cancel: Any) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _told.update(request=pickle.loads(request), cancel=cancel)  # noqa: S301 - our own parent wrote it
+    if isinstance(request, bytes):
+        request = pickle.loads(request)  # noqa: S301 - our own parent wrote it
+    _told.update(request=request, cancel=cancel)
 
 
 def _end_with_parent() -> None:
@@ -387,6 +428,6 @@ class _Dask:
     def under_way(self) -> float:
         return 0.0
 
-    def stop(self) -> None:
-        self.pool.shutdown(wait=False)
+    def stop(self, *, wait: bool) -> None:
+        self.pool.shutdown(wait=wait)
         self.client.close()

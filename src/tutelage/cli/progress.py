@@ -1,17 +1,21 @@
 """How far long work has come, for people who watch standard error on a terminal."""
 
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+_REST = 0.1  # seconds between two drawings
+
 
 class Bar:
     """A bar with the remaining time, gone when the work is done; nothing at all where no terminal is.
 
-    Called with how many of ``total`` runs have been played.
+    Called with how many of ``total`` runs have been played.  It is drawn when it is told something, not by a
+    thread of its own: work that is spread over processes then starts as copies of this one (``workers.py``).
     """
 
     def __init__(self, total: int) -> None:
@@ -23,7 +27,10 @@ class Bar:
             TimeRemainingColumn(),
         )
         disabled = not sys.stderr.isatty()
-        self.progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=disabled)
+        self.progress = Progress(
+            *columns, console=Console(stderr=True), transient=True, disable=disabled, auto_refresh=False
+        )
+        self.drawn = 0.0
         self.task = self.progress.add_task("preparing", total=total)
 
     def __enter__(self) -> Self:
@@ -36,8 +43,11 @@ class Bar:
         self.progress.stop()
 
     def __call__(self, played: float) -> None:
-        self.progress.update(self.task, completed=played, description="playing")
+        now = time.monotonic()
+        due = now - self.drawn >= _REST
+        self.drawn = now if due else self.drawn
+        self.progress.update(self.task, completed=played, description="playing", refresh=due)
 
     def say(self, what: str) -> None:
         """Name the next piece of work."""
-        self.progress.update(self.task, description=what)
+        self.progress.update(self.task, description=what, refresh=True)

@@ -87,6 +87,8 @@ class Report:
 
     ``lower`` and ``upper`` [K] are the arms' latest confidence bounds (None before the first, and where a
     teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
+    ``evidence`` [K], of a teacher that bets, is log W over the log of its threshold, W being the bet against
+    that arm which is nearest to it: 1 rules the arm out.  Empty for other teachers and before the first bet.
     """
 
     epoch: int
@@ -96,6 +98,7 @@ class Report:
     upper: tuple[float | None, ...]
     reachable: bool
     sentence: str
+    evidence: tuple[float | None, ...] = ()
 
 
 class Teacher(Protocol):

@@ -21,9 +21,7 @@ NEVER = 1 << 62
 _EDGES = np.array([LEAST, MOST])[:, None, None, None]
 _MARGIN = 1e-13  # a client: over ten times what rounding can move a sum of predictions, as numpy adds them
 _MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
-_FARTHEST = 2.0  # as far as x goes; without a tolerance predictions meet before
-_EVENLY = 0.05  # of the risk is shared evenly among the other arms
-_LOOK = 512  # how many clipped predictions of a pair are worth computing at once
+FARTHEST = 2.0  # as far as x goes; without a tolerance predictions meet before
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,7 @@ class Grid:
     at_leader: tuple[int, ...]
     steps: tuple[int, ...]
     leader_steps: tuple[int, ...]
+    head_start: int
 
 
 @functools.lru_cache(maxsize=16)
@@ -63,6 +62,7 @@ def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Gri
         at_leader=at_leader,
         steps=tuple(bisect.bisect_right(at, completed) - 1 for completed in done),
         leader_steps=tuple(bisect.bisect_right(at_leader, completed) - 1 for completed in done),
+        head_start=head_start,
     )
 
 
@@ -93,12 +93,19 @@ class Bets:
     total_units: float
     signed: Array
     opposite: Array
+    listed: tuple[list[float], tuple[list[float], list[float]]]  # units, and what is in ``signed``
 
 
 def make_bets(units: Array, stakes: Array, rho: float) -> Bets:
     """The bets of clients with ``units`` [M] at each of ``stakes`` [G]."""
     signed = np.array((units / rho, -units))[:, None]
-    return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed)
+    listed = (units.tolist(), (signed[0, 0].tolist(), signed[1, 0].tolist()))
+    return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed, listed)
+
+
+def excess_of(bets: Bets, tolerance: float) -> float:
+    """What sum u c - sum u d must fall short of 0 by: M tolerance, less what rounding could do."""
+    return bets.units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
 
 
 def log_gain(step: Step, bets: Bets, tolerance: float) -> Array:
@@ -141,7 +148,7 @@ def null_means(seen: Array, bets: Bets, tolerance: float) -> Array:
     np.subtract(1.0, h, out=rest)
     np.negative(h, out=h)
     units = bets.units
-    excess = units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
+    excess = excess_of(bets, tolerance)
     x = (np.add.reduce(units * (seen[0] - seen[1]), axis=1) + excess) / bets.total_units
     predictions = seen + slopes * x[:, None]
     if np.minimum.reduce(predictions, axis=None) < LEAST or np.maximum.reduce(predictions, axis=None) > MOST:
@@ -162,8 +169,7 @@ def _clipped(seen: Array, units: Array, slopes: Array, excess: float) -> Array:
     This difference falls with x in straight pieces, which meet where a term begins or ceases to be clipped:
     between the two such places around the root, it lies on a line.
     """
-    num_pairs, num_clients = seen.shape[1:]
-    places = ((_EDGES - seen) / slopes).transpose(2, 0, 1, 3).reshape(num_pairs, -1)
+    places = ((_EDGES - seen) / slopes).transpose(2, 0, 1, 3).reshape(seen.shape[1], -1)
 
     def difference(x: Array) -> Array:
         c, d = _clip(seen[:, :, None] + x[:, :, None] * slopes[:, :, None])
@@ -171,19 +177,13 @@ def _clipped(seen: Array, units: Array, slopes: Array, excess: float) -> Array:
         c *= units
         return np.asarray(np.add.reduce(c, axis=2) + excess)
 
-    if places.shape[1] * num_clients > _LOOK:
-        places = _narrowed(np.sort(places, axis=1), difference)
-    values = difference(places)
-    above = values > 0.0
-    left = np.where(above, places, -np.inf).max(axis=1)
-    right = np.where(above, np.inf, places).min(axis=1)
-    up = np.where(above, values, np.inf).min(axis=1)
-    down = np.where(above, -np.inf, values).max(axis=1)
-    x = np.minimum(left + (right - left) * (up / (up - down)), _FARTHEST)
+    around = _around_root(np.sort(places, axis=1), difference)
+    (left, right), (up, down) = around.T, difference(around).T
+    x = np.minimum(left + (right - left) * (up / (up - down)), FARTHEST)
     return _clip(seen + x[:, None] * slopes)
 
 
-def _narrowed(places: Array, difference: Callable[[Array], Array]) -> Array:
+def _around_root(places: Array, difference: Callable[[Array], Array]) -> Array:
     """The two of the sorted places [P, N] between which the difference changes its sign."""
     rows = np.arange(len(places))[:, None]
     low, high = np.zeros_like(rows), np.full_like(rows, places.shape[1] - 1)
@@ -192,30 +192,6 @@ def _narrowed(places: Array, difference: Callable[[Array], Array]) -> Array:
         above = difference(places[rows, middle]) > 0.0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return places[rows, np.concatenate((low, high), axis=1)]
-
-
-def rival_shares(sums: Array, weights: Array, pulls: int) -> Array:
-    """How much of the risk that arm k is ruled out wrongly each other arm j is given, float64 [K, K], k last.
-
-    ``sums`` [K, M] are the rewards in the first ``pulls`` pulls of each arm.  A column k sums to 1 and is
-    made of the other arms' rewards alone: each has a share about as likely as it is better than the one that
-    looks best of them, and a twentieth is shared evenly.
-    """
-    size = len(sums)
-    seen = (sums + 0.5) / (pulls + 1.0)
-    means = np.add.reduce(weights * seen, axis=1).tolist()
-    variances = (np.add.reduce(weights * weights * seen * (1.0 - seen), axis=1) / pulls).tolist()
-    shares = np.zeros((size, size))
-    for worse in range(size):
-        others = [arm for arm in range(size) if arm != worse]
-        best = max(others, key=lambda arm: means[arm])
-        odds = [
-            math.erfc((means[best] - means[arm]) / math.sqrt(2.0 * (variances[best] + variances[arm])))
-            for arm in others
-        ]
-        total = math.fsum(odds)
-        shares[others, worse] = [(1.0 - _EVENLY) * odd / total + _EVENLY / len(others) for odd in odds]
-    return shares
 
 
 def log_mean(logs: Array) -> Array:

@@ -1,7 +1,6 @@
 """Bet, level, lift: a teacher that decides by test martingales, and pays little (docs/blt.md)."""
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,20 +12,9 @@ from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Level, Lift, Rule, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
-from tutelage.teachers.betting import (
-    NEVER,
-    Array,
-    Bets,
-    Grid,
-    Step,
-    log_gain,
-    log_mean,
-    make_bets,
-    make_grid,
-    rival_shares,
-)
-
-Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop
+from tutelage.teachers.betting import NEVER, Array, Grid, log_mean, make_grid
+from tutelage.teachers.ledger import Ledger, Waiting, bets_of, counted_weights, extended, listed_weights
+from tutelage.teachers.risk import even_log_thresholds, log_threshold, shared_log_thresholds
 
 _NOTHING = Set(0.0)
 _TOO_SOON = 0.02  # of the horizon: nothing is given up before
@@ -64,12 +52,12 @@ class BLT:
     tolerance: float = parameter(0.0, help="how much worse than the best the target may be, in [0, 1)")
     lift: bool = parameter(True, help="whether the target is lifted at clients for which it is worth little")
     stakes: int = parameter(
-        14,
+        0,
         help="how many stakes, 2^(-g/2) for g = 0, 1, ..., bet side by side; 0: as the horizon has use for",
     )
-    head_start: int = parameter(0, help="h: first pulls of an arm that tell which rival is worth betting on")
+    head_start: int = parameter(8, help="h: first pulls of an arm that tell which rival is worth betting on")
     hope: float = parameter(
-        math.inf, help="learning ends where a gap so many standard errors larger could not be decided"
+        2.0, help="learning ends where a gap so many standard errors larger could not be decided"
     )
     offset: float = parameter(2.5, help="a: how far the line of revealed sums starts above 0")
     band: float = parameter(1.0, help="b: how far a revealed sum may be from its line")
@@ -181,7 +169,7 @@ class BLT:
     def _leader(self, state: BltState) -> int | None:
         """The active arm with the highest mean over the segments that all clients have completed."""
         cuts = self._grid(state.problem).cuts
-        weights = _listed_weights(state.problem.weights, state.retired)
+        weights = listed_weights(state.problem.weights, state.retired)
         best, highest = None, -1.0
         for arm in state.active_arms:
             done = len(state.totals[arm]) - 1
@@ -197,7 +185,7 @@ class BLT:
     def advance(self, state: BltState, evidence: Evidence) -> BltState:
         """Bet on all steps that have become complete, and rule out what the bets rule out."""
         totals = tuple(
-            _extended(old, new) if len(new) else old
+            extended(old, new) if len(new) else old
             for old, new in zip(state.totals, evidence.sums, strict=True)
         )
         return self._bet(state, totals, state.consultations + 1)
@@ -233,7 +221,16 @@ class BLT:
             sentence = f"betting, {len(active)} arms active"
         else:
             sentence = "the next bets need more pulls than the horizon has: no decision"
-        return Report(state.consultations, active, target, nothing, nothing, reachable, sentence)
+        evidence = self._evidence(state)
+        return Report(state.consultations, active, target, nothing, nothing, reachable, sentence, evidence)
+
+    def _evidence(self, state: BltState) -> tuple[float | None, ...]:
+        """How near each arm k is to being ruled out: the most over j of log W_jk over its threshold's log."""
+        if min(map(len, state.totals)) <= self._grid(state.problem).at_leader[0]:
+            return ()
+        shares = log_mean(state.log_wealth) / self._log_thresholds(state, state.totals)
+        np.fill_diagonal(shares, 0.0)
+        return tuple(np.maximum.reduce(shares, axis=0, initial=0.0).tolist())
 
     def _bet(self, state: BltState, totals: tuple[Array, ...], consultations: int) -> BltState:
         """Bet on every grid step that both arms of a pair have completed; then rule out, pair by pair."""
@@ -250,7 +247,7 @@ class BLT:
         if not waiting or min(done) < grid.at_leader[0]:
             return replace(state, totals=totals, consultations=consultations)
         log_wealth = state.log_wealth.copy()
-        ledger = _Ledger(state, totals, grid, self.rho, log_wealth.shape[2])
+        ledger = self._ledger(state, totals, grid)
         wealth = log_wealth.reshape(size * size, -1)
         thresholds = self._log_thresholds(state, totals).ravel()
         least = np.minimum.reduce(thresholds)
@@ -258,7 +255,7 @@ class BLT:
         for better, worse, _, last in waiting:
             bet[better][worse] = last
         while waiting:
-            gain = log_gain(ledger.step(waiting), ledger.bets, self.tolerance)
+            gain = ledger.gain(waiting, self.tolerance)
             rows = [better * size + worse for better, worse, _, _ in waiting]
             gain += wealth[rows]
             wealth[rows] = gain
@@ -274,19 +271,20 @@ class BLT:
         fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.retired)
         return replace(fresh, provisional=self._leader(fresh)) if self._is_hopeless(fresh) else fresh
 
+    def _ledger(self, state: BltState, totals: tuple[Array, ...], grid: Grid) -> Ledger:
+        problem, retired = state.problem, state.retired
+        bets = bets_of(problem.weights, retired, state.log_wealth.shape[2], self.rho)
+        counted = np.flatnonzero(counted_weights(problem.weights, retired)) if retired else None
+        return Ledger(totals, grid, bets, counted)
+
     def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
         """log of what W_jk must reach, [K, K]: T M^r over the share of j in the risk of k."""
         problem, head_start = state.problem, self._head_start(state.problem)
-        size, retired = problem.num_arms, len(state.retired)
         if head_start == 0:
-            return np.full((size, size), log_threshold(problem, retired, self.tolerance))
-        weights = counted_weights(problem.weights, state.retired)
-        first = self._grid(problem).at_leader[0]
-        shares = rival_shares(np.stack([sums[first] for sums in totals]), weights, head_start)
-        np.fill_diagonal(shares, 1.0)
-        return np.asarray(
-            math.log(problem.horizon) + retired * math.log(problem.num_clients) - np.log(shares)
-        )
+            return even_log_thresholds(problem, len(state.retired), self.tolerance)
+        row = self._grid(problem).at_leader[0]
+        first = b"".join([sums[row].tobytes() for sums in totals])
+        return shared_log_thresholds(problem, state.retired, head_start, first)
 
     def _is_hopeless(self, state: BltState) -> bool:
         """Whether no active arm would be ruled out by the leader before the horizon.
@@ -299,8 +297,7 @@ class BLT:
             return False
         pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
         left = problem.horizon - sum(pulls)
-        leader = self._leader(state)
-        if leader is None or left > (1.0 - _TOO_SOON) * problem.horizon:
+        if left > (1.0 - _TOO_SOON) * problem.horizon or (leader := self._leader(state)) is None:
             return False
         weights = counted_weights(problem.weights, state.retired)
         thresholds = self._log_thresholds(state, state.totals)
@@ -320,84 +317,10 @@ class BLT:
         return True
 
 
-class _Ledger:
-    """All arms' sums over the clients that are not retired, one below the other; what is staked on them."""
-
-    def __init__(
-        self, state: BltState, totals: tuple[Array, ...], grid: Grid, rho: int, num_stakes: int
-    ) -> None:
-        self.grid, self.shares = grid, np.array([[[float(rho)]], [[1.0]]])
-        self.head_start = np.array([[[float(grid.cuts[grid.at_leader[0] - 1])]], [[0.0]]])
-        if grid.at_leader[0] == 0:
-            self.head_start[0] = 0.0
-        self.bets = _bets(state.problem.weights, state.retired, num_stakes, rho)
-        self.sums = np.concatenate(totals)
-        if state.retired:
-            self.sums = self.sums[:, counted_weights(state.problem.weights, state.retired) > 0.0]
-        self.starts = list(itertools.accumulate((len(sums) for sums in totals), initial=0))
-
-    def step(self, waiting: Waiting) -> Step:
-        """The sums of this grid step of each pair."""
-        at, at_leader, starts, counts = self.grid.at, self.grid.at_leader, self.starts, self.grid.counts
-        rows = [
-            [starts[better] + at_leader[now] for better, _, now, _ in waiting],
-            [starts[worse] + at[now] for _, worse, now, _ in waiting],
-            [starts[better] + at_leader[now + 1] for better, _, now, _ in waiting],
-            [starts[worse] + at[now + 1] for _, worse, now, _ in waiting],
-        ]
-        sums = self.sums.take(rows, axis=0)
-        pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in waiting], dtype=np.float64)
-        before, after = pulls.T[:, None, :, None] * self.shares + self.head_start  # [2, P, 1], of j and of k
-        return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
-
-
-def _extended(totals: Array, sums: Array) -> Array:
-    """The running totals of one arm with those of further segments, added one by one as they would come."""
-    if len(sums) == 1:
-        return np.concatenate((totals, totals[-1:] + sums))
-    longer = np.concatenate((totals, sums))
-    recent = longer[len(totals) - 1 :]
-    np.add.accumulate(recent, out=recent)
-    return longer
-
-
-def log_threshold(problem: Problem, retired: int, tolerance: float) -> float:
-    """log of T B M^r: what W_jk must reach to rule k out, after r retirements.
-
-    B bounds how many bets may be wrongly won: K - 1 those against a best arm, and with a tolerance
-    K (K - 1) / 2 those on an arm that is too much worse.
-    """
-    size = problem.num_arms
-    bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
-    return math.log(problem.horizon) + math.log(max(1, bets)) + retired * math.log(problem.num_clients)
-
-
 def lift_of(problem: Problem) -> float:
     """L = min(1, (2 (K - 1) log T / T)^(1/3)): how little a target must be worth to be lifted."""
     exploration = 2.0 * (problem.num_arms - 1) * math.log(problem.horizon) / problem.horizon
     return float(min(1.0, exploration ** (1.0 / 3.0)))
-
-
-@functools.lru_cache(maxsize=64)
-def counted_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> Array:
-    """The weights [M] of the global model of the clients that are not retired; 0 for those that are."""
-    if not retired:
-        return np.array(weights)
-    kept = [0.0 if client in retired else weight for client, weight in enumerate(weights)]
-    return np.array(kept) / math.fsum(kept)
-
-
-@functools.lru_cache(maxsize=64)
-def _listed_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> list[float]:
-    return counted_weights(weights, retired).tolist()  # type: ignore[no-any-return]
-
-
-@functools.lru_cache(maxsize=64)
-def _bets(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
-    """u_m = M w_m of the clients that are not retired, and the stakes lambda_g / max(1, max u)."""
-    kept = counted_weights(weights, retired)
-    units = (len(weights) - len(retired)) * kept[kept > 0.0]
-    return make_bets(units, 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max())), rho)
 
 
 def _no_steps(num_arms: int) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,108 @@
+"""What BLT has seen of every arm, and what its bets gain from it (``betting.py``, ``few_bets.py``)."""
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.teachers.betting import Array, Bets, Grid, Step, log_gain, make_bets
+from tutelage.teachers.few_bets import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
+
+Counted = NDArray[np.integer[Any]]
+Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop
+
+
+class Ledger:
+    """The running sums of all arms' rewards, over the clients that are not retired, and what is bet on them.
+
+    ``totals[k]`` is float64 [segments of arm k + 1, M].
+    """
+
+    def __init__(self, totals: Sequence[Array], grid: Grid, bets: Bets, counted: Counted | None) -> None:
+        self.grid, self.bets, self.totals = grid, bets, totals
+        self.head_start = grid.head_start
+        if counted is not None:
+            self.totals = [sums[:, counted] for sums in totals]
+
+    def gain(self, waiting: Waiting, tolerance: float) -> Array:
+        """What log W of each pair and stake gains in this step, float64 [P, G]."""
+        num_clients = self.bets.units.size
+        if num_clients <= MOST_CLIENTS and num_clients * len(waiting) <= MOST_TERMS:
+            return log_gain_of_few([self._pair_step(*pair) for pair in waiting], self.bets, tolerance)
+        return log_gain(self._step(waiting), self.bets, tolerance)
+
+    def _pair_step(self, better: int, worse: int, now: int, _: int) -> PairStep:
+        grid, rho = self.grid, self.bets.rho
+        sums_j, sums_k = self.totals[better], self.totals[worse]
+        count, length = grid.counts[now], grid.counts[now + 1] - grid.counts[now]
+        return PairStep(
+            sums_j[grid.at_leader[now]].tolist(),
+            sums_k[grid.at[now]].tolist(),
+            sums_j[grid.at_leader[now + 1]].tolist(),
+            sums_k[grid.at[now + 1]].tolist(),
+            self.head_start + rho * count,
+            float(count),
+            rho * length,
+            float(length),
+        )
+
+    def _step(self, waiting: Waiting) -> Step:
+        at, at_leader, starts, counts = self.grid.at, self.grid.at_leader, self._starts, self.grid.counts
+        rows = [
+            [starts[better] + at_leader[now] for better, _, now, _ in waiting],
+            [starts[worse] + at[now] for _, worse, now, _ in waiting],
+            [starts[better] + at_leader[now + 1] for better, _, now, _ in waiting],
+            [starts[worse] + at[now + 1] for _, worse, now, _ in waiting],
+        ]
+        sums = self._joined.take(rows, axis=0)
+        pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in waiting], dtype=np.float64)
+        shares, first = np.array([[[self.bets.rho]], [[1.0]]]), np.array([[[self.head_start]], [[0.0]]])
+        before, after = pulls.T[:, None, :, None] * shares + first  # [2, P, 1], of j and of k
+        return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
+
+    @functools.cached_property
+    def _joined(self) -> Array:
+        """All arms' sums, one below the other."""
+        return np.concatenate(self.totals)
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        return list(itertools.accumulate((len(sums) for sums in self.totals), initial=0))
+
+
+def extended(totals: Array, sums: Array) -> Array:
+    """The running totals of one arm with those of further segments, added one by one as they would come."""
+    if len(sums) == 1:
+        return np.concatenate((totals, totals[-1:] + sums))
+    longer = np.concatenate((totals, sums))
+    recent = longer[len(totals) - 1 :]
+    np.add.accumulate(recent, out=recent)
+    return longer
+
+
+@functools.lru_cache(maxsize=64)
+def counted_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> Array:
+    """The weights [M] of the global model of the clients that are not retired; 0 for those that are."""
+    if not retired:
+        return np.array(weights)
+    kept = [0.0 if client in retired else weight for client, weight in enumerate(weights)]
+    return np.array(kept) / math.fsum(kept)
+
+
+@functools.lru_cache(maxsize=64)
+def listed_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> list[float]:
+    """The same as a list."""
+    return counted_weights(weights, retired).tolist()  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=64)
+def bets_of(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
+    """u_m = M w_m of the clients that are not retired, and the stakes lambda_g / max(1, max u)."""
+    kept = counted_weights(weights, retired)
+    units = (len(weights) - len(retired)) * kept[kept > 0.0]
+    stakes = 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max()))
+    return make_bets(units, stakes, float(rho))

@@ -1,0 +1,72 @@
+"""How BLT shares the risk 1/T of a wrong target among its bets: what each must reach (docs/blt.md)."""
+
+import functools
+import math
+
+import numpy as np
+
+from tutelage.teachers.base import Problem
+from tutelage.teachers.betting import Array
+from tutelage.teachers.ledger import counted_weights
+
+_EVENLY = 0.05  # of the risk is shared evenly among the other arms
+
+
+def log_threshold(problem: Problem, retired: int, tolerance: float) -> float:
+    """log of T B M^r: what W_jk must reach to rule k out, after r retirements.
+
+    B bounds how many bets may be wrongly won: K - 1 those against a best arm, and with a tolerance
+    K (K - 1) / 2 those on an arm that is too much worse.
+    """
+    size = problem.num_arms
+    bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
+    return math.log(problem.horizon) + math.log(max(1, bets)) + retired * math.log(problem.num_clients)
+
+
+@functools.lru_cache(maxsize=64)
+def even_log_thresholds(problem: Problem, retired: int, tolerance: float) -> Array:
+    """:func:`log_threshold` for every pair of arms, [K, K]."""
+    size = problem.num_arms
+    return _read_only(np.full((size, size), log_threshold(problem, retired, tolerance)))
+
+
+@functools.lru_cache(maxsize=64)
+def shared_log_thresholds(problem: Problem, retired: tuple[int, ...], head_start: int, first: bytes) -> Array:
+    """log of T M^r over the share of j in the risk of k, [K, K].
+
+    ``first`` has the float64 sums [K, M] of the rewards in the first ``head_start`` pulls of each arm.
+    """
+    sums = np.frombuffer(first).reshape(problem.num_arms, problem.num_clients)
+    shares = rival_shares(sums, counted_weights(problem.weights, retired), head_start)
+    np.fill_diagonal(shares, 1.0)
+    whole = math.log(problem.horizon) + len(retired) * math.log(problem.num_clients)
+    return _read_only(whole - np.log(shares))
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def rival_shares(sums: Array, weights: Array, pulls: int) -> Array:
+    """How much of the risk that arm k is ruled out wrongly each other arm j is given, float64 [K, K], k last.
+
+    ``sums`` [K, M] are the rewards in the first ``pulls`` pulls of each arm.  A column k sums to 1 and is
+    made of the other arms' rewards alone: each has a share about as likely as it is better than the one that
+    looks best of them, and a twentieth is shared evenly.
+    """
+    size = len(sums)
+    seen = (sums + 0.5) / (pulls + 1.0)
+    means = np.add.reduce(weights * seen, axis=1).tolist()
+    variances = (np.add.reduce(weights * weights * seen * (1.0 - seen), axis=1) / pulls).tolist()
+    shares = np.zeros((size, size))
+    for worse in range(size):
+        others = [arm for arm in range(size) if arm != worse]
+        best = max(others, key=lambda arm: means[arm])
+        odds = [
+            math.erfc((means[best] - means[arm]) / math.sqrt(2.0 * (variances[best] + variances[arm])))
+            for arm in others
+        ]
+        total = math.fsum(odds)
+        shares[others, worse] = [(1.0 - _EVENLY) * odd / total + _EVENLY / len(others) for odd in odds]
+    return shares

@@ -6,15 +6,19 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from tutelage import experiments
+from tutelage import experiments, writing
 from tutelage.errors import InputError
 from tutelage.experiments import Missing, Verdict
+from tutelage.experiments.published import is_papers
+from tutelage.experiments.reading import parse
 from tutelage.metrics import over_runs
 from tutelage.plots import samples, teacher_styles
-from tutelage.report import summary, write_report
+from tutelage.report import make, making, summary, write_report
+from tutelage.report import writing as report_writing
 from tutelage.report.interactive import panel_json
 
 NAMES = ["fig2a", "fig2b", "fig2i"]
@@ -117,8 +121,10 @@ def test_every_panel_has_its_claims_and_table(played, page):
             row = re.findall(rf"</svg>{re.escape(style.label)}</td>(.*?)</tr>", section)[-1]
             mean = f"{told.mean:,.0f}" if told.mean >= 100 else f"{told.mean:.3g}"
             assert row.startswith(f"<td>{mean}</td>")
-            ended = "never" if style.label in ("NA", "no teaching") else f" of {len(data.dataset.run)}"
-            assert ended in row or samples.is_set(data.dataset)
+            decided = re.findall("<td>(.*?)</td>", row)[2]
+            assert (decided == "-") == (style.label in ("NA", "no teaching"))
+            runs = data.dataset.sizes["run"] * data.dataset.sizes.get("instance", 1)
+            assert decided == "-" or decided.endswith(f" of {runs}")
 
 
 def test_how_many_runs_ended_is_counted(played, page):
@@ -181,13 +187,240 @@ def test_a_second_time_nothing_is_done(played, report):
     assert stamps == {path: path.stat().st_mtime_ns for path in played.folder.rglob("*")}
 
 
-@pytest.mark.parametrize("lost", ["report.html", "fig2a.pdf"])
-def test_what_is_lost_is_made_again(played, report, lost):
-    """The same bytes as before, also later in the same process."""
-    before = {path: path.read_bytes() for path in report.page.parent.glob("*.*")}
-    (played.folder / lost).unlink()
-    assert write_report(played).is_new
-    assert {path: path.read_bytes() for path in report.page.parent.glob("*.*")} == before
+def emptied(path):
+    """Nothing is left in it."""
+    path.write_bytes(b"")
+
+
+def cut(path):
+    """The end is missing, far behind the beginning."""
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def changed(path):
+    """One byte in the middle is another."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+OWN = """
+name = "own"
+runs = 2
+horizons = [60]
+checkpoints = 3
+teachers = ["twl", "none"]
+[[instances]]
+label = "p"
+spec = "paper"
+[[clients]]
+label = "u"
+spec = "ucb1"
+[[panels]]
+name = "a"
+title = "OLD"
+quantity = "regret"
+instance = "p"
+clients = "u"
+[[panels]]
+name = "b"
+title = "OLD"
+quantity = "cost"
+instance = "p"
+clients = "u"
+[[panels.claims]]
+kind = "below"
+text = "Teaching costs."
+section = "our guess"
+teachers = ["none"]
+than = ["twl(gamma1=1,gamma2=0)"]
+"""
+
+
+def own(text=OWN):
+    """A small experiment of one's own."""
+    return parse(text, "own.toml")
+
+
+def contents(folder):
+    """Every file with its bytes."""
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder in which it was played and drawn."""
+    folder = tmp_path_factory.mktemp("finished")
+    make(own(), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [("report.html", Path.unlink), ("report.html", cut), ("a.pdf", emptied), ("b.png", changed)],
+)
+def test_what_is_lost_or_damaged_is_made_again(finished, tmp_path, name, harm):
+    """The same bytes as before, also later in the same process; what is whole is not touched."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+    stamps = {path: path.stat().st_mtime_ns for path in folder.glob("*.*")}
+    harm(folder / name)
+    assert make(own(), folder).report.is_new
+    assert contents(folder) == contents(finished)
+    new = {path.name for path in stamps if path.stat().st_mtime_ns != stamps[path]}
+    assert new == {name, "report.html"}
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_killed_while_pictures_are_replaced(finished, tmp_path, monkeypatch, at):
+    """No page stands beside pictures of another experiment, and either one can be had whole again."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+    other = own(OWN.replace("OLD", "NEW"))
+    writes = []
+
+    def write(path, content):
+        writes.append(path)
+        if len(writes) == at:
+            raise Killed
+        writing.write_whole(path, content)
+
+    monkeypatch.setattr(report_writing, "write_whole", write)
+    with pytest.raises(Killed):
+        make(other, folder)
+    assert not (folder / "report.html").exists()
+    monkeypatch.undo()
+    again = make(own(), folder)
+    assert again.report.is_new
+    assert contents(folder) == contents(finished)
+    assert make(own(), folder).played is None
+
+
+def test_killed_while_drawing(finished, tmp_path, monkeypatch):
+    """Everything is drawn before anything is replaced: the earlier report is whole."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+
+    def drawing(what):
+        if what == "b":
+            raise Killed
+
+    with pytest.raises(Killed):
+        make(own(OWN.replace("OLD", "NEW")), folder, drawing=drawing)
+    assert {path: content for path, content in contents(folder).items() if path.suffix != ".nc"} == {
+        path: content for path, content in contents(finished).items() if path.suffix != ".nc"
+    }
+
+
+def test_nobody_else_draws_meanwhile(finished, tmp_path):
+    """The lock covers playing and drawing, by the command and by write_report alone."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+    other, tried = own(OWN.replace("OLD", "NEW")), []
+
+    def drawing(what):
+        with pytest.raises(InputError, match="Another tutelage is at work"):
+            experiments.play(own(), folder)
+        tried.append(what)
+
+    made = make(other, folder, drawing=drawing)
+    assert tried == ["a", "b", "report.html"]
+    (folder / "report.html").unlink()
+    write_report(made.played, drawing=drawing)
+    assert len(tried) == 6
+
+
+def test_a_finished_one_is_known_by_its_bytes(finished, python):
+    """Nothing is loaded, drawn or written: neither xarray nor matplotlib nor bokeh is imported."""
+    code = f"""
+import sys
+from tutelage.experiments.reading import parse
+from tutelage.report import make
+made = make(parse({OWN!r}, "own.toml"), {str(finished)!r})
+assert made.played is None and not made.report.is_new
+document = made.document()
+loaded = {{name.partition(".")[0] for name in sys.modules}}
+print(sorted(loaded & {{"xarray", "matplotlib", "bokeh", "h5py"}}))
+print(len(document["panels"]), document["report"])
+"""
+    stamps = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
+    told = python("-c", code).stdout.splitlines()
+    assert told == ["[]", f"2 {finished / 'report.html'}"]
+    assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == stamps
+
+
+def test_a_finished_one_gives_the_same_document(finished, tmp_path):
+    """As when it was played, but for what is new."""
+    first = make(own(), tmp_path).document()
+    again = make(own(), tmp_path).document()
+    assert [cell.pop("new") for cell in first["cells"]] == [True, True]
+    assert [cell.pop("new") for cell in again["cells"]] == [False, False]
+    assert json.loads(json.dumps(first)) == again
+
+
+@pytest.mark.parametrize("harm", [emptied, changed])
+def test_a_damaged_cell_is_noticed(finished, tmp_path, harm):
+    """Also where the report is whole: it is played again, told of, and no trace is left on the page."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+    harm(next(path for path in (folder / "cells").iterdir() if "twl" in path.name))
+    made = make(own(), folder)
+    assert [cell.is_new for cell in made.played.cells] == [True, False]
+    assert "is played again" in made.document()["notes"][0]
+    assert contents(folder) == contents(finished)
+    assert make(own(), folder).played is None
+
+
+def test_a_finished_one_needs_nothing_that_can_be_written(finished, monkeypatch):
+    """Neither a lock nor a folder that can be written to."""
+    monkeypatch.setattr(making, "alone_in", None)
+    monkeypatch.setattr(making, "made_folder", None)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert make(own(), finished).played is None
+
+
+def test_what_must_be_written_is_refused_where_it_cannot(finished, tmp_path, monkeypatch):
+    """A cell or a page is missing and the folder is read-only: one sentence, before anything is played."""
+    folder = shutil.copytree(finished, tmp_path / "it")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    (folder / "report.html").unlink()
+    with pytest.raises(InputError, match="cannot be written to"):
+        make(own(), folder)
+    next((folder / "cells").iterdir()).unlink()
+    monkeypatch.setattr("tutelage.lab.run", None)
+    with pytest.raises(InputError, match="cannot be written to"):
+        make(own(), folder)
+
+
+def test_whose_claims(played, page, finished):
+    """Only those of the paper's own files are what the paper says."""
+    assert page.count("<h3>What the paper says of it, and our figures</h3>") == len(played.panels)
+    assert "(Section\N{NO-BREAK SPACE}VIII-A)" in page
+    mine = (finished / "report.html").read_text(encoding="utf-8")
+    assert "What the paper says" not in mine
+    assert "<h3>Claims, and our figures</h3>" in mine
+    assert "(our guess)" in mine
+
+
+def test_a_claim_under_a_name_of_the_papers_is_not_the_papers():
+    """Names can be taken; what counts is the claim."""
+    (experiment,) = experiments.paper(["fig2a"])
+    (panel,) = experiment.panels
+    assert is_papers(experiment, panel)
+    assert not is_papers(experiment, dataclasses.replace(panel, claims=panel.claims[1:]))
+    assert not is_papers(dataclasses.replace(experiment, name="mine"), panel)
+
+
+def test_a_mean_outside_its_band_is_told(played, page, tmp_path):
+    """In the caption, with the teacher's name; otherwise nothing is said of it."""
+    first = played.panels[0]
+    skewed = first.dataset.isel(run=[0] * 20).copy(deep=True)
+    skewed["regret"][:] = 1.0
+    skewed["regret"][2, 0] = 1000.0
+    changed = dataclasses.replace(played, panels=[dataclasses.replace(first, dataset=skewed)])
+    told = write_report(changed, tmp_path).page.read_text(encoding="utf-8")
+    assert "The mean regret of TWL(1,0) lies outside the band of 80 % of runs: a few are far" in told
+    section = page.split('<section id="fig2b">')[1].split("</section>")[0]
+    assert "outside the band" not in section
 
 
 def test_another_verdict_is_another_page(played, tmp_path):
@@ -199,7 +432,7 @@ def test_another_verdict_is_another_page(played, tmp_path):
     assert "&lt;/script&gt;&lt;b&gt;7 &gt; 5&lt;/b&gt;" in told
     assert "Our figures cannot tell." in told
     assert "NG of NA in none" in told
-    assert "0 are borne out by our figures, 0 are not, and 1 cannot be told" in told
+    assert "Of 1 claim about them: 1 cannot be told." in told
 
 
 def test_summary(played):
@@ -238,7 +471,7 @@ def test_in_a_browser(report, tmp_path):
         f"--screenshot={shot}",
     ]
     arguments += ["--virtual-time-budget=10000", "--window-size=1200,2400", f"--user-data-dir={tmp_path}"]
-    ended = subprocess.run(  # noqa: S603
+    ended = subprocess.run(
         [shutil.which("chromium"), *arguments, report.page.as_uri()],
         capture_output=True,
         text=True,
@@ -250,3 +483,17 @@ def test_in_a_browser(report, tmp_path):
 
     pixels = {tuple((255 * pixel[:3]).round().astype(int)) for pixel in imread(shot).reshape(-1, 4)[::3]}
     assert (0xD5, 0x5E, 0x00) in pixels  # TWL's curve
+
+
+@pytest.mark.parametrize(
+    ("teachers", "options"),
+    [(["none"], {"runs": 3}), (["none", "known"], {"runs": 1}), (["twl"], {"runs": 2, "checkpoints": 1})],
+)
+@pytest.mark.parametrize("quantity", ["regret", "cost", "regret-cost"])
+def test_nothing_is_said_of_odd_results(caplog, teachers, options, quantity):
+    """Costs of 0 throughout, one run, one checkpoint: neither a warning nor a line in Bokeh's log."""
+    import tutelage
+
+    data = tutelage.simulate("uniform:clients=1,arms=2,seed=1", teachers, horizon=3, **options)
+    assert json.loads(panel_json(data, quantity, "here"))["target_id"] == "here"
+    assert not caplog.records

@@ -62,6 +62,9 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
             "is one file and cannot hold pulls and curves",
         ),
         (["--out", "nowhere/x.pdf"], "There is no folder"),
+        (["--out", "x.csv"], "'x.csv' is no picture that can be made"),
+        (["--log", "tim"], "There is no logarithmic axis 'tim': use none, time, quantity, both"),
+        (["--log", "time", "--kind", "pulls"], "--log time is for curves"),
     ],
 )
 def test_what_cannot_be(saved, tmp_path, capsys, monkeypatch, arguments, told):
@@ -80,3 +83,50 @@ def test_what_is_no_result(tmp_path, capsys):
     assert app.execute(["plot", str(tmp_path / "x.nc")]) == 2
     assert app.execute(["plot", str(tmp_path / "y.nc")]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_logarithmic_curves(saved, tmp_path):
+    """The curves are other pictures, all else is as without."""
+    for log in ("none", "time", "quantity", "both"):
+        assert app.execute(["plot", str(saved), "--log", log, "--out", str(tmp_path / log)]) == 0
+    for kind, count in (("curves", 4), ("scatter", 1), ("clients", 1)):
+        assert len({path.read_bytes() for path in tmp_path.glob(f"*/mine-{kind}.png")}) == count
+
+
+@pytest.mark.parametrize("lost", ["regret", "pulls", "teacher"])
+def test_a_result_that_lacks_something(saved, tmp_path, capsys, lost):
+    """One sentence that names the file and what it lacks; no picture and no folder is made."""
+    import xarray as xr
+
+    path = tmp_path / "lacking.nc"
+    with xr.open_dataset(saved, engine="h5netcdf") as data:
+        data.drop_vars(lost).to_netcdf(path, engine="h5netcdf")
+    assert app.execute(["plot", str(path), "--out", str(tmp_path / "pictures")]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"{str(path)!r} cannot be drawn: it lacks ")
+    assert lost in printed.err
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_leaves_no_picture(saved, tmp_path, monkeypatch):
+    """All is drawn before anything is written."""
+    from tutelage import plots
+
+    real = plots.picture
+
+    def picture(dataset, kind, **options):
+        if kind == "clients":
+            raise MemoryError
+        return real(dataset, kind, **options)
+
+    monkeypatch.setattr(plots, "picture", picture)
+    assert app.execute(["plot", str(saved), "--out", str(tmp_path)]) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_kill_left_is_removed(saved, tmp_path):
+    """With the next picture in that folder."""
+    (tmp_path / ".tutelage-0123456789abcdef.part").write_bytes(b"half")
+    assert app.execute(["plot", str(saved), "--kind", "scatter", "--out", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"mine-scatter.pdf", "mine-scatter.png"}

@@ -1,11 +1,15 @@
 """What is drawn is what the dataset holds."""
 
+import io
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from tutelage.plots import curves, per_client, pull_map, samples, scatter, teacher_style
+from tutelage.errors import InputError
+from tutelage.plots import curves, per_client, pull_map, samples, scatter, style_sheet, teacher_style
+from tutelage.plots.loading import quiet
 
 
 @pytest.fixture
@@ -130,3 +134,64 @@ def test_many_clients_are_not_all_named(axes):
     data = tutelage.simulate("uniform:clients=60,arms=3,seed=1", ["none"], horizon=20, runs=1)
     per_client(data, axes)
     assert len(axes.get_xticklabels()) <= 24
+
+
+@pytest.mark.parametrize("log", ["time", "quantity", "both"])
+def test_logarithmic_axes(result, axes, log):
+    """The scale is as asked; curves begin at the first checkpoint, a cost of 0 stands where 0 is written."""
+    curves(result, axes, "cost", log=log)
+    assert axes.get_xscale() == ("linear" if log == "quantity" else "log")
+    assert axes.get_yscale() == ("linear" if log == "time" else "log")
+    values = result.cost.sum("client").mean("run").values
+    for n, line in enumerate(axes.lines):
+        placed = line.get_ydata()
+        assert placed[values[n] > 0] == pytest.approx(values[n][values[n] > 0])
+        assert np.isfinite(placed).all()
+        if log != "quantity":
+            assert line.get_xdata().tolist() == result.checkpoint.values.tolist()
+    if log != "time":
+        none = axes.lines[4].get_ydata()
+        assert len(set(none)) == 1
+        told = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks())
+        assert dict(zip(axes.get_yticks(), told, strict=True))[none[0]] == "0"
+
+
+def test_logarithmic_time_has_ticks_within(result, axes):
+    """From the first checkpoint to the horizon."""
+    curves(result, axes, log="time")
+    assert axes.get_xlim() == (20, 400)
+    assert [tick for tick in axes.get_xticks() if 20 <= tick <= 400] == axes.get_xticks().tolist()
+    assert len(axes.get_xticks()) >= 2
+
+
+def test_other_logarithmic_axes_are_refused(result, axes):
+    """With those that there are."""
+    with pytest.raises(InputError, match=r"'x'.*none, time, quantity, both"):
+        curves(result, axes, log="x")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_dollar_is_a_dollar(result, inside):
+    """Also in pairs, in names of clients and arms and in legends, within the style sheet and without."""
+    names = ["$x^$", "c_{", "$5", "a$b$c", "日本 🙂"]
+    data = result.isel(teacher=[0, 4]).assign_coords(
+        client_name=("client", names), arm_name=("arm", names), teacher=["$\\frac$", "$5 $6"]
+    )
+    figure = Figure(figsize=(6, 8))
+    with style_sheet() if inside else quiet():
+        one, two, three = figure.subplots(3)
+        curves(data, one)
+        per_client(data, two)
+        pull_map(data, three, "$5 $6")
+        figure.savefig(io.BytesIO(), format="png")
+    assert [text.get_text() for text in two.get_xticklabels()] == names
+    assert three.get_title() == "$5 $6" or three.get_title(loc="left") == "$5 $6"
+
+
+def test_a_mean_above_its_band_is_on_the_picture(result, axes):
+    """A few runs may be far from the rest: the axes reach to the mean."""
+    skewed = result.isel(run=[0] * 20).copy(deep=True)
+    skewed.regret[:, 0] *= 1000
+    curves(skewed, axes)
+    assert axes.get_ylim()[1] > max(line.get_ydata().max() for line in axes.lines)

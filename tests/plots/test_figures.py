@@ -72,6 +72,25 @@ def test_a_panel_fits_a_column(result, quantity):
     assert ("80 % of runs" in named) == (quantity != "regret-cost")
 
 
+@pytest.mark.parametrize("quantity", ["regret", "cost", "regret-cost"])
+def test_no_picture_without_a_title(result, quantity):
+    """Where none is given the quantity is one; a long one is broken and its dollars stay."""
+    (axes,) = panel(result, quantity).axes
+    assert axes.get_title(loc="left") in ("Regret", "Cost", "Regret against cost")
+    long = "what $5 and $6 a pull come to, " * 4
+    (axes,) = panel(result, quantity, long).axes
+    assert axes.get_title(loc="left").split() == long.split()
+    assert axes.get_title(loc="left").count("\n") > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pictures_have_titles(result, kind):
+    """Of the figure or of each of its axes."""
+    figure = picture(result, kind)
+    titled = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert figure.get_suptitle() or len(titled) == len(figure.axes)
+
+
 def test_kinds(result, instances):
     """A set of instances has no map of pulls; another kind does not exist."""
     assert kinds_of(result) == KINDS

@@ -66,6 +66,17 @@ def test_thinning_keeps_the_horizon(result, most):
     assert samples.horizon(thin) == 400
 
 
+@pytest.mark.parametrize("most", [2, 5, 20])
+def test_thinning_by_the_logarithm_of_time(result, most):
+    """The first and the last stay, and early ones are kept more densely."""
+    rounds = samples.thinned(result, most, logarithmic=True).checkpoint.values
+    assert (rounds[0], rounds[-1]) == (20, 400)
+    assert rounds.size <= most
+    assert (np.diff(rounds) > 0).all()
+    if most == 5:
+        assert np.diff(rounds)[0] < np.diff(rounds)[-1]
+
+
 @given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.one_of(st.just(0.0), st.floats(1e-3, 1e9))))
 def test_log_scale_has_a_place_for_everything(values):
     """Every value lies on the axis; zero left of all others, on a tick that says 0; ticks can be read."""

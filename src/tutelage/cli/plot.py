@@ -40,6 +40,13 @@ def plot(
             help="A folder for a PDF and a PNG of each kind, or one file ending in .pdf, .png or .svg.",
         ),
     ] = None,
+    log: Annotated[
+        str,
+        typer.Option(
+            metavar="AXIS",
+            help="Which axis of curves is logarithmic: none, time, quantity (regret and cost) or both.",
+        ),
+    ] = "none",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of the names of the pictures.")
     ] = False,
@@ -49,46 +56,72 @@ def plot(
     Regret and cost against time, against each other, by client, and how each client's pulls were spread.
     """
     from tutelage import plots, results
+    from tutelage.writing import sweep, write_whole
 
     kinds = tuple(dict.fromkeys(kind or ()))
     for each in kinds:
         if each not in plots.KINDS:
             raise InputError(f"There is no kind of picture {each!r}: use {', '.join(plots.KINDS)}.")
+    if log not in plots.LOGS:
+        raise InputError(f"There is no logarithmic axis {log!r}: use {', '.join(plots.LOGS)}.")
+    if log != "none" and kinds and "curves" not in kinds:
+        raise InputError(f"--log {log} is for curves, which --kind {' and '.join(kinds)} leaves out.")
+    one_file = _is_file(out)
+    if one_file:
+        _check_one(str(out), kinds)
     dataset = results.load(file)
-    made = []
-    for each, path in _places(file, out, kinds, plots.kinds_of(dataset)):
+    kinds = kinds or (("curves",) if one_file else plots.kinds_of(dataset))
+    plots.check_drawable(dataset, kinds, repr(str(file)))
+    places = list(_places(file, out, kinds, one_file=one_file))
+    figures = {each: plots.picture(dataset, each, log=log) for each in kinds}
+    drawn = {path: (each, plots.rendered(figures[each], path.suffix.lower())) for each, path in places}
+    for path, (_, content) in drawn.items():  # nothing is written until all is drawn
         ending.clears(path.parent)
-        plots.save_figure(plots.picture(dataset, each), path)
-        made.append((each, path))
+        sweep(path.parent)
+        write_whole(path, content)
     with printing():
         if as_json:
-            pictures = [{"kind": each, "file": str(path)} for each, path in made]
+            pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]
             sys.stdout.write(json.dumps({"result": str(file), "pictures": pictures}) + "\n")
         else:
-            sys.stdout.writelines(f"{each} drawn in {path}\n" for each, path in made)
+            sys.stdout.writelines(f"{each} drawn in {path}\n" for path, (each, _) in drawn.items())
+
+
+def _is_file(out: str | None) -> bool:
+    """Whether ``--out`` names one file and no folder."""
+    from tutelage.instances.files import expanded
+
+    if out is None or out.endswith("/"):
+        return False
+    place = expanded(out)
+    return bool(place.suffix) and not place.is_dir()
+
+
+def _check_one(out: str, kinds: tuple[str, ...]) -> None:
+    """Raise ``InputError`` where one file cannot hold what is asked for."""
+    from tutelage.plots import FORMATS
+
+    if Path(out).suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{out!r} is no picture that can be made: end it in {', '.join(FORMATS)}, or name a folder "
+            "(with a / at its end)."
+        )
+    if len(kinds) > 1:
+        raise InputError(
+            f"{out!r} is one file and cannot hold {' and '.join(kinds)}: name a folder, or one --kind."
+        )
 
 
 def _places(
-    file: Path, out: str | None, kinds: tuple[str, ...], possible: tuple[str, ...]
+    file: Path, out: str | None, kinds: tuple[str, ...], *, one_file: bool
 ) -> "Iterator[tuple[str, Path]]":
     """Each kind of picture with its file.  Raises ``InputError`` for a place that cannot be."""
     from tutelage.instances.files import expanded
-    from tutelage.plots import FORMATS
     from tutelage.results import check_writable
 
     place = expanded(file).parent if out is None else expanded(out)
-    is_folder = out is None or place.is_dir() or not place.suffix or out.endswith("/")
-    if not is_folder:
-        if place.suffix.lower() not in FORMATS:
-            raise InputError(
-                f"{out!r} is no picture that can be made: end it in {', '.join(FORMATS)}, or name a folder "
-                "(with a / at its end)."
-            )
-        if len(kinds) > 1:
-            raise InputError(
-                f"{out!r} is one file and cannot hold {' and '.join(kinds)}: name a folder, or one --kind."
-            )
-        yield (kinds or ("curves",))[0], check_writable(place)
+    if one_file:
+        yield kinds[0], check_writable(place)
         return
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -96,6 +129,6 @@ def _places(
         raise InputError(
             f"The folder {str(place)!r} cannot be made ({error.strerror}): name another with --out."
         ) from None
-    for kind in kinds or possible:
+    for kind in kinds:
         for suffix in _SUFFIXES:
             yield kind, check_writable(place / f"{file.stem}-{kind}{suffix}")

@@ -9,9 +9,14 @@
 ``with plots.style_sheet():`` around it gives the size and look of a journal's column.
 """
 
-from tutelage.plots.drawing import curves, per_client, pull_map, scatter
-from tutelage.plots.figures import FORMATS, KINDS, kinds_of, panel, picture, save_figure
-from tutelage.plots.styles import (
+from tutelage.plots.loading import load_matplotlib
+
+load_matplotlib()
+
+from tutelage.plots.checks import check_drawable  # noqa: E402
+from tutelage.plots.drawing import LOGS, curves, per_client, pull_map, scatter  # noqa: E402
+from tutelage.plots.figures import FORMATS, KINDS, kinds_of, panel, picture, rendered, save_figure  # noqa: E402
+from tutelage.plots.styles import (  # noqa: E402
     BAND_ALPHA,
     MARKERS,
     TeacherStyle,
@@ -25,14 +30,17 @@ __all__ = [
     "BAND_ALPHA",
     "FORMATS",
     "KINDS",
+    "LOGS",
     "MARKERS",
     "TeacherStyle",
+    "check_drawable",
     "curves",
     "kinds_of",
     "panel",
     "per_client",
     "picture",
     "pull_map",
+    "rendered",
     "save_figure",
     "scatter",
     "style_sheet",

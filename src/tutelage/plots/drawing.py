@@ -5,6 +5,8 @@ A dataset is what ``tutelage.simulate`` returns and ``tutelage.load`` reads, or 
 and size are the caller's, see :mod:`tutelage.plots.figures`.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import NDArray
 
+from tutelage.errors import InputError
 from tutelage.plots import samples
 from tutelage.plots.samples import LogScale, short
 from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrapped
@@ -23,50 +27,55 @@ from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_lab
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.artist import Artist
+    from matplotlib.text import Text
 
+LOGS = ("none", "time", "quantity", "both")  # which axes of curves can be logarithmic
 _BAND_COLOUR = "#777777"  # of the band in a legend: no teacher's own
 _MOST_DRAWN = 1000  # checkpoints of a curve: more than a column of print can show
 _MOST_WRITTEN = 100  # cells of a map of pulls into which their number is written
 _MOST_NAMED = 24  # clients or arms that are named one by one
 
 
-def curves(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
+def curves(
+    dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, log: str = "none", legend: bool = True
+) -> Axes:
     """Regret or cost of all clients against time: the mean of the samples, and the band of 80 % of them.
 
-    Where only the horizon was kept, a dot and a bar stand for curve and band.  One run has no band.
+    ``log`` says which axis is logarithmic: ``none``, ``time`` (what grows like log T is then a straight
+    line), ``quantity`` or ``both``.  On a logarithmic axis curves begin at the first checkpoint, and zero
+    has a place of its own.  Where only the horizon was kept, a dot and a bar stand for curve and band.  One
+    run has no band.  Raises ``InputError`` for another quantity or ``log``.
     """
-    dataset = samples.thinned(dataset, _MOST_DRAWN)
+    if log not in LOGS:
+        raise InputError(f"There is no logarithmic axis {log!r}: use {', '.join(LOGS)}.")
+    dataset = samples.thinned(dataset, _MOST_DRAWN, logarithmic=log in ("time", "both"))
     values = samples.totals(dataset, quantity)
     over, rounds = samples.band(values), dataset["checkpoint"].to_numpy()
+    has_band = samples.has_band(dataset)
+    shown = [over.mean, over.q10, over.q90] if has_band else [over.mean]
+    scale = samples.log_scale(np.stack(shown)) if log in ("quantity", "both") else None
+    lines = [each if scale is None else scale.place(each) for each in (over.mean, over.q10, over.q90)]
+    if log == "none" and rounds.size > 1:
+        rounds = np.concatenate([[0], rounds])
+        lines = [np.concatenate([np.zeros((each.shape[0], 1)), each], axis=1) for each in lines]
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+        mean, q10, q90 = (each[n] for each in lines)
         look = _look(style)
         if rounds.size == 1:
             shift = _dodge(n, values.shape[0])
-            axes.plot([shift], over.mean[n], linestyle="none", **look)
-            if samples.has_band(dataset):
-                axes.vlines(shift, over.q10[n], over.q90[n], color=style.colour, alpha=0.6)
+            axes.plot([shift], mean, linestyle="none", **look)
+            if has_band:
+                axes.vlines(shift, q10, q90, color=style.colour, alpha=0.6)
             continue
-        started = np.concatenate([[0], rounds])
-        mean, q10, q90 = (np.concatenate([[0.0], line[n]]) for line in (over.mean, over.q10, over.q90))
-        places = _marked(started, 6, n / values.shape[0])
-        axes.plot(
-            started,
-            mean,
-            linestyle=_line(style),
-            markevery=places,
-            **look,
-        )
-        if samples.has_band(dataset):
-            axes.fill_between(started, q10, q90, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
-    if rounds.size == 1:
-        axes.set_xlim(-0.6, 0.6)
-        axes.set_xticks([0], [f"round {rounds[0]:,}"])
+        places = _marked(rounds, 6, n / values.shape[0], logarithmic=log in ("time", "both"))
+        axes.plot(rounds, mean, linestyle=_line(style), markevery=places, **look)
+        if has_band:
+            axes.fill_between(rounds, q10, q90, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
+    _time_axis(axes, rounds, logarithmic=log in ("time", "both"))
+    if scale is None:
+        _from_zero(axes, max(float(each.max()) for each in shown))
     else:
-        axes.set_xlim(0, rounds[-1])
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-        axes.set_xlabel("round")
-    _from_zero(axes, over.q90.max() if samples.has_band(dataset) else over.mean.max())
+        _logarithmic(axes, "y", scale)
     axes.set_ylabel(samples.QUANTITIES[quantity])
     return _finish(axes, dataset, legend=legend)
 
@@ -123,7 +132,7 @@ def pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
     _label(axes, "y", _names(dataset, "client"))
     axes.set_xlabel("arm (▾ best for all)")
     axes.set_ylabel("client")
-    axes.set_title(wrapped(teacher_label(teacher), 24), pad=6)
+    axes.set_title(wrapped(teacher_label(teacher), 24), pad=6, parse_math=False)
     return axes
 
 
@@ -148,7 +157,8 @@ def per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, l
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("client")
     axes.set_ylabel({"regret": "regret of each client", "cost": "cost of teaching it"}[quantity])
-    _from_zero(axes, over.q90.max() if samples.has_band(dataset) else over.mean.max())
+    shown = [over.mean, over.q90] if samples.has_band(dataset) else [over.mean]
+    _from_zero(axes, max(float(each.max()) for each in shown))
     return _finish(axes, dataset, legend=legend)
 
 
@@ -189,16 +199,40 @@ def _finish(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool = Tru
     if legend:
         lines = any(line.get_linestyle() != "None" for line in axes.lines)
         handles = legend_entries(dataset, lines=lines, band=band)
-        axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left")
+        _plain(axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left").get_texts())
     return axes
 
 
-def _marked(rounds: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", count: int, shift: float) -> list[int]:
-    """Positions of ``count`` markers, evenly spaced in time and shifted by a part of their distance.
+def _time_axis(axes: Axes, rounds: NDArray[np.int64], *, logarithmic: bool) -> None:
+    if rounds.size == 1:
+        axes.set_xlim(-0.6, 0.6)
+        axes.set_xticks([0], [f"round {rounds[0]:,}"])
+        return
+    axes.set_xlabel("round")
+    if logarithmic:
+        first, last = float(rounds[0]), float(rounds[-1])
+        scale = samples.log_scale(rounds.astype(np.float64))
+        ticks = tuple((place, told) for place, told in scale.ticks if first <= place <= last)
+        _logarithmic(axes, "x", replace(scale, low=first, high=last, ticks=ticks))
+        return
+    axes.set_xlim(rounds[0], rounds[-1])
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+
+
+def _plain(texts: "Iterable[Text]") -> None:
+    """A dollar is a dollar, also under settings by which it would begin a formula."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def _marked(rounds: NDArray[np.int64], count: int, shift: float, *, logarithmic: bool) -> list[int]:
+    """Positions of ``count`` markers, evenly spaced on the axis and shifted by a part of their distance.
 
     Curves that lie on each other then show the markers of both.
     """
-    wanted = rounds[-1] * (np.arange(count) + 0.15 + 0.7 * shift) / count
+    parts = (np.arange(count) + 0.15 + 0.7 * shift) / count
+    wanted = rounds[0] * (rounds[-1] / rounds[0]) ** parts if logarithmic else rounds[-1] * parts
     return sorted(set(np.searchsorted(rounds, wanted).clip(1, rounds.size - 1).tolist()))
 
 
@@ -235,4 +269,5 @@ def _label(axes: Axes, which: str, names: list[str]) -> None:
     places = list(range(0, len(names), step))
     shown = [names[place] if len(names[place]) <= 16 else f"{names[place][:15]}…" for place in places]
     crowded = which == "x" and sum(len(name) + 1 for name in shown) > 30
-    (axes.set_xticks if which == "x" else axes.set_yticks)(places, shown, rotation=90 if crowded else 0)
+    put = axes.set_xticks if which == "x" else axes.set_yticks
+    put(places, shown, rotation=90 if crowded else 0, parse_math=False)

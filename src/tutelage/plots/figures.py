@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from tutelage.errors import InputError
 from tutelage.plots import samples
+from tutelage.plots.checks import check_drawable
 from tutelage.plots.drawing import curves, legend_entries, per_client, pull_map, scatter
-from tutelage.plots.styles import style_sheet
+from tutelage.plots.styles import style_sheet, wrapped
 from tutelage.writing import write_whole
 
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ FORMATS = (".pdf", ".png", ".svg")
 KINDS = ("curves", "scatter", "pulls", "clients")
 
 _ONE_COLUMN, _TWO_COLUMNS = 3.5, 7.16  # inches
+_TITLES = {"regret": "Regret", "cost": "Cost", "regret-cost": "Regret against cost"}
+_TITLE_WIDTH = 52  # letters in a line above one column
 _LINE = 0.135  # inches that a line of a legend takes
 
 
 def panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
     """One panel for one column: ``regret`` or ``cost`` against time, or ``regret-cost`` against each other.
 
-    The legend stands below.
+    The legend stands below; without a title the quantity is one.
     """
     with style_sheet():
         is_scatter = quantity == "regret-cost"
@@ -43,24 +46,25 @@ def panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
             scatter(dataset, axes, legend=False)
         else:
             curves(dataset, axes, quantity, legend=False)
-        axes.set_title(title)
+        axes.set_title(_broken(title) or _TITLES[quantity], parse_math=False)
         _put_legend(figure, entries, columns, lines=lines)
         return _laid_out(figure)
 
 
-def picture(dataset: "xr.Dataset", kind: str) -> Figure:
+def picture(dataset: "xr.Dataset", kind: str, *, log: str = "none") -> Figure:
     """Everything of one kind in one figure of two columns' width.
 
     ``curves`` (regret and cost against time), ``scatter`` (one against the other), ``pulls`` (a map for each
-    teacher) or ``clients`` (regret and cost of each client).  Raises ``InputError`` for another kind, and for
-    what the dataset cannot show.
+    teacher) or ``clients`` (regret and cost of each client).  ``log`` is for :func:`curves`.  Raises
+    ``InputError`` for another kind, and for what the dataset cannot show.
     """
     if kind not in KINDS:
         raise InputError(f"There is no kind of picture {kind!r}: use {', '.join(KINDS)}.")
+    check_drawable(dataset, (kind,))
     if kind == "scatter":
         return panel(dataset, "regret-cost")
     with style_sheet():
-        return _laid_out(_pull_maps(dataset) if kind == "pulls" else _pair(dataset, kind))
+        return _laid_out(_pull_maps(dataset) if kind == "pulls" else _pair(dataset, kind, log))
 
 
 def kinds_of(dataset: "xr.Dataset") -> tuple[str, ...]:
@@ -77,11 +81,21 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"{path.name!r} is no picture that can be made: end it in {', '.join(FORMATS)}.")
+    write_whole(path, rendered(figure, ending))
+
+
+def rendered(figure: Figure, ending: str) -> bytes:
+    """What a file of that ending, one of ``FORMATS``, holds."""
     undated: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(ending, {})
     content = io.BytesIO()
     with style_sheet():
         figure.savefig(content, format=ending[1:], metadata=undated)
-    write_whole(path, content.getvalue())
+    return content.getvalue()
+
+
+def _broken(title: str) -> str:
+    """The title on lines that one column holds; a title's own lines do not stay."""
+    return wrapped(" ".join(title.split()), _TITLE_WIDTH)
 
 
 def _laid_out(figure: Figure) -> Figure:
@@ -95,15 +109,19 @@ def _laid_out(figure: Figure) -> Figure:
     return figure
 
 
-def _pair(dataset: "xr.Dataset", kind: str) -> Figure:
+def _pair(dataset: "xr.Dataset", kind: str, log: str) -> Figure:
     """Regret on the left, cost on the right, one legend below."""
     lines = kind == "curves" and dataset.sizes["checkpoint"] > 1
     entries = legend_entries(dataset, lines=lines)
     columns = _legend_columns(entries, _TWO_COLUMNS)
-    figure = Figure(figsize=(_TWO_COLUMNS, 2.4 + _legend_height(entries, columns)))
-    draw = curves if kind == "curves" else per_client
+    figure = Figure(figsize=(_TWO_COLUMNS, 2.5 + _legend_height(entries, columns)))
     for axes, quantity in zip(figure.subplots(1, 2), ("regret", "cost"), strict=True):
-        draw(dataset, axes, quantity, legend=False)
+        if kind == "curves":
+            curves(dataset, axes, quantity, log=log, legend=False)
+            axes.set_title(_TITLES[quantity])
+        else:
+            per_client(dataset, axes, quantity, legend=False)
+            axes.set_title(f"{_TITLES[quantity]} by client")
     _put_legend(figure, entries, columns, lines=lines)
     return figure
 
@@ -115,7 +133,8 @@ def _pull_maps(dataset: "xr.Dataset") -> Figure:
     rows = math.ceil(len(specs) / columns)
     height = min(3.0, max(1.3, 0.8 + 0.13 * dataset.sizes["client"]))
     width = _TWO_COLUMNS if columns > 1 else _ONE_COLUMN
-    figure = Figure(figsize=(width, 0.3 + height * rows))
+    figure = Figure(figsize=(width, 0.5 + height * rows))
+    figure.suptitle("How each client's pulls were spread over the arms", x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, spec in zip(grid.flat, specs, strict=False):
         pull_map(dataset, axes, spec)
@@ -137,9 +156,10 @@ def _put_legend(figure: Figure, entries: list[Any], columns: int, *, lines: bool
 
 
 def _legend_columns(entries: list[Any], width: float) -> int:
-    """As many columns as the longest label leaves room for."""
+    """As many columns as the longest label leaves room for, less those that the last row would not fill."""
     longest = max(len(line) for entry in entries for line in str(entry.get_label()).split("\n"))
-    return max(1, min(len(entries), int(width / (0.5 + 0.055 * longest))))
+    most = max(1, int(width / (0.5 + 0.055 * longest)))
+    return math.ceil(len(entries) / math.ceil(len(entries) / most))
 
 
 def _legend_height(entries: list[Any], columns: int) -> float:

@@ -152,10 +152,18 @@ def short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def thinned(dataset: "xr.Dataset", most: int) -> "xr.Dataset":
-    """The dataset with at most so many checkpoints, evenly spread, the last among them."""
+def thinned(dataset: "xr.Dataset", most: int, *, logarithmic: bool = False) -> "xr.Dataset":
+    """The dataset with at most so many checkpoints, the last among them.
+
+    They are evenly spread among those that there are, or, ``logarithmic``, over the logarithm of time.
+    """
     count = dataset.sizes["checkpoint"]
     if count <= most:
         return dataset
-    kept = np.unique(np.linspace(count - 1, 0, most).round().astype(np.int64))
+    if logarithmic:
+        rounds = dataset["checkpoint"].to_numpy()
+        wanted = np.geomspace(rounds[-1], rounds[0], most)
+        kept = np.unique(np.searchsorted(rounds, wanted).clip(0, count - 1))
+    else:
+        kept = np.unique(np.linspace(count - 1, 0, most).round().astype(np.int64))
     return dataset.isel(checkpoint=kept)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from tutelage.errors import InputError
+from tutelage.plots.loading import quiet
 from tutelage.registry import parameters_of, split_call, write_value
 from tutelage.teachers import TEACHERS
 
@@ -123,7 +124,8 @@ def style_sheet() -> Iterator[None]:
     """Within, matplotlib draws by the style sheet of this package, whatever the user's own settings are."""
     import matplotlib as mpl
 
-    with resources.as_file(resources.files("tutelage.plots") / "tutelage.mplstyle") as path, mpl.rc_context():
+    style = resources.files("tutelage.plots") / "tutelage.mplstyle"
+    with resources.as_file(style) as path, quiet(), mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(mpl.rc_params_from_file(path, use_default_template=False))
         yield

@@ -34,6 +34,7 @@ _MOST_POINTS = 250  # of a curve
 _MOST_DOTS = 1000  # of a teacher's cloud
 _MARKS = 7
 _TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
+HEIGHTS = {"regret": 400, "cost": 400, "regret-cost": 440}  # pixels that a panel takes
 _FONT = "system-ui, sans-serif"
 
 
@@ -60,7 +61,7 @@ def _curves(dataset: "xr.Dataset", quantity: str) -> Any:
         x_range=Range1d(start=0, end=1.01 * int(rounds[-1])),
         y_range=Range1d(start=-0.01 * most, end=1.05 * most),
         tools=_TOOLS,
-        height=400,
+        height=HEIGHTS[quantity],
     )
     items: list[tuple[str, list[Any]]] = []
     hovered: list[Any] = []
@@ -117,7 +118,7 @@ def _scatter(dataset: "xr.Dataset") -> Any:
         x_range=Range1d(start=across.low, end=across.high),
         y_range=Range1d(start=up.low, end=up.high),
         tools=_TOOLS,
-        height=440,
+        height=HEIGHTS["regret-cost"],
     )
     items: list[tuple[str, list[Any]]] = []
     hovered: list[Any] = []
@@ -184,10 +185,7 @@ def _add_legend(plot: Any, items: list[tuple[str, list[Any]]]) -> None:
 
 
 def _ticks(axis: Any, scale: LogScale) -> None:
-    """Ticks to read a logarithmic axis by at any zoom, and one for zero where zero has a place."""
-    if scale.floor is None:
-        axis.formatter = NumeralTickFormatter(format="0.[00]a")
-        return
+    """The ticks of the pictures, and one for zero where zero has a place."""
     written = dict(scale.ticks)
     axis.ticker = FixedTicker(ticks=list(written))
     axis.major_label_overrides = dict(written)

@@ -3,6 +3,7 @@
 It stands alone: its own policy forbids the browser to load anything.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from importlib import resources
@@ -14,10 +15,11 @@ from markupsafe import Markup
 from tutelage import results
 from tutelage.experiments import PanelData, Played, Verdict
 from tutelage.experiments.claims import decided
+from tutelage.experiments.published import is_papers
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
-from tutelage.report.interactive import core_script, panel_json
-from tutelage.report.summary import UNTARGETED, rows, run_count
-from tutelage.wording import short
+from tutelage.report.interactive import HEIGHTS, core_script, panel_json
+from tutelage.report.summary import UNTARGETED, decided_and_wrong, panels, rows, run_count
+from tutelage.wording import counted, short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,34 +40,34 @@ def template_text() -> str:
     return resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
 
 
-def page(played: Played, fingerprint: str) -> str:
-    """The whole page as HTML."""
+def page(played: Played, record: dict[str, Any]) -> str:
+    """The whole page as HTML; ``record`` is what it is to hold about itself, to which the numbers come."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
     titles = [each.title or each.name for each in played.experiments]
+    papers = all(is_papers(data.experiment, data.panel) for data in played.panels)
+    several = "Figures of the paper, and its claims" if papers else "Experiments"
     return environment.from_string(template_text()).render(
-        fingerprint=fingerprint,
-        title=titles[0] if len(titles) == 1 else "Figures of the paper, and its claims",
+        title=titles[0] if len(titles) == 1 else several,
         opening=_opening(played),
         missing=list(_missing(played)),
-        notes=played.notes,
+        notes=played.doubts,
         ended=_ended(played),
         panels=[_panel(data) for data in played.panels],
         facts=_facts(played),
         script=Markup(core_script()),  # noqa: S704 - Bokeh's own file
+        record=_json(json.dumps({**record, "panels": panels(played)}, allow_nan=False)),
     )
 
 
 def _opening(played: Played) -> str:
     found = [verdict.holds for data in played.panels for verdict in data.verdicts]
     count = len(played.panels)
-    told = f"{count} panel{'s' if count != 1 else ''}, each with a table of its figures."
+    told = f"{counted(count, 'panel')}, each with a table of its figures."
     if not found:
         return told
-    open_ones = found.count(None)
-    return (
-        f"{told} Of {len(found)} claims about them, {found.count(True)} are borne out by our figures, "
-        f"{found.count(False)} are not" + (f", and {open_ones} cannot be told." if open_ones else ".")
-    )
+    counts = {"borne out by our figures": True, "not borne out": False, "cannot be told": None}
+    parts = [f"{found.count(holds)} {words}" for words, holds in counts.items() if holds in found]
+    return f"{told} Of {counted(len(found), 'claim')} about them: {', '.join(parts)}."
 
 
 def _missing(played: Played) -> Iterator[dict[str, str]]:
@@ -104,19 +106,50 @@ def _settled(dataset: "xr.Dataset", spec: str) -> str:
 
 
 def _panel(data: PanelData) -> dict[str, Any]:
-    panel, dataset = data.panel, data.dataset
+    panel, dataset, papers = data.panel, data.dataset, is_papers(data.experiment, data.panel)
+    tables = list(_tables(data))
+    split = int(bool(data.verdicts) and len(tables) > 1)  # neither side is then much longer than the other
     shown = panel_json(dataset, panel.quantity, f"plot-{panel.name}")
     return {
         "name": panel.name,
         "title": panel.title,
         "caption": _caption(data),
-        "claims": [_claim(verdict, dataset) for verdict in data.verdicts],
-        "tables": list(_tables(data)),
-        "json": Markup(shown.replace("<", "\\u003c")),  # noqa: S704 - JSON without any tag
+        "height": HEIGHTS[panel.quantity],
+        "heading": "What the paper says of it, and our figures" if papers else "Claims, and our figures",
+        "claims": [_claim(verdict, dataset, papers=papers) for verdict in data.verdicts],
+        "below": tables[:split],
+        "beside": tables[split:],
+        "json": _json(shown),
     }
 
 
+def _json(text: str) -> Markup:
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - JSON without any tag
+
+
 def _caption(data: PanelData) -> str:
+    return " ".join([_shown(data), *_skewed(data)])
+
+
+def _skewed(data: PanelData) -> Iterator[str]:
+    """A sentence where a mean lies outside the band of 80 %."""
+    if not samples.has_band(data.dataset):
+        return
+    styles = teacher_styles(samples.teacher_specs(data.dataset))
+    for quantity in data.panel.quantity.split("-"):
+        over = samples.band(samples.totals(data.dataset, quantity))
+        slack = 1e-9 * over.mean
+        outside = (over.mean > over.q90 + slack) | (over.mean < over.q10 - slack)
+        labels = [style.label for style, each in zip(styles, outside, strict=True) if each.any()]
+        if labels:
+            part = "" if outside[outside.any(axis=1)][:, -1].all() else " for a part of the time"
+            yield (
+                f"The mean {quantity} of {' and '.join(labels)} lies outside the band of "
+                f"{samples.band_name(data.dataset)}{part}: a few are far from the rest."
+            )
+
+
+def _shown(data: PanelData) -> str:
     dataset, horizon = data.dataset, f"{samples.horizon(data.dataset):,}"
     count = samples.sample_count(dataset)
     if samples.is_set(dataset):
@@ -130,8 +163,9 @@ def _caption(data: PanelData) -> str:
     return f"The mean of {count} runs of {horizon} rounds, and the band of {samples.band_name(dataset)}."
 
 
-def _claim(verdict: Verdict, dataset: "xr.Dataset") -> dict[str, str]:
+def _claim(verdict: Verdict, dataset: "xr.Dataset", *, papers: bool) -> dict[str, str]:
     state, mark, word = _STATES[verdict.holds]
+    numbered = "Section\N{NO-BREAK SPACE}" if papers and verdict.section else ""
     figures = verdict.figures
     for spec in sorted(samples.teacher_specs(dataset), key=len, reverse=True):
         label = teacher_label(spec)
@@ -142,7 +176,7 @@ def _claim(verdict: Verdict, dataset: "xr.Dataset") -> dict[str, str]:
         "mark": mark,
         "word": word,
         "text": verdict.text,
-        "section": verdict.section,
+        "section": numbered + verdict.section,
         "figures": figures,
     }
 
@@ -160,15 +194,15 @@ def _tables(data: PanelData) -> Iterator[dict[str, Any]]:
 
 
 def _row(row: dict[str, Any], quantity: str, style: TeacherStyle) -> dict[str, Any]:
-    over, has_target = row[quantity], row["teacher"] not in UNTARGETED
+    over, (decided, wrong) = row[quantity], decided_and_wrong(row)
     has_band = over["sd"] is not None
     return {
         "swatch": _swatch(style),
         "label": style.label,
         "mean": short(over["mean"]),
-        "spread": f"{short(over['q10'])} to {short(over['q90'])}" if has_band else "one only",
-        "finished": f"{row['finished']} of {row['runs']}" if has_target else "never",
-        "wrong": row["wrong"] if row["finished"] else "-",
+        "spread": f"{short(over['q10'])} to {short(over['q90'])}" if has_band else "-",
+        "decided": decided,
+        "wrong": wrong,
     }
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from tutelage import results
 from tutelage.experiments import PanelData, Played
 from tutelage.experiments.claims import decided
+from tutelage.experiments.preparing import Prepared
 from tutelage.metrics import over_runs
-from tutelage.plots import samples
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,21 +17,36 @@ UNTARGETED = ("na", "none")  # they settle on no arm by their nature
 
 def summary(played: Played) -> dict[str, Any]:
     """All panels as plain finite numbers: means, bands, finished and wrong counts, and the claims."""
+    cells = [{"name": cell.name, "file": str(cell.path), "new": cell.is_new} for cell in played.cells]
+    return document(played, panels(played), cells, played.notes)
+
+
+def document(
+    of: Played | Prepared, panels: list[dict[str, Any]], cells: list[dict[str, Any]], notes: list[str]
+) -> dict[str, Any]:
+    """The same from its parts, for what was played before and is not loaded."""
     return {
         "tutelage": results.version(),
-        "folder": str(played.folder),
+        "folder": str(of.folder),
         "experiments": [
             {"name": each.name, "runs": each.runs, "seed": each.seed, "horizons": list(each.horizons)}
-            for each in played.experiments
+            for each in of.experiments
         ],
-        "panels": [_panel(data) for data in played.panels],
-        "missing": [{"panel": each.panel.name, "sentence": each.sentence} for each in played.missing],
-        "cells": [{"name": cell.name, "file": str(cell.path), "new": cell.is_new} for cell in played.cells],
-        "notes": list(played.notes),
+        "panels": panels,
+        "missing": [{"panel": each.panel.name, "sentence": each.sentence} for each in of.missing],
+        "cells": cells,
+        "notes": list(notes),
     }
 
 
+def panels(played: Played) -> list[dict[str, Any]]:
+    """The panels' part of it."""
+    return [_panel(data) for data in played.panels]
+
+
 def _panel(data: PanelData) -> dict[str, Any]:
+    from tutelage.plots import samples
+
     panel, dataset = data.panel, data.dataset
     return {
         "panel": panel.name,
@@ -48,6 +63,12 @@ def _panel(data: PanelData) -> dict[str, Any]:
     }
 
 
+def decided_and_wrong(row: dict[str, Any]) -> tuple[str, str]:
+    """The counts of a row of :func:`rows` as people read them; ``-`` where there is nothing to count."""
+    decided = "-" if row["teacher"] in UNTARGETED else f"{row['finished']:,} of {row['runs']:,}"
+    return decided, f"{row['wrong']:,}" if row["finished"] else "-"
+
+
 def run_count(dataset: "xr.Dataset") -> int:
     """How many runs each teacher played, over all instances of a set."""
     return int(dataset.sizes["run"] * dataset.sizes.get("instance", 1))
@@ -58,6 +79,8 @@ def rows(dataset: "xr.Dataset") -> list[dict[str, Any]]:
 
     A sample is a run, or an instance of a set; ``finished`` and ``wrong`` count runs.
     """
+    from tutelage.plots import samples
+
     regret, cost = (samples.totals(dataset, quantity)[:, :, -1] for quantity in ("regret", "cost"))
     told = []
     for n, spec in enumerate(samples.teacher_specs(dataset)):

@@ -1,18 +1,18 @@
 """Pictures and page on disk."""
 
-import hashlib
-import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from tutelage import results
+from tutelage.errors import InputError
 from tutelage.experiments import Played
-from tutelage.plots import panel, save_figure
-from tutelage.writing import write_whole
+from tutelage.experiments.preparing import CELLS, Prepared
+from tutelage.report import record
+from tutelage.writing import alone_in, sweep, write_whole
 
-_PAGE = "report.html"
+PAGE = "report.html"
 _ENDINGS = (".pdf", ".png")
 Drawing = Callable[[str], None]  # is told what is being made
 
@@ -29,49 +29,93 @@ class Report:
 def write_report(played: Played, folder: str | Path | None = None, drawing: Drawing | None = None) -> Report:
     """A PDF and a PNG of every panel and one ``report.html``, in the experiments' folder or another.
 
-    The page is written last and holds a fingerprint of all that it depends on: where it is there with all
-    pictures, nothing is done.  The same experiments give the same bytes.  Raises ``OSError`` for what cannot
-    be written.
+    The page holds the hash of every picture and cell, and of itself: where all are as it says, nothing is
+    done.  The same experiments give the same bytes.  Raises ``InputError`` where another process is at work
+    in the folder, ``OSError`` for what cannot be written.
     """
     folder = played.folder if folder is None else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = {
-        data.panel.name: [folder / f"{data.panel.name}{ending}" for ending in _ENDINGS]
-        for data in played.panels
-    }
-    place, fingerprint = folder / _PAGE, _fingerprint(played)
-    if all(path.is_file() for paths in pictures.values() for path in paths) and _has(place, fingerprint):
-        return Report(place, pictures, is_new=False)
+    with alone_in(folder):
+        return written(played, folder, drawing)
+
+
+def finished(prepared: Prepared) -> tuple[Report, list[dict[str, Any]]] | None:
+    """The report of an experiment that was played and drawn before, with the figures of its panels.
+
+    None where anything is missing, damaged or of other settings.
+    """
+    pictures = _pictures(prepared.folder, (panel.name for panel in prepared.panels))
+    cells = (prepared.folder / CELLS / cell.file_name for cell in prepared.cells)
+    page = prepared.folder / PAGE
+    found = record.read(page)
+    if found is None or not _is_of(found, record.fingerprint(prepared.fingerprint), cells, pictures):
+        return None
+    return Report(page, pictures, is_new=False), found["panels"]
+
+
+def written(played: Played, folder: Path, drawing: Drawing | None = None) -> Report:
+    """What :func:`write_report` does, for who is alone in the folder already.
+
+    Everything is drawn before anything is replaced.  A page whose pictures are about to change goes first: at
+    no moment does a page stand beside pictures of something else.
+    """
+    pictures = _pictures(folder, (data.panel.name for data in played.panels))
+    page, fingerprint = folder / PAGE, record.fingerprint(played.fingerprint)
+    cells = [cell.path for cell in played.cells]
+    found = record.read(page)
+    if found is not None and _is_of(found, fingerprint, cells, pictures):
+        return Report(page, pictures, is_new=False)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"The folder {str(folder)!r} cannot be written to: name another with --out.")
+    sweep(folder)
+    drawn = _drawn(played, pictures, drawing)
+    if drawing is not None:
+        drawing(PAGE)
+    from tutelage.report.page import page as page_of
+
+    changed = {path: content for path, content in drawn.items() if not _holds(path, content)}
+    told = {"fingerprint": fingerprint, "cells": record.sums(cells)}
+    told["pictures"] = {path.name: record.sum_of(content) for path, content in drawn.items()}
+    content = record.sealed(page_of(played, told))
+    if any(path.exists() for path in changed):
+        page.unlink(missing_ok=True)
+    for path, picture in changed.items():
+        write_whole(path, picture)
+    write_whole(page, content)
+    return Report(page, pictures, is_new=True)
+
+
+def _pictures(folder: Path, names: Iterable[str]) -> dict[str, list[Path]]:
+    return {name: [folder / f"{name}{ending}" for ending in _ENDINGS] for name in names}
+
+
+def _is_of(
+    found: dict[str, Any], fingerprint: str, cells: Iterable[Path], pictures: dict[str, list[Path]]
+) -> bool:
+    """Whether a page was made from this, and everything is as it was then."""
+    return (
+        found.get("fingerprint") == fingerprint
+        and found.get("pictures") == record.sums(path for paths in pictures.values() for path in paths)
+        and found.get("cells") == record.sums(cells)
+    )
+
+
+def _drawn(played: Played, pictures: dict[str, list[Path]], drawing: Drawing | None) -> dict[Path, bytes]:
+    """Every picture's bytes."""
+    from tutelage import plots
+
+    drawn: dict[Path, bytes] = {}
     for data in played.panels:
         if drawing is not None:
             drawing(data.panel.name)
-        figure = panel(data.dataset, data.panel.quantity, data.panel.title)
+        figure = plots.panel(data.dataset, data.panel.quantity, data.panel.title or data.panel.name)
         for path in pictures[data.panel.name]:
-            save_figure(figure, path)
-    if drawing is not None:
-        drawing(_PAGE)
-    from tutelage.report.page import page
-
-    write_whole(place, page(played, fingerprint).encode())
-    return Report(place, pictures, is_new=True)
+            drawn[path] = plots.rendered(figure, path.suffix)
+    return drawn
 
 
-def _fingerprint(played: Played) -> str:
-    """The hash of the figures and of all that they are drawn with."""
-    looks = [
-        resources.files("tutelage.plots").joinpath("tutelage.mplstyle").read_text(encoding="utf-8"),
-        resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8"),
-        results.version("matplotlib"),
-        results.version("bokeh"),
-    ]
-    told = json.dumps([played.fingerprint, played.notes, looks])
-    return hashlib.sha256(told.encode()).hexdigest()
-
-
-def _has(page: Path, fingerprint: str) -> bool:
-    """Whether a page is there that was made from the same; its fingerprint stands within its first lines."""
+def _holds(path: Path, content: bytes) -> bool:
     try:
-        with page.open("rb") as file:
-            return fingerprint.encode() in file.read(2000)
-    except FileNotFoundError:
+        return path.read_bytes() == content
+    except OSError:
         return False

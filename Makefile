@@ -30,7 +30,7 @@ run: .venv/run.stamp ## the teachers side by side: the paper's instance, then a 
 	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/grenoble.nc
 	@$(BIN)/tutelage plot $(OUT)/grenoble.nc --out $(OUT)/grenoble.png
 	@echo
-	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=3 --teacher twl --clients ucb1 --horizon 50000 --runs 20 --seed 1'
+	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=0 --teacher twl --teacher blt --clients ucb1 --horizon 50000 --runs 20 --seed 1'
 
 # -------------------------------------------------------------------------------------- development
 

@@ -35,6 +35,7 @@ from tutelage.writing import write_whole
 if TYPE_CHECKING:
     import xarray as xr
 
+ENDINGS = (".nc", ".nc4")  # of results
 NONE = -1  # no target, not decided
 
 
@@ -417,14 +418,25 @@ def check_writable(path: str | Path) -> Path:
     return path
 
 
+def check_place(path: str | Path) -> Path:
+    """The path, if a result can be saved there under this name; else ``InputError``."""
+    place = check_writable(path)
+    name = expanded(path).name
+    if Path(name).suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"{name!r} is no name for a result, which is a NetCDF file: end it in {' or '.join(ENDINGS)}."
+        )
+    return place
+
+
 def save(dataset: "xr.Dataset", path: str | Path) -> None:
-    """Save a result as one NetCDF file.
+    """Save a result as one NetCDF file, whose name ends in ``.nc``.
 
     It is written beside its place and moved there when complete, so a reader never sees half of it and an
     earlier file survives a failure.  Raises ``InputError`` if the place cannot be written to, ``OSError``
     if writing fails on the way (a full disk).
     """
-    path = check_writable(path)
+    path = check_place(path)
     packed = {"zlib": True, "complevel": 1, "shuffle": True}  # a seventh of the size for twice the time
     encoding: dict[Any, dict[str, Any]] = {name: {"_FillValue": None} for name in dataset.variables}
     for name in dataset.data_vars:

@@ -71,7 +71,7 @@ def test_the_first_time_all_is_played(file, tmp_path, capsys):
     assert "panels one instance fixed clients all played 20 runs of 200 rounds with each teacher" in told
     assert "one, I: Knowing is better than learning. YES: regret: known " in told
     assert "Left out: films. ml-latest-small is not at hand" in told
-    assert "2 cells were played and 0 were kept" in told
+    assert "2 cells played and 0 cells kept from before" in told
     assert (out / "report.html").is_file()
     assert (out / "one.pdf").is_file()
     assert (out / "one.png").is_file()
@@ -87,7 +87,12 @@ def test_the_second_time_nothing_is(file, tmp_path, capsys):
     capsys.readouterr()
     assert execute(["run", str(file), "--out", str(out)]) == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
-    assert "All 2 cells were there already: nothing was played." in words(capsys.readouterr().out)
+    line, left_out = capsys.readouterr().out.splitlines()
+    assert line == (
+        "All was there already (2 cells, 2 pictures), nothing was played or drawn: the report is "
+        f"{out / 'report.html'}."
+    )
+    assert left_out.startswith("Left out: films. ml-latest-small is not at hand")
 
 
 def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
@@ -126,7 +131,11 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
     [
         ("runs = 2", "rums = 2", "there is no key 'rums' in the head of the file"),
         ("horizons = [200]", "horizons = [0]", "horizons = 0 in the head of the file is below 1"),
-        ('spec = "ucb1"', 'spec = "ucb2"', "clients 'all' on instance 'fixed': There is no policy 'ucb2'"),
+        (
+            'spec = "ucb1"',
+            'spec = "ucb2"',
+            "[[clients]] number 1 ('all'): spec = 'ucb2': There is no policy 'ucb2'",
+        ),
     ],
 )
 def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, told):
@@ -137,6 +146,7 @@ def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, to
     assert not printed.out
     assert told in printed.err
     assert printed.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -159,3 +169,18 @@ def test_a_file_that_is_not_there(capsys):
     """Its path is named."""
     assert execute(["run", "nowhere.toml"]) == 2
     assert "'nowhere.toml'" in capsys.readouterr().err
+
+
+def test_tables_and_claims_are_brief(file, tmp_path, capsys):
+    """Of BLT's many parameters only what differs is printed; the document spells all of them out."""
+    text = TEXT.replace('teachers = ["twl", "known"]', 'teachers = ["twl", "known", "blt(rho=3)"]')
+    text = text.replace('than = ["twl"]', 'than = ["blt(rho=3)"]')
+    file.write_text(text, encoding="utf-8")
+    assert execute(["run", str(file), "--out", str(tmp_path / "a")]) == 0
+    told = words(capsys.readouterr().out)
+    assert "blt(rho=3) " in told
+    assert "against blt(rho=3) " in told
+    assert "growth=" not in told
+    assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]
+    assert "rho=3,growth=" in rows[2]["teacher"]

@@ -156,3 +156,40 @@ def test_names_of_files(small):
     made = cells_of(experiment, loaded, experiment.clients[0], 300)
     assert [cell.name for cell in made] == ["fixed-all-blt-300", "fixed-all-tal-0.5-0-300"]
     assert made[0].file_name == f"fixed-all-blt-300-{made[0].digest[:16]}.nc"
+
+
+def test_a_flipped_bit_is_never_accepted(small, tmp_path):
+    """Wherever one bit is flipped, the cell is equal or is played again with a sentence that says why."""
+    experiment = parse(small, "small.toml")
+    experiments.play(experiment, tmp_path)
+    loaded = load_entry(experiment.instances[0], "test", None)
+    cell = cells_of(experiment, loaded, experiment.clients[0], 300)[0]
+    path = tmp_path / "cells" / cell.file_name
+    whole = path.read_bytes()
+    before, _ = cells.kept(cell, path.parent)
+    texts = [whole.index(b'"num_clients"'), whole.index(b"pseudo-regret so far")]
+    drawn = np.random.default_rng(5).integers(0, 8 * len(whole), size=24).tolist()
+    outcomes = set()
+    for position in [*drawn, *(8 * start + bit for start in texts for bit in range(0, 64, 7))]:
+        damaged = bytearray(whole)
+        damaged[position // 8] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        found, reason = cells.kept(cell, path.parent)
+        if found is None:
+            assert reason.endswith(f"; {cell.name} is played again."), position
+            assert "\n" not in reason
+        else:
+            assert found.identical(before), position
+        outcomes.add(found is None)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("text", ["\udce8", "x"])
+def test_a_changed_text_changes_the_content(played, text):
+    """Also one that is no Unicode, as a damaged file may hold, and that of a single variable."""
+    before = played.panels[0].dataset
+    changed = before.assign_attrs(request=text)
+    assert cells.content_digest(changed) != cells.content_digest(before)
+    changed = before.copy()
+    changed["regret"].attrs = {"long_name": text}
+    assert cells.content_digest(changed) != cells.content_digest(before)

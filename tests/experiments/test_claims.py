@@ -1,11 +1,14 @@
 """Each kind of claim on figures for which the answer is plain."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import xarray as xr
 
-from tutelage.experiments import claims, definition
+from tutelage.experiments import claim_kinds, claims
 from tutelage.experiments.claims import decided, verdict
+from tutelage.teachers import TEACHERS
 
 ROUNDS = np.arange(1, 101)
 
@@ -50,7 +53,7 @@ def runs(*ends):
 def test_below_compares_means(factor, holds):
     """The mean 20 is at most twice the mean 10, and not 1.9 times."""
     data = dataset({"na": runs(20, 20), "ng": runs(10, 10)})
-    claim = definition.Below(kind="below", teachers=("na",), than=("ng",), factor=factor, **SHARED)
+    claim = claim_kinds.Below(kind="below", teachers=("na",), than=("ng",), factor=factor, **SHARED)
     found = verdict(claim, "regret", data)
     assert found.holds is holds
     assert found.figures == "regret: na 20 against ng 10"
@@ -60,11 +63,11 @@ def test_below_compares_means(factor, holds):
 def test_every_teacher_must_hold_against_every_other():
     """One pair that fails is enough, and all pairs are told."""
     data = dataset({"na": runs(1), "ng": runs(2), "none": runs(3)})
-    both = definition.Below(kind="below", teachers=("na", "ng"), than=("none",), **SHARED)
+    both = claim_kinds.Below(kind="below", teachers=("na", "ng"), than=("none",), **SHARED)
     assert verdict(both, "cost", data).holds is True
-    one = definition.Below(kind="below", teachers=("na",), than=("ng", "none"), **SHARED)
+    one = claim_kinds.Below(kind="below", teachers=("na",), than=("ng", "none"), **SHARED)
     assert verdict(one, "cost", data).holds is True
-    fails = definition.Below(kind="below", teachers=("ng", "none"), than=("na",), **SHARED)
+    fails = claim_kinds.Below(kind="below", teachers=("ng", "none"), than=("na",), **SHARED)
     assert verdict(fails, "cost", data).holds is False
     assert verdict(fails, "cost", data).figures == "cost: ng 2, none 3 against na 1"
 
@@ -73,15 +76,17 @@ def test_a_claims_own_quantity_comes_before_the_panels():
     """Cost and regret tell otherwise here."""
     data = dataset({"na": runs(1), "ng": runs(2)}, cost={"na": runs(2), "ng": runs(1)})
     claim = {"kind": "below", "teachers": ("na",), "than": ("ng",)} | SHARED
-    assert verdict(definition.Below(**claim), "regret", data).holds is True
-    assert verdict(definition.Below(**claim, quantity="cost"), "regret", data).holds is False
+    assert verdict(claim_kinds.Below(**claim), "regret", data).holds is True
+    assert verdict(claim_kinds.Below(**claim, quantity="cost"), "regret", data).holds is False
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.75, True), (0.76, False)])
 def test_mostly_below_counts_runs(share, holds):
     """Three of four runs are below, although the mean is far above."""
     data = dataset({"na": runs(1, 1, 2, 99), "ng": runs(2, 2, 2, 2)})
-    claim = definition.MostlyBelow(kind="mostly-below", teachers=("na",), than=("ng",), share=share, **SHARED)
+    claim = claim_kinds.MostlyBelow(
+        kind="mostly-below", teachers=("na",), than=("ng",), share=share, **SHARED
+    )
     found = verdict(claim, "regret", data)
     assert found.holds is holds
     assert "in 3 of 4 runs" in found.figures
@@ -101,13 +106,13 @@ def test_growth_looks_at_the_second_half(curve, linear, logarithmic):
     """Lines, logarithms and a learning phase that is over; a square root is neither."""
     data = dataset({"na": [curve]})
     for shape, holds in (("linear", linear), ("logarithmic", logarithmic)):
-        claim = definition.Growth(kind="growth", teachers=("na",), shape=shape, **SHARED)
+        claim = claim_kinds.Growth(kind="growth", teachers=("na",), shape=shape, **SHARED)
         assert verdict(claim, "regret", data).holds is holds
 
 
 def test_growth_of_nothing_cannot_be_told():
     """No cost at all has no shape; without a checkpoint in the middle there is none to see."""
-    claim = definition.Growth(kind="growth", teachers=("na",), shape="linear", **SHARED)
+    claim = claim_kinds.Growth(kind="growth", teachers=("na",), shape="linear", **SHARED)
     assert verdict(claim, "regret", dataset({"na": runs(0)})).holds is None
     late = dataset({"na": runs(5)}).isel(checkpoint=[-1])
     found = verdict(claim, "regret", late)
@@ -122,13 +127,13 @@ def test_balance_is_the_distance_from_the_diagonal():
         cost={"twl": runs(20), "ng": runs(1), "none": runs(0)},
     )
     claim = {"kind": "balance"} | SHARED
-    good = definition.Balance(teachers=("twl(gamma1=1,gamma2=0)",), than=("ng", "none"), **claim)
+    good = claim_kinds.Balance(teachers=("twl(gamma1=1,gamma2=0)",), than=("ng", "none"), **claim)
     renamed = data.assign_coords(teacher=["twl(gamma1=1,gamma2=0)", "ng", "none"])
     found = verdict(good, "regret-cost", renamed)
     assert found.holds is True
     assert found.figures.endswith("2 times against ng 10 times, none without bound")
     assert (
-        verdict(definition.Balance(teachers=("none",), than=("ng",), **claim), "regret", data).holds is False
+        verdict(claim_kinds.Balance(teachers=("none",), than=("ng",), **claim), "regret", data).holds is False
     )
 
 
@@ -137,20 +142,65 @@ def test_spread_is_measured_in_means():
     wide, narrow = np.linspace(50, 150, 11), np.linspace(950, 1050, 11)
     data = dataset({"na": runs(*wide), "ng": runs(*narrow)})
     claim = {"kind": "spread", "teachers": ("na",), "than": ("ng",)} | SHARED
-    assert verdict(definition.Spread(factor=9.9, **claim), "regret", data).holds is True
-    assert verdict(definition.Spread(factor=10.1, **claim), "regret", data).holds is False
-    told = verdict(definition.Spread(**claim), "regret", data).figures
+    assert verdict(claim_kinds.Spread(factor=9.9, **claim), "regret", data).holds is True
+    assert verdict(claim_kinds.Spread(factor=10.1, **claim), "regret", data).holds is False
+    told = verdict(claim_kinds.Spread(**claim), "regret", data).figures
     assert told == "80 % of runs span, of the mean regret: na 80.0 % against ng 8.0 %"
     assert (
-        verdict(definition.Spread(**claim), "regret", dataset({"na": runs(1), "ng": runs(1)})).holds is None
+        verdict(claim_kinds.Spread(**claim), "regret", dataset({"na": runs(1), "ng": runs(1)})).holds is None
     )
+
+
+def set_of(**regrets):
+    """Teachers by name with regrets [instance, run] at T."""
+    values = np.array([regrets[name] for name in regrets], dtype=float)
+    return xr.Dataset(
+        {
+            "regret": (
+                ("instance", "teacher", "run", "client", "checkpoint"),
+                values.swapaxes(0, 1)[..., None, None],
+            )
+        },
+        coords={"teacher": list(regrets)},
+    )
+
+
+def test_spread_of_a_set_is_that_of_runs_on_the_same_instance():
+    """Instances that differ a hundredfold do not make a teacher unstable; its runs on each of them do."""
+    steady, shaky = [[10, 10], [1000, 1000]], [[9, 11], [900, 1100]]
+    claim = {"kind": "spread", "teachers": ("na",), "than": ("ng",)} | SHARED
+    found = verdict(claim_kinds.Spread(**claim), "regret", set_of(na=shaky, ng=steady))
+    assert found.holds is True
+    assert found.figures == (
+        "80 % of the runs on an instance span, of the mean regret: na 16.0 % against ng 0.0 %"
+    )
+    assert verdict(claim_kinds.Spread(**claim), "regret", set_of(na=steady, ng=shaky)).holds is False
+
+
+def test_spread_of_a_set_with_one_run_each_cannot_be_told():
+    """The sentence says how to get what would tell."""
+    claim = {"kind": "spread", "teachers": ("na",), "than": ("ng",)} | SHARED
+    found = verdict(claim_kinds.Spread(**claim), "regret", set_of(na=[[1], [99]], ng=[[5], [5]]))
+    assert found.holds is None
+    assert "--runs-per-instance" in found.figures
+
+
+def test_claims_show_of_a_teacher_what_is_not_as_by_default():
+    """BLT's dozen of parameters would hide the figures; a SPEC that cannot be read is shown as it is."""
+    data = dataset({"blt(a)": runs(1), "x:Y(b=1)": runs(2)})
+    full = TEACHERS.spec(TEACHERS.parse("blt"))
+    data = data.assign_coords(teacher=[full, "nowhere:Y(b=1)"])
+    claim = claim_kinds.Below(kind="below", teachers=(full,), than=("na",), **SHARED)
+    claim = dataclasses.replace(claim, teachers=("blt",))
+    object.__setattr__(claim, "than", ("nowhere:Y(b=1)",))
+    assert verdict(claim, "regret", data).figures == "regret: blt 1 against nowhere:Y(b=1) 2"
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.5, True), (0.6, False)])
 def test_reaches_counts_best_arms(share, holds):
     """Of four runs two decided for arm 2, one for a wrong arm, one for none."""
     data = dataset({"na": runs(1, 1, 1, 1)}, target={"na": [2, 2, 0, -1]})
-    claim = definition.Reaches(kind="reaches", teachers=("na",), share=share, **SHARED)
+    claim = claim_kinds.Reaches(kind="reaches", teachers=("na",), share=share, **SHARED)
     found = verdict(claim, "regret", data)
     assert found.holds is holds
     assert "in 2 of 4 runs, for another in 1, for none in 1" in found.figures
@@ -171,7 +221,7 @@ def test_decided_looks_up_each_instances_own_gaps():
 def test_too_few_runs_cannot_tell(monkeypatch):
     """Below the fewest runs there is no verdict, whatever the figures say."""
     monkeypatch.setattr(claims, "FEWEST_RUNS", 3)
-    claim = definition.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
+    claim = claim_kinds.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
     found = verdict(claim, "regret", dataset({"na": runs(1, 1), "ng": runs(2, 2)}))
     assert found.holds is None
     assert found.figures == "regret: na 1 against ng 2; fewer than 3 runs cannot tell"
@@ -180,7 +230,7 @@ def test_too_few_runs_cannot_tell(monkeypatch):
 
 def test_a_difference_within_two_standard_errors_may_be_chance():
     """NG's runs are far apart: whether 10 is below their mean cannot be told from four, but from many."""
-    claim = definition.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
+    claim = claim_kinds.Below(kind="below", teachers=("na",), than=("ng",), **SHARED)
     found = verdict(claim, "regret", dataset({"na": runs(*[10] * 4), "ng": runs(0, 0, 0, 50)}))
     assert found.holds is None
     assert "may be chance" in found.figures

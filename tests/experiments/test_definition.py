@@ -3,9 +3,9 @@
 import dataclasses
 
 import pytest
-from pydantic import ValidationError
 
-from tutelage.experiments import ClientsEntry, Experiment, InstanceEntry
+from tutelage.errors import InputError
+from tutelage.experiments import ClientsEntry, Experiment, InstanceEntry, Panel
 from tutelage.experiments.reading import parse
 
 
@@ -61,13 +61,58 @@ def test_specs_of_an_entry(entry, path, specs):
     assert list(entry.specs(path)) == specs
 
 
-def test_values_are_checked_in_python_too():
-    """A dataclass made by hand takes no text for a number either."""
-    with pytest.raises(ValidationError):
-        Experiment(
-            name="x",
-            teachers=("twl",),
-            instances=(InstanceEntry(label="a", spec="paper"),),
-            clients=(ClientsEntry(label="c", spec="ucb1"),),
-            runs="3",
-        )
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"runs": "3"}, "Experiment: runs = '3' cannot be used (Input should be a valid integer)."),
+        ({"runs": -1}, "Experiment: runs = -1 cannot be used (Input should be greater than or equal to 1)."),
+        ({"runs": 1.5}, "Experiment: runs = 1.5 cannot be used (Input should be a valid integer)."),
+        ({"name": None}, "Experiment: name = None cannot be used (Input should be a valid string)."),
+        ({"horizons": (5, 0)}, "Experiment: horizons = 0 cannot be used"),
+        ({"teachers": ()}, "Experiment: teachers is empty: give at least one."),
+        ({"teachers": ("twi",)}, "Experiment: teachers: There is no teacher 'twi'"),
+        ({"panels": None}, "Experiment: panels = None cannot be used (Input should be a valid tuple)."),
+        ({"rnus": 3}, "Experiment: rnus is no key of it."),
+    ],
+)
+def test_values_are_checked_in_python_too(given, told):
+    """What is made by hand, or changed, is checked as a file is, and told in one sentence."""
+    whole = {
+        "name": "x",
+        "teachers": ("twl",),
+        "instances": (InstanceEntry(label="a", spec="paper"),),
+        "clients": (ClientsEntry(label="c", spec="ucb1"),),
+    }
+    with pytest.raises(InputError) as made:
+        Experiment(**whole | given)
+    assert str(made.value).startswith(told)
+    assert "\n" not in str(made.value)
+    if set(given) <= {"runs", "name"}:
+        with pytest.raises(InputError):
+            dataclasses.replace(Experiment(**whole), **given)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (Experiment, "Experiment: name is missing."),
+        (
+            lambda: InstanceEntry(label="a", spec="zz"),
+            "InstanceEntry: spec = 'zz': There is no",
+        ),
+        (lambda: ClientsEntry(label="a", spec=""), "ClientsEntry: spec is empty"),
+        (lambda: ClientsEntry(label="a", spec="2*ucb1,ts9"), "There is no policy 'ts9'"),
+        (lambda: Panel(name="a", quantity="both", instance="p", clients="c"), "Panel: quantity = 'both'"),
+    ],
+)
+def test_every_section_tells_its_faults(make, told):
+    """Not only the whole experiment."""
+    with pytest.raises(InputError) as raised:
+        make()
+    assert told in str(raised.value)
+
+
+def test_an_instance_that_there_is_none_of(small):
+    """Asking for it is an error of the one who asks."""
+    with pytest.raises(InputError, match="no instance 'zz' in small: they are fixed, random"):
+        parse(small, "small.toml").instance("zz")

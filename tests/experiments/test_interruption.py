@@ -77,7 +77,7 @@ def test_interrupted_while_playing(tmp_path, number, spec, seeds):
     text = ENDLESS.format(spec=spec, seeds=seeds)
     file, out = tmp_path / "endless.toml", tmp_path / "out"
     file.write_text(text, encoding="utf-8")
-    running = subprocess.Popen(  # noqa: S603
+    running = subprocess.Popen(
         [sys.executable, "-m", "tutelage", "run", file, "--out", out],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

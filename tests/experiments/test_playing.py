@@ -10,6 +10,7 @@ from tutelage import experiments, lab, results
 from tutelage.errors import InputError
 from tutelage.experiments import playing
 from tutelage.experiments.reading import parse
+from tutelage.writing import alone_in
 
 
 @pytest.fixture
@@ -140,22 +141,18 @@ def test_a_folder_in_place_of_a_cell(experiment, folder):
 
 
 def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
-    """What was left half written beside cells, or long ago beside the report, goes with the next play."""
-    left = folder / "cells" / ".tutelage-0123456789abcdef.part"
-    drawn, drawing = folder / ".tutelage-1.part", folder / ".tutelage-2.part"
-    for path in (left, drawn, drawing):
+    """What was left half written beside cells or report goes with the next play, however new it is."""
+    left = [place / ".tutelage-0123456789abcdef.part" for place in (folder, folder / "cells")]
+    for path in left:
         path.write_bytes(b"half")
-    os.utime(drawn, (0, 0))
     experiments.play(experiment, folder)
-    assert not left.exists()
-    assert not drawn.exists()
-    assert drawing.exists(), "somebody may just be drawing it"
+    assert not any(path.exists() for path in left)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such lock there")
 def test_two_at_once_are_refused(experiment, folder):
     """The second is told so, and what the first is writing is not removed."""
-    with playing._alone_in(folder / "cells"):
+    with alone_in(folder):
         left = folder / "cells" / ".tutelage-0123456789abcdef.part"
         left.write_bytes(b"half")
         with pytest.raises(InputError, match="Another tutelage is at work"):
@@ -292,6 +289,40 @@ def test_an_instance_that_cannot_be_loaded(small, tmp_path):
     text = small.replace('"paper"', '"no-such-means.csv"')
     with pytest.raises(InputError, match=r"small: spec in \[\[instances\]\] 'fixed': .*no-such-means"):
         experiments.play(parse(text, "small.toml"), tmp_path)
+
+
+@pytest.mark.parametrize("given", [None, 3, [], [None], "small.toml", {}])
+def test_what_is_no_experiment(given, tmp_path):
+    """It is told before a folder is made."""
+    with pytest.raises(InputError, match="is no experiment"):
+        experiments.play(given, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("folder", [None, 3, "", " ", b"x", "\0"])
+def test_what_is_no_folder(experiment, folder):
+    """Nothing is played into a place without a name."""
+    with pytest.raises(InputError):
+        experiments.play(experiment, folder)
+
+
+def test_cells_in_no_panel_are_counted(experiment, tmp_path):
+    """They are played and kept, and one line says how many and which."""
+    fewer = dataclasses.replace(experiment, panels=experiment.panels[:2])
+    played = experiments.play(fewer, tmp_path)
+    assert played.notes == [
+        "small: 3 cells in no panel (random with all at 300), kept only as files in cells."
+    ]
+    assert len(played.cells) == 6
+    one = dataclasses.replace(fewer, teachers=("none",), panels=tuple(map(bare, fewer.panels)))
+    (note,) = experiments.play(one, tmp_path).notes
+    assert "1 cell in no panel" in note
+    assert "only as a file" in note
+
+
+def bare(panel):
+    """The panel without its claims."""
+    return dataclasses.replace(panel, claims=())
 
 
 def test_several_experiments_share_a_folder(experiment, folder):

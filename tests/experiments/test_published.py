@@ -82,14 +82,27 @@ def test_a_choice_of_figures(figures, names, clients):
     assert [entry.label for each in chosen for entry in each.clients] == clients
 
 
-@pytest.mark.parametrize("figure", ["fig4", "fig2m", "", "fig"])
+@pytest.mark.parametrize("figure", ["fig4", "fig2m", "", "fig", 3, None])
 def test_a_figure_that_there_is_none_of(figure):
     """The sentence lists those that there are."""
     with pytest.raises(InputError, match="fig2a"):
         experiments.paper([figure])
 
 
-@pytest.mark.parametrize("options", [{"runs": 0}, {"horizon": -1}, {"runs_per_instance": 0}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"runs": 0},
+        {"runs": 1.5},
+        {"runs": "3"},
+        {"runs": True},
+        {"horizon": -1},
+        {"horizon": float("nan")},
+        {"runs_per_instance": 0},
+        {"runs_per_instance": 2.0},
+        {"seed": -1},
+    ],
+)
 def test_numbers_that_cannot_be(options):
     """They are refused before anything is played."""
     with pytest.raises(InputError, match="is not a whole number from"):
@@ -161,3 +174,28 @@ def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teach
         ]
         wanted = {"ng": "a", "na": "b"}.get(teacher, named)
         assert "".join(found) == wanted
+
+
+def test_one_figure_may_be_named_alone():
+    """A text is one figure, not a list of letters; what is no list is told."""
+    (only,) = experiments.paper("fig2a")
+    assert [panel.name for panel in only.panels] == ["fig2a"]
+    with pytest.raises(InputError, match="no figure ''"):
+        experiments.paper("")
+    with pytest.raises(InputError, match="None is no list of figures"):
+        experiments.paper(None)
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_instability_is_told_from_runs_on_the_same_instance(tmp_path, each):
+    """Of fig2k the paper says that TAL(1,0) and TWL(1,0) are unstable: one run an instance cannot tell."""
+    (random,) = experiments.paper(["fig2k"], runs_per_instance=each, horizon=500)
+    random = published.replace(
+        random,
+        instances=tuple(published.replace(entry, seeds="0..19") for entry in random.instances),
+        teachers=("tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)"),
+    )
+    (panel,) = experiments.play(random, tmp_path).panels
+    (verdict,) = [one for one in panel.verdicts if "unstable" in one.text]
+    assert (verdict.holds is None) is (each == 1)
+    assert ("--runs-per-instance" in verdict.figures) is (each == 1)

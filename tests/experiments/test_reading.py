@@ -2,12 +2,13 @@
 
 import dataclasses
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from tutelage.errors import InputError
-from tutelage.experiments import definition, read
+from tutelage.experiments import claim_kinds, definition, read
 from tutelage.experiments.reading import parse
 
 CLAIM = "[[panels.claims]] number 1 of [[panels]] number 1 ('curves')"
@@ -45,7 +46,7 @@ def test_a_file_is_read(small, tmp_path):
         ("runs = 2\nseed", "runs = 0\nseed", "runs = 0 in", f"{HEAD} is below 1"),
         ("seed = 7", "seed = 1979-05-27", "seed = 1979-05-27 in", HEAD),
         ("[300]", "[300, 300]", "horizons '300'", "given twice"),
-        ("[300]", "[]", "horizons in", f"{HEAD}: is empty"),
+        ("[300]", "[]", "horizons in", f"{HEAD} is empty"),
         ("[300]", "[300, 400]", "lacks the key horizon", "[[panels]] number 1 ('curves')"),
         ('"twl", "known"', '"twl", "konwn"', "teachers in", f"{HEAD}: There is no teacher 'konwn'"),
         ("checkpoints = 6", 'checkpoints = "linaer"', "checkpoints in", HEAD),
@@ -64,6 +65,14 @@ def test_a_file_is_read(small, tmp_path):
         ('than = ["none"]', 'than = ["none"]\nfactor = inf', "factor = Infinity", CLAIM),
         ("[[clients]]", "[clients]", "clients = ", "write [[clients]]"),
         ("runs = 2\nseed", "runs = \nseed", "is not TOML", "line 4"),
+        ("runs = 2\nseed", "runs = 2\nruns = 2", "is not TOML", "a key given twice"),
+        ("runs = 2\nseed", f"runs = {'[' * 5000}\nseed", "is nested too deeply", "lists in lists"),
+        ("runs = 2\nseed", f"runs = {'[' * 300}{']' * 300}\nseed", "is nested too deeply", "lists in lists"),
+        ("runs = 2\nseed", f"runs = {'9' * 5000}\nseed", "too many digits", "shorten it"),
+        ("runs = 2\nseed", f"runs = {'9' * 4000}\nseed", "runs = 999", "is not below 9007199254740992"),
+        ('label = "all"', f'label = "{"a" * 101}"', "has 101 letters", f"number 1 ('{'a' * 37}...')"),
+        ("checkpoints = 6", "checkpoints = [400]", "checkpoints with the horizon 300", "400 is above 300"),
+        ('spec = "ucb1"', 'spec = "ucb9"', "spec = 'ucb9': There is no policy", "number 1 ('all')"),
     ],
 )
 def test_a_fault_names_key_and_section(small, written, instead, key, place):
@@ -120,12 +129,12 @@ def test_every_key_is_documented():
     """docs/experiments.md names each key of each section and each kind of claim."""
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
     claims = (
-        definition.Below,
-        definition.MostlyBelow,
-        definition.Growth,
-        definition.Balance,
-        definition.Spread,
-        definition.Reaches,
+        claim_kinds.Below,
+        claim_kinds.MostlyBelow,
+        claim_kinds.Growth,
+        claim_kinds.Balance,
+        claim_kinds.Spread,
+        claim_kinds.Reaches,
     )
     sections = (definition.Experiment, definition.InstanceEntry, definition.ClientsEntry, definition.Panel)
     for section in (*sections, *claims):
@@ -133,3 +142,36 @@ def test_every_key_is_documented():
             assert f"`{item.name}`" in page, f"{section.__name__}.{item.name}"
     for kind in ("below", "mostly-below", "growth", "balance", "spread", "reaches"):
         assert f"`{kind}`" in page
+
+
+@pytest.mark.parametrize("path", [None, 3, b"x", ["small.toml"], float("nan")])
+def test_what_is_no_path(path):
+    """It is told as such, whatever its text would be."""
+    with pytest.raises(InputError, match="is not a path"):
+        read(path)
+
+
+def test_the_longest_labels_make_files(small, tmp_path):
+    """The names of pictures are made of two labels, a horizon and a quantity: any file system takes them."""
+    text = small[: small.index("[[panels]]")].replace("[300]", "[300, 9007199254740991]")
+    for label in ("fixed", "random", "all"):
+        text = text.replace(f'label = "{label}"', f'label = "{label}{"x" * (100 - len(label))}"')
+    for panel in parse(text, "small.toml").shown():
+        (tmp_path / f"{panel.name}.pdf").touch()
+
+
+def test_the_pages_example_shows_all_that_it_plays():
+    """docs/experiments.md's own file is read, and every instance, clients and horizon stands in a panel."""
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    block = next(
+        part for part in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.MULTILINE) if "[[" in part
+    )
+    example = parse(textwrap.dedent(block), "experiments.md")
+    shown = {(panel.instance, panel.clients, panel.horizon) for panel in example.shown()}
+    assert shown == {
+        (instance.label, clients.label, horizon)
+        for instance in example.instances
+        for clients in example.clients
+        for horizon in example.horizons
+    }
+    assert {instance.is_set for instance in example.instances} == {True, False}

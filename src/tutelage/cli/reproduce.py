@@ -1,18 +1,13 @@
 """``tutelage reproduce``: every figure of the paper, as data, pictures and one page."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tutelage import lab
-from tutelage.cli import ending
 from tutelage.cli.options import whole_number
-from tutelage.cli.output import printing
-from tutelage.cli.progress import Bar
-from tutelage.cli.run import following
+from tutelage.cli.run import carry_out
 from tutelage.errors import InputError
 
 _MOVIELENS = "ml-latest-small"
@@ -72,7 +67,10 @@ def reproduce(
         ),
     ] = None,
     executor: Annotated[
-        str, typer.Option(metavar="WHERE", help="threads, processes or dask://HOST:PORT; changes no result.")
+        str,
+        typer.Option(
+            metavar="WHERE", help="auto, threads, processes or dask://HOST:PORT; changes no result."
+        ),
     ] = lab.DEFAULT_EXECUTOR,
     out: Annotated[
         Path,
@@ -91,10 +89,7 @@ def reproduce(
     get it, and all else is made.
     """
     from tutelage import experiments
-    from tutelage.cli import run_page
     from tutelage.experiments.data_sets import data_set, find
-    from tutelage.experiments.playing import made_folder
-    from tutelage.report import summary, write_report
 
     chosen = experiments.paper(
         figures or (), runs=runs, horizon=horizon, runs_per_instance=runs_per_instance, seed=seed
@@ -104,18 +99,4 @@ def reproduce(
             f"{movielens!r} holds no {_MOVIELENS}: name its folder or archive; tutelage data says where "
             "it is published."
         )
-    cells = made_folder(out)
-    for folder in (cells, cells.parent):
-        ending.clears(folder)
-    with Bar(0) as bar:
-        played = experiments.play(
-            chosen, out, workers=workers, executor=executor, progress=following(bar), data=movielens
-        )
-        report = write_report(played, drawing=lambda what: bar.say(f"drawing {what}"))
-    with printing():
-        if as_json:
-            pictures = {name: [str(path) for path in paths] for name, paths in report.pictures.items()}
-            document = summary(played) | {"pictures": pictures, "report": str(report.page)}
-            sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
-        else:
-            run_page.show(played, report.page)
+    carry_out(chosen, out, workers=workers, executor=executor, data=movielens, as_json=as_json)

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,12 @@ from tutelage.cli import ending
 from tutelage.cli.options import whole_number
 from tutelage.cli.output import printing
 from tutelage.cli.progress import Bar
+from tutelage.instances.files import expanded
+from tutelage.wording import counted
+
+if TYPE_CHECKING:
+    from tutelage.experiments import Experiment
+    from tutelage.report import Made
 
 
 def run(
@@ -45,7 +51,10 @@ def run(
         ),
     ] = None,
     executor: Annotated[
-        str, typer.Option(metavar="WHERE", help="threads, processes or dask://HOST:PORT; changes no result.")
+        str,
+        typer.Option(
+            metavar="WHERE", help="auto, threads, processes or dask://HOST:PORT; changes no result."
+        ),
     ] = lab.DEFAULT_EXECUTOR,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of the tables.")
@@ -56,26 +65,61 @@ def run(
     Interrupted, it goes on where it stopped when it is run again.
     """
     from tutelage import experiments
-    from tutelage.cli import run_page
-    from tutelage.experiments.playing import made_folder
-    from tutelage.report import summary, write_report
 
     experiment = experiments.read(file)
     folder = Path("out") / experiment.name if out is None else out
-    cells = made_folder(folder)
-    for place in (cells, cells.parent):
-        ending.clears(place)
+    carry_out((experiment,), folder, workers=workers, executor=executor, data=data, as_json=as_json)
+
+
+def carry_out(
+    chosen: "Sequence[Experiment]",
+    folder: Path,
+    *,
+    workers: int | None,
+    executor: str,
+    data: str | None,
+    as_json: bool,
+) -> None:
+    """Play and draw, and print what came of it."""
+    from tutelage.report import make
+
+    place = expanded(folder).resolve()
+    for each in (place, place / "cells"):
+        ending.clears(each)
     with Bar(0) as bar:
-        played = experiments.play(
-            experiment, folder, workers=workers, executor=executor, progress=following(bar), data=data
+        made = make(
+            chosen,
+            folder,
+            workers=workers,
+            executor=executor,
+            progress=following(bar),
+            data=data,
+            drawing=lambda what: bar.say(f"drawing {what}"),
         )
-        report = write_report(played, drawing=lambda what: bar.say(f"drawing {what}"))
     with printing():
         if as_json:
-            document = summary(played) | {"report": str(report.page)}
-            sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+            sys.stdout.write(json.dumps(made.document(), allow_nan=False) + "\n")
+        elif made.played is None:
+            _tell_finished(made)
         else:
-            run_page.show(played, report.page)
+            from tutelage.cli import run_page
+
+            run_page.show(made.played, made.report.page)
+
+
+def _tell_finished(made: "Made") -> None:
+    """One line, and one for each thing that is to be said of the data."""
+    from tutelage.cli.run_page import left_out
+
+    cells = counted(len(made.prepared.cells), "cell")
+    drawn = counted(sum(map(len, made.report.pictures.values())), "picture")
+    sys.stdout.write(
+        f"All was there already ({cells}, {drawn}), nothing was played or drawn: the report is "
+        f"{made.report.page}.\n"
+    )
+    sys.stdout.writelines(f"{doubt}\n" for doubt in made.prepared.doubts)
+    for sentence, names in left_out(made.prepared.missing).items():
+        sys.stdout.write(f"Left out: {', '.join(names)}. {sentence}\n")
 
 
 def following(bar: Bar) -> Callable[[float, int, str], None]:

@@ -1,24 +1,25 @@
 """What people read of an experiment: a table for everything played, and each claim with its verdict."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table as Grid
 
-from tutelage.cli.page import Page, grid, with_band
+from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.metrics import OverRuns
 from tutelage.wording import counted
 
 if TYPE_CHECKING:
-    from tutelage.experiments import PanelData, Played
+    from tutelage.experiments import Missing, PanelData, Played
 
 _VERDICTS = {True: "YES", False: "NO", None: "CANNOT TELL"}
 
 
 _COLUMNS = (
     "Regret and cost are totals of all clients at the horizon, the mean and below it the range of 80 % of "
-    "the runs (of a set: of the instances); decided counts the runs with a target arm, wrong those of them "
-    "whose target is not the best arm."
+    "the runs (of a set: of the instances); decided counts the runs with a target arm (- for a teacher that "
+    "settles on none by its nature), wrong those of them whose target is not the best arm."
 )
 
 
@@ -40,14 +41,14 @@ def show(played: "Played", report: Path) -> None:
                 )
     if played.panels:
         page.put(_COLUMNS, "")
-    for sentence, names in _missing(played).items():
+    for sentence, names in left_out(played.missing).items():
         page.put(f"Left out: {', '.join(names)}. {sentence}", "")
     new = sum(cell.is_new for cell in played.cells)
     kept = len(played.cells) - new
     page.put(
-        f"{new} cells were played and {kept} were kept from before, in {played.folder}."
+        f"{counted(new, 'cell')} played and {counted(kept, 'cell')} kept from before, in {played.folder}."
         if new
-        else f"All {kept} cells were there already: nothing was played.",
+        else f"No cell was played, since all were there already ({kept}), in {played.folder}.",
         f"The report is {report}.",
     )
 
@@ -75,22 +76,23 @@ def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
 
 
 def _rows(data: "PanelData") -> Grid:
-    from tutelage.report.summary import rows
+    from tutelage.experiments.claims import briefly
+    from tutelage.report.summary import decided_and_wrong, rows
 
     table = grid("regret", "cost", "decided", "wrong", first="teacher", width=24)
     for told in rows(data.dataset):
         table.add_row(
-            told["teacher"],
+            broken(briefly(told["teacher"])),
             with_band(OverRuns(**told["regret"])),
             with_band(OverRuns(**told["cost"])),
-            f"{told['finished']:,} of {told['runs']:,}",
-            f"{told['wrong']:,}" if told["finished"] else "-",
+            *decided_and_wrong(told),
         )
     return table
 
 
-def _missing(played: "Played") -> dict[str, list[str]]:
+def left_out(missing: "Sequence[Missing]") -> dict[str, list[str]]:
+    """What to do about panels that could not be made, with the names of those that it is about."""
     found: dict[str, list[str]] = {}
-    for each in played.missing:
+    for each in missing:
         found.setdefault(each.sentence, []).append(each.panel.name)
     return found

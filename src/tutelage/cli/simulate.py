@@ -14,7 +14,7 @@ from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.conditions import with_options
-from tutelage.results import check_writable, save
+from tutelage.results import check_place, save
 
 
 def simulate(
@@ -111,7 +111,10 @@ def simulate(
         ),
     ] = None,
     executor: Annotated[
-        str, typer.Option(metavar="WHERE", help="threads, processes or dask://HOST:PORT; changes no result.")
+        str,
+        typer.Option(
+            metavar="WHERE", help="auto, threads, processes or dask://HOST:PORT; changes no result."
+        ),
     ] = lab.DEFAULT_EXECUTOR,
     out: Annotated[
         Path | None,
@@ -140,7 +143,7 @@ def simulate(
             "Name an instance, as in tutelage simulate paper; tutelage simulate --list shows all."
         )
     if out is not None:
-        ending.clears(check_writable(out).parent)
+        ending.clears(check_place(out).parent)
     loaded = load(instance)
     request = lab.make_request(
         loaded,

@@ -13,6 +13,7 @@ from rich.text import Text
 from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.instances import Instance
 from tutelage.metrics import over_runs, share_on
+from tutelage.policies import POLICIES
 from tutelage.results import NONE, Outcome, Request
 from tutelage.teachers import TEACHERS
 from tutelage.wording import counted, some_of
@@ -40,7 +41,7 @@ def _request(request: Request) -> list[tuple[str, str]]:
     at_first = " at first" if len(instance.phases) > 1 else ""
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
-    clients = Counter(request.client_specs)
+    clients = Counter(POLICIES.brief(policy) for policy in request.policies)
     played = f"{counted(request.runs, 'run')} of {counted(request.horizon, 'round')}"
     return [
         ("instance", instance.name),

@@ -4,9 +4,11 @@
 played again, and look at ``Played.panels``.  ``check`` of a copy of a real data set is in ``data_sets``.
 """
 
+from tutelage.experiments.claim_kinds import Claim
 from tutelage.experiments.claims import Verdict
-from tutelage.experiments.definition import Claim, ClientsEntry, Experiment, InstanceEntry, Panel
-from tutelage.experiments.playing import KeptCell, Missing, PanelData, Played, play
+from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry, Panel
+from tutelage.experiments.playing import KeptCell, PanelData, Played, play
+from tutelage.experiments.preparing import Missing
 from tutelage.experiments.published import figures, paper
 from tutelage.experiments.reading import read
 

@@ -28,7 +28,7 @@ from tutelage.teachers import TEACHERS
 if TYPE_CHECKING:
     import xarray as xr
 
-_LAYOUT = 1  # of a cell's file; another layout is another hash
+_LAYOUT = 2  # of a cell's file; another layout is another hash
 _PADDING: Mapping[str, Any] = {"event_target": results.NONE, "event_active": False}  # of others it is 0
 _PER_SET = ("teacher", "run", "client", "arm", "checkpoint", "policy")  # the same for all instances of a set
 Key = tuple[str, str, str, int]  # instance, clients, teacher, horizon
@@ -177,18 +177,28 @@ def _cell_digest(requests: Sequence[Request], digests: Sequence[str], seeds: Seq
 
 
 def content_digest(dataset: "xr.Dataset") -> str:
-    """The hash of all values of a dataset: a file that was changed or damaged has another."""
+    """The hash of all of a dataset but this mark: a file that was changed or damaged has another."""
     digest = hashlib.sha256()
     for name in sorted(map(str, dataset.variables)):
         variable = dataset[name]
-        digest.update(f"{name}{variable.dims}".encode())
+        digest.update(_bytes([name, variable.dims, _texts(variable.attrs)]))
         values = variable.values
         if values.dtype.kind in "UO":
-            digest.update(json.dumps(values.tolist()).encode())
+            digest.update(_bytes(values.tolist()))
         else:
             _feed(digest, values)
-    digest.update(str(dataset.attrs.get("request")).encode())
+    marked = {key: value for key, value in dataset.attrs.items() if key != "content"}
+    digest.update(_bytes(_texts(marked)))
     return digest.hexdigest()
+
+
+def _texts(attributes: Mapping[Any, Any]) -> list[list[str]]:
+    return sorted([str(key), str(value)] for key, value in attributes.items())
+
+
+def _bytes(content: Any) -> bytes:
+    """Any values as bytes, also those that only a damaged file holds; what is no Unicode is escaped."""
+    return json.dumps(content, default=repr).encode("ascii")
 
 
 def _feed(digest: Any, array: NDArray[Any]) -> None:

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.experiments.definition import (
+from tutelage.errors import InputError
+from tutelage.experiments.claim_kinds import (
     Balance,
     Below,
     Claim,
     Growth,
     MostlyBelow,
-    Panel,
     Reaches,
     Spread,
 )
+from tutelage.experiments.definition import Panel
 from tutelage.results import NONE
-from tutelage.wording import short
+from tutelage.teachers import TEACHERS
+from tutelage.wording import counted, short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,7 +102,8 @@ def _is_above(differences: NDArray[np.float64]) -> bool | None:
 def _against(claim: Below | Balance | Spread, what: str, written: dict[str, str]) -> str:
     """``regret: twl(...) 5,047 against ng 51,060, na 1,724``: the figures of a comparison, each once."""
     mine, others = (
-        ", ".join(f"{spec} {written[spec]}" for spec in specs) for specs in (claim.teachers, claim.than)
+        ", ".join(f"{briefly(spec)} {written[spec]}" for spec in specs)
+        for specs in (claim.teachers, claim.than)
     )
     return f"{what}: {mine} against {others}"
 
@@ -110,9 +113,10 @@ def _mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset") -> I
         mine, its = (at_horizon(dataset, quantity, each) for each in (teacher, other))
         below = mine <= claim.factor * its
         factor = "" if claim.factor == 1 else f"{claim.factor:g} times "
+        pair = f"{quantity} of {briefly(teacher)} at most {factor}that of {briefly(other)}"
         yield (
             bool(below.mean() >= claim.share),
-            f"{quantity} of {teacher} at most {factor}that of {other} in {below.sum()} of {below.size} runs",
+            f"{pair} in {below.sum()} of {counted(below.size, 'run')}",
         )
 
 
@@ -120,17 +124,18 @@ def _growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterator[Par
     rounds = dataset["checkpoint"].values
     half = int(np.searchsorted(rounds, rounds[-1] / 2, side="right")) - 1
     for teacher in claim.teachers:
+        name = briefly(teacher)
         if half < 0 or not 0.4 <= rounds[half] / rounds[-1] <= 0.5:
-            yield None, f"{teacher} has no checkpoint near the middle of time"
+            yield None, f"{name} has no checkpoint near the middle of time"
             continue
         means = dataset[quantity].sel(teacher=teacher).sum("client").mean("run").values
         if means[-1] == 0:
-            yield None, f"{quantity} of {teacher} is 0"
+            yield None, f"{quantity} of {name} is 0"
             continue
         share = 1 - means[half] / means[-1]
         logarithm = math.log(2) / math.log(max(rounds[-1], 2))
         holds = share >= LINEAR_FROM if claim.shape == "linear" else share <= LOGARITHMIC_TO
-        told = f"the second half of time adds {100 * share:.0f} % of the {quantity} of {teacher}"
+        told = f"the second half of time adds {100 * share:.0f} % of the {quantity} of {name}"
         yield bool(holds), f"{told} (a straight line 50 %, a logarithm {100 * logarithm:.0f} %)"
 
 
@@ -152,7 +157,17 @@ def _imbalance(dataset: "xr.Dataset", teacher: str) -> float:
 
 
 def _spread(claim: Spread, quantity: str, dataset: "xr.Dataset") -> Part:
-    widths = {spec: _width(at_horizon(dataset, quantity, spec)) for spec in (*claim.teachers, *claim.than)}
+    """Of a set the runs on the same instance are compared, not the instances with each other."""
+    is_set = "instance" in dataset[quantity].dims
+    if is_set and dataset.sizes["run"] < 2:
+        return None, (
+            "one run on each instance cannot tell how far runs on the same one differ: play several "
+            "(runs in [[instances]]; of the paper's figures, --runs-per-instance)"
+        )
+    widths = {
+        spec: _width(np.atleast_2d(_totals(dataset, quantity, spec)))
+        for spec in (*claim.teachers, *claim.than)
+    }
     known = {spec: width for spec, width in widths.items() if width is not None}
     if len(known) < len(widths):
         return None, "one run has no band, nor has a mean of 0"
@@ -161,30 +176,47 @@ def _spread(claim: Spread, quantity: str, dataset: "xr.Dataset") -> Part:
         for mine, other in itertools.product(claim.teachers, claim.than)
     )
     written = {spec: f"{100 * width:.1f} %" for spec, width in known.items()}
-    return holds, _against(claim, f"80 % of runs span, of the mean {quantity}", written)
+    which = "80 % of the runs on an instance" if is_set else "80 % of runs"
+    return holds, _against(claim, f"{which} span, of the mean {quantity}", written)
 
 
 def _width(values: NDArray[np.float64]) -> float | None:
-    if values.size < 2 or values.mean() == 0:
+    """The band of the runs of each instance [I, R] in its means; of several instances the mean."""
+    means = values.mean(axis=1)
+    if values.shape[1] < 2 or not means.all():
         return None
-    low, high = np.quantile(values, (0.1, 0.9))
-    return float((high - low) / values.mean())
+    low, high = np.quantile(values, (0.1, 0.9), axis=1)
+    return float(((high - low) / means).mean())
 
 
 def _reaches(claim: Reaches, dataset: "xr.Dataset") -> Iterator[Part]:
     for teacher in claim.teachers:
         finished, wrong, runs = decided(dataset, teacher)
         told = (
-            f"{teacher} decided for a best arm in {finished - wrong} of {runs} runs, for another in {wrong}"
+            f"{briefly(teacher)} decided for a best arm in {finished - wrong} of {counted(runs, 'run')}, for "
+            f"another in {wrong}"
         )
         yield finished - wrong >= claim.share * runs, f"{told}, for none in {runs - finished}"
 
 
 def at_horizon(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
     """The quantity at T, summed over clients, of every run (and instance of a set), flat."""
+    return _totals(dataset, quantity, teacher).reshape(-1)
+
+
+def _totals(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
+    """The same as [R], or [I, R] of a set."""
     chosen = dataset[quantity].sel(teacher=teacher).isel(checkpoint=-1).sum("client")
-    values: NDArray[np.float64] = chosen.values.reshape(-1)
+    values: NDArray[np.float64] = chosen.values
     return values
+
+
+def briefly(spec: str) -> str:
+    """A teacher's SPEC as people read it: of many parameters only those that are not as by default."""
+    try:
+        return TEACHERS.brief(TEACHERS.parse(spec))
+    except InputError:  # of a package that is not installed here
+        return spec
 
 
 def decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:

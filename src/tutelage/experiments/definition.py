@@ -9,52 +9,31 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from tutelage import instances, lab
 from tutelage.errors import InputError
-from tutelage.registry import parameters_of
-from tutelage.teachers import TEACHERS
+from tutelage.experiments.claim_kinds import Claim, Growth
+from tutelage.experiments.strict import (
+    STRICT,
+    Checkpoints,
+    Label,
+    PanelName,
+    Positive,
+    Some,
+    TeacherSpec,
+    in_one_sentence,
+)
+from tutelage.policies import POLICIES
+from tutelage.registry import parameters_of, split_top
 
-STRICT = ConfigDict(extra="forbid", strict=True)
 CURVES = ("regret", "cost")
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SEEDS = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 _MOST_SEEDS = 100_000
 
 
-def _label(text: str) -> str:
-    if not _LABEL.fullmatch(text):
-        raise InputError("must be letters, digits, points, hyphens and underscores, since it names files")
-    return text
-
-
-def _teacher(spec: str) -> str:
-    return TEACHERS.spec(TEACHERS.parse(spec))
-
-
-def _checkpoints(spec: str | int | tuple[int, ...]) -> str | int | tuple[int, ...]:
-    if not isinstance(spec, tuple):
-        lab.checkpoint_rounds(spec, 1)
-    return spec
-
-
-def _not_empty(entries: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not entries:
-        raise InputError("is empty: give at least one")
-    return entries
-
-
-Label = Annotated[str, AfterValidator(_label)]
-TeacherSpec = Annotated[str, AfterValidator(_teacher)]
-Positive = Annotated[int, Field(ge=1, lt=2**53)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Quantity = Literal["regret", "cost"]
-Some = AfterValidator(_not_empty)
-
-
+@in_one_sentence
 @dataclass(frozen=True, config=STRICT)
 class InstanceEntry:
     """``[[instances]]``: one instance, or with ``seeds`` a set of them that differ in their seed.
@@ -111,6 +90,7 @@ class InstanceEntry:
             yield f"{name}:{','.join([*parts, f'seed={seed}'])}"
 
 
+@in_one_sentence
 @dataclass(frozen=True, config=STRICT)
 class ClientsEntry:
     """``[[clients]]``: how the clients play, as ``--clients`` says it."""
@@ -121,93 +101,15 @@ class ClientsEntry:
     def __post_init__(self) -> None:
         if not self.spec.strip():
             raise InputError("spec is empty: name a policy, as in ucb1")
+        try:
+            for part in split_top(self.spec, ","):
+                count, star, policy = part.partition("*")
+                POLICIES.parse(policy if star and count.strip().isdigit() else part)
+        except InputError as error:
+            raise InputError(f"spec = {self.spec!r}: {error}") from None
 
 
-@dataclass(frozen=True, config=STRICT)
-class Below:
-    """The mean over runs of a quantity at T is at most ``factor`` times that of each teacher in ``than``."""
-
-    kind: Literal["below"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    than: Annotated[tuple[TeacherSpec, ...], Some]
-    quantity: Quantity | None = None
-    factor: Factor = 1.0
-
-
-@dataclass(frozen=True, config=STRICT)
-class MostlyBelow:
-    """The same run by run (all teachers play the same ones): it holds in at least ``share`` of them."""
-
-    kind: Literal["mostly-below"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    than: Annotated[tuple[TeacherSpec, ...], Some]
-    quantity: Quantity | None = None
-    factor: Factor = 1.0
-    share: Share = 0.9
-
-
-@dataclass(frozen=True, config=STRICT)
-class Growth:
-    """How the mean of a quantity grows: what the second half of time adds to it.
-
-    Half of it is a straight line, log 2 / log T of it a logarithm.  ``linear`` holds from 40 % on,
-    ``logarithmic`` up to 25 %: a learning phase at the beginning, linear by its nature, must be over.
-    """
-
-    kind: Literal["growth"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    shape: Literal["linear", "logarithmic"]
-    quantity: Quantity | None = None
-
-
-@dataclass(frozen=True, config=STRICT)
-class Balance:
-    """Regret and cost at T are closer to each other than under each teacher in ``than``.
-
-    Compared is the median over runs of abs(log(cost / regret)), the distance from the diagonal of a log-log
-    plot.
-    """
-
-    kind: Literal["balance"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    than: Annotated[tuple[TeacherSpec, ...], Some]
-
-
-@dataclass(frozen=True, config=STRICT)
-class Spread:
-    """The band of 80 % of runs is, measured in means, at least ``factor`` times as wide as under ``than``."""
-
-    kind: Literal["spread"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    than: Annotated[tuple[TeacherSpec, ...], Some]
-    quantity: Quantity | None = None
-    factor: Factor = 1.0
-
-
-@dataclass(frozen=True, config=STRICT)
-class Reaches:
-    """At the horizon the teacher's target is a best arm, in at least ``share`` of the runs."""
-
-    kind: Literal["reaches"]
-    text: str
-    section: str
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    share: Share = 0.9
-
-
-Claim = Below | MostlyBelow | Growth | Balance | Spread | Reaches
-
-
+@in_one_sentence
 @dataclass(frozen=True, config=STRICT)
 class Panel:
     """``[[panels]]``: one picture of one instance (or set), one kind of clients and one horizon.
@@ -216,7 +118,7 @@ class Panel:
     at T.  ``horizon`` may be left out where the experiment has one.
     """
 
-    name: Label
+    name: PanelName
     quantity: Literal["regret", "cost", "regret-cost"]
     instance: str
     clients: str
@@ -225,6 +127,7 @@ class Panel:
     claims: tuple[Annotated[Claim, Field(discriminator="kind")], ...] = ()
 
 
+@in_one_sentence
 @dataclass(frozen=True, config=STRICT)
 class Experiment:
     """A whole file.  Each instance is played with each clients, teacher and horizon.
@@ -240,12 +143,16 @@ class Experiment:
     runs: Positive = 100
     seed: Annotated[int, Field(ge=0, lt=2**63)] = lab.DEFAULT_SEED
     horizons: Annotated[tuple[Positive, ...], Some] = (lab.DEFAULT_HORIZON,)
-    checkpoints: Annotated[str | int | tuple[int, ...], AfterValidator(_checkpoints)] = "linear(count=200)"
+    checkpoints: Checkpoints = "linear(count=200)"
     panels: tuple[Panel, ...] = ()
 
     def instance(self, label: str) -> InstanceEntry:
         """The entry of that label."""
-        return next(entry for entry in self.instances if entry.label == label)
+        for entry in self.instances:
+            if entry.label == label:
+                return entry
+        labels = ", ".join(entry.label for entry in self.instances)
+        raise InputError(f"There is no instance {label!r} in {self.name}: they are {labels}.")
 
     def shown(self) -> tuple[Panel, ...]:
         """The panels, each with its horizon; where there are none, one for each quantity of everything."""
@@ -290,12 +197,18 @@ def check(experiment: Experiment, where: str) -> None:
         ("[[instances]]", "label", [entry.label for entry in experiment.instances]),
         ("[[clients]]", "label", [entry.label for entry in experiment.clients]),
         ("[[panels]]", "name", [panel.name for panel in experiment.panels]),
-        ("the file", "teachers", list(experiment.teachers)),
-        ("the file", "horizons", [str(horizon) for horizon in experiment.horizons]),
+        ("the head of the file", "teachers", list(experiment.teachers)),
+        ("the head of the file", "horizons", [str(horizon) for horizon in experiment.horizons]),
     ):
         for each in given:
             if given.count(each) > 1:
-                raise InputError(f"{where}: {key} {each!r} of {section} is given twice: leave one.")
+                raise InputError(f"{where}: {key} {each!r} in {section} is given twice: leave one.")
+    if not all(entry.is_set for entry in experiment.instances):
+        for horizon in experiment.horizons:
+            try:
+                lab.checkpoint_rounds(experiment.checkpoints, horizon)
+            except InputError as error:
+                raise InputError(f"{where}: checkpoints with the horizon {horizon}: {error}") from None
     for number, panel in enumerate(experiment.panels, start=1):
         _check_panel(experiment, panel, f"{where}: [[panels]] number {number} ({panel.name!r})")
 

@@ -5,30 +5,35 @@ complete, so an interruption at any moment costs at most the cell under way.
 """
 
 import contextlib
-import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tutelage import lab, results
 from tutelage.errors import InputError
-from tutelage.experiments.cells import Cell, Key, Loaded, NotAtHand, cells_of, join, kept, load_entry
+from tutelage.experiments.cells import Cell, join, kept
 from tutelage.experiments.claims import Verdict, verdicts
-from tutelage.experiments.definition import Experiment, Panel, check
-from tutelage.instances.files import existing, expanded
+from tutelage.experiments.definition import Experiment, Panel
+from tutelage.experiments.preparing import (
+    CELLS,
+    Missing,
+    Plan,
+    Prepared,
+    fingerprint_of,
+    made_folder,
+    prepare,
+)
 from tutelage.results import Outcome
 from tutelage.workers import check_workers, default_workers
+from tutelage.writing import alone_in, sweep
 
 if TYPE_CHECKING:
     import xarray as xr
 
-CELLS = "cells"
-_ABANDONED = 60.0  # seconds after which a picture half written is nobody's
 _DASK_SLOTS = 8  # instances of a set that are sent to a scheduler at a time
 Progress = Callable[[float, int, str], None]  # runs played, runs to play, the cell under way
 
@@ -48,14 +53,6 @@ class PanelData:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A panel that could not be made, and one sentence on what to do about it."""
-
-    panel: Panel
-    sentence: str
-
-
-@dataclass(frozen=True)
 class KeptCell:
     """A cell on disk: its name, its file, the hash of its settings, and whether it was played just now."""
 
@@ -67,25 +64,31 @@ class KeptCell:
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """All panels of some experiments, those that are missing, the cells, and what there is to say of them."""
+    """All panels of some experiments, those that are missing, the cells, and what there is to say of them.
+
+    ``doubts`` are about the data and about cells in no panel, ``replaced`` about cells that were there and
+    had to be played again.
+    """
 
     experiments: tuple[Experiment, ...]
     folder: Path
     panels: list[PanelData] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     cells: list[KeptCell] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+
+    @property
+    def notes(self) -> list[str]:
+        """Everything that there is to say."""
+        return [*self.doubts, *self.replaced]
 
     @property
     def fingerprint(self) -> str:
-        """The hash of all that a report of this depends on: experiments, cells, version, what is missing."""
-        told = [
-            results.version(),
-            [asdict(experiment) for experiment in self.experiments],
-            [cell.digest for cell in self.cells],
-            [missing.sentence for missing in self.missing],
-        ]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """The hash of all that a report of this depends on."""
+        return fingerprint_of(
+            self.experiments, [cell.digest for cell in self.cells], self.missing, self.doubts
+        )
 
 
 def play(
@@ -106,46 +109,29 @@ def play(
 
     Raises ``InputError`` for what cannot be played, and where another process is at work in the folder.
     """
-    experiments = (experiment,) if isinstance(experiment, Experiment) else tuple(experiment)
     check_workers(workers, executor)
-    if data is not None:
-        existing(data)
-    for each in experiments:
-        check(each, each.name)
-    cells_folder = made_folder(folder)
-    played = Played(experiments, cells_folder.parent)
-    plans = [_plan(each, played, data) for each in experiments]
-    with _alone_in(cells_folder):
-        datasets = _datasets(
-            [cell for plan in plans for cell in plan.cells.values()],
-            cells_folder,
-            played,
-            _Crew(workers, executor, progress),
-        )
-    for plan in plans:
+    prepared = prepare(experiment, folder, data=data)
+    made_folder(folder)
+    with alone_in(prepared.folder):
+        return play_prepared(prepared, workers=workers, executor=executor, progress=progress)
+
+
+def play_prepared(
+    prepared: Prepared,
+    *,
+    workers: int | None = None,
+    executor: str = lab.DEFAULT_EXECUTOR,
+    progress: Progress | None = None,
+) -> Played:
+    """Play it; the folder of the cells is there, and its user is alone in the folder (``alone_in``)."""
+    cells_folder = prepared.folder / CELLS
+    for place in (prepared.folder, cells_folder):
+        sweep(place)
+    played = Played(prepared.experiments, prepared.folder, missing=prepared.missing, doubts=prepared.doubts)
+    datasets = _datasets(prepared.cells, cells_folder, played, _Crew(workers, executor, progress))
+    for plan in prepared.plans:
         _show(plan, datasets, played)
     return played
-
-
-def made_folder(folder: str | Path) -> Path:
-    """The folder of the cells within ``folder``, made if it is not there.  Raises ``InputError``."""
-    cells = expanded(folder).resolve() / CELLS
-    try:
-        cells.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"The folder {str(folder)!r} cannot be made ({error.strerror}): name another with --out."
-        ) from None
-    if not os.access(cells, os.W_OK | os.X_OK):
-        raise InputError(f"The folder {str(cells)!r} cannot be written to: name another with --out.")
-    return cells
-
-
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    experiment: Experiment
-    cells: dict[Key, Cell]
-    not_at_hand: dict[str, str]  # instance label -> how to get it
 
 
 @dataclass(frozen=True)
@@ -155,33 +141,11 @@ class _Crew:
     progress: Progress | None
 
 
-def _plan(experiment: Experiment, played: Played, data: str | None) -> _Plan:
-    cells: dict[Key, Cell] = {}
-    not_at_hand: dict[str, str] = {}
-    for entry in experiment.instances:
-        try:
-            loaded: Loaded = load_entry(entry, experiment.name, data)
-        except NotAtHand as error:
-            not_at_hand[entry.label] = str(error)
-            continue
-        except InputError as error:
-            if entry.data is None:
-                raise
-            not_at_hand[entry.label] = str(error)  # a damaged copy is no reason for the rest to fail
-            continue
-        played.notes.extend(loaded.doubts)
-        for clients in experiment.clients:
-            for horizon in experiment.horizons:
-                cells |= {cell.key: cell for cell in cells_of(experiment, loaded, clients, horizon)}
-    return _Plan(experiment, cells, not_at_hand)
-
-
-def _show(plan: _Plan, datasets: "dict[str, xr.Dataset]", played: Played) -> None:
+def _show(plan: Plan, datasets: "dict[str, xr.Dataset]", played: Played) -> None:
     """Put the panels of an experiment together; those of the same cells share one dataset."""
     joined: dict[tuple[str, str, int | None], xr.Dataset] = {}
     for panel in plan.experiment.shown():
         if panel.instance in plan.not_at_hand:
-            played.missing.append(Missing(panel, plan.not_at_hand[panel.instance]))
             continue
         place = (panel.instance, panel.clients, panel.horizon)
         if place not in joined:
@@ -206,15 +170,16 @@ def _datasets(cells: list[Cell], folder: Path, played: Played, crew: _Crew) -> "
     """The dataset of every cell, by its file: those that are kept, then the others as they are played."""
     datasets: dict[str, xr.Dataset] = {}
     waiting: list[Cell] = []
-    cells = list({cell.file_name: cell for cell in cells}.values())
     for cell in cells:
         dataset, reason = kept(cell, folder)
         if reason is not None:
-            played.notes.append(reason)
+            played.replaced.append(reason)
         if dataset is None:
             waiting.append(cell)
         else:
             datasets[cell.file_name] = dataset
+    if waiting and not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"The folder {str(folder)!r} cannot be written to: name another with --out.")
     total, done = sum(cell.runs for cell in waiting), 0
     for cell in waiting:
         datasets[cell.file_name] = cell.dataset(_play_cell(cell, crew, done, total))
@@ -244,7 +209,7 @@ class _Stopped(Exception):
 
 def _play_set(cell: Cell, crew: _Crew, tell: Callable[[float], None]) -> list[Outcome]:
     """Many instances of few runs each: as many instances at a time as there are workers, each on one."""
-    executor = "threads" if crew.executor == "processes" else crew.executor
+    executor = "threads" if crew.executor in ("auto", "processes") else crew.executor
     slots = crew.workers or (default_workers() if executor == "threads" else _DASK_SLOTS)
     stopped = False
 
@@ -279,32 +244,3 @@ class _Pool:
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else plays into the folder meanwhile; what a killed process left half written is removed.
-
-    The lock is the operating system's, on the open folder: it ends with the process, however that ends.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows: files are still complete or not there, only double work is possible
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"Another tutelage is at work in {str(folder.parent)!r}: wait for it, or name another --out."
-            ) from None
-        for unfinished in folder.glob(".tutelage-*.part"):
-            unfinished.unlink(missing_ok=True)
-        for picture in folder.parent.glob(".tutelage-*.part"):  # somebody may just be drawing
-            if time.time() - picture.stat().st_mtime > _ABANDONED:
-                picture.unlink(missing_ok=True)
-        yield
-    finally:
-        os.close(descriptor)

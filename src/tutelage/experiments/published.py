@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import resources
 
 from tutelage.errors import InputError
-from tutelage.experiments.definition import Experiment
+from tutelage.experiments.definition import Experiment, Panel
 from tutelage.experiments.reading import parse
 
 _FILES = ("figure-2-fixed.toml", "figure-2-random.toml", "figure-3-movielens.toml")
@@ -26,7 +26,9 @@ def paper(
     there is none of, or a number that cannot be.
     """
     experiments = tuple(_read(name) for name in _FILES)
-    chosen = _chosen(figures, experiments)
+    if not isinstance(figures, Sequence):
+        raise InputError(f"{figures!r} is no list of figures: give their names, as in ['fig2a'].")
+    chosen = _chosen([figures] if isinstance(figures, str) else figures, experiments)
     adapted = [
         _adapted(each.only(chosen), runs, horizon, runs_per_instance, seed)
         for each in experiments
@@ -38,6 +40,14 @@ def paper(
 def figures() -> tuple[str, ...]:
     """The names of all panels: ``fig2a`` to ``fig2l``, ``fig3a``, ``fig3b``."""
     return tuple(panel.name for name in _FILES for panel in _read(name).panels)
+
+
+def is_papers(experiment: Experiment, panel: Panel) -> bool:
+    """Whether the claims about a panel are those of the paper's own file, and not somebody's."""
+    file = f"{experiment.name}.toml"
+    return file in _FILES and any(
+        (each.name, each.claims) == (panel.name, panel.claims) for each in _read(file).panels
+    )
 
 
 def _read(name: str) -> Experiment:
@@ -73,8 +83,8 @@ def _adapted(
         ("horizon", horizon, 1),
         ("seed", seed, 0),
     ):
-        if value is not None and not least <= value < 2**53:
-            raise InputError(f"The {name} {value} is not a whole number from {least} to 2**53 - 1.")
+        if value is not None and (type(value) is not int or not least <= value < 2**53):
+            raise InputError(f"The {name} {value!r} is not a whole number from {least} to 2**53 - 1.")
     return replace(
         experiment,
         runs=experiment.runs if runs is None else runs,

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from tutelage.errors import InputError
 from tutelage.experiments import definition
+from tutelage.experiments.claim_kinds import KINDS
 from tutelage.experiments.definition import Experiment, check
-from tutelage.instances.files import read_text
+from tutelage.instances.files import expanded, read_text
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -24,14 +26,6 @@ _SECTIONS: dict[tuple[str, ...], type] = {
     ("instances",): definition.InstanceEntry,
     ("clients",): definition.ClientsEntry,
     ("panels",): definition.Panel,
-}
-_CLAIMS = {
-    "below": definition.Below,
-    "mostly-below": definition.MostlyBelow,
-    "growth": definition.Growth,
-    "balance": definition.Balance,
-    "spread": definition.Spread,
-    "reaches": definition.Reaches,
 }
 _WORDS = {
     "string_type": "is not a text",
@@ -50,26 +44,42 @@ def read(path: str | Path) -> Experiment:
     Raises ``InputError`` naming the key and the section where it stands: a key that does not exist, one that
     is missing, a value of another type, a SPEC that names nothing, sections that do not fit each other.
     """
+    expanded(path)  # what is no path at all is told as such
     return parse(read_text(str(path), "an experiment"), str(path))
 
 
 def parse(text: str, where: str) -> Experiment:
     """The same from the text of a file; ``where`` names it in messages."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where} is not TOML: {error}.") from None
+    content, told = _content(text, where)
     for location, value in _dates(content):
         names, place, _ = _place(location, content)
         raise InputError(
             f"{where}: {names[-1]} = {value} in {place} is a date or time, and no key takes one."
         )
     try:
-        experiment = TypeAdapter(Experiment).validate_json(json.dumps(content).encode())
+        experiment = TypeAdapter(Experiment).validate_json(told)
     except ValidationError as error:
         raise InputError(f"{where}: {_sentence(error, content)}") from None
     check(experiment, where)
     return experiment
+
+
+def _content(text: str, where: str) -> tuple[dict[str, Any], bytes]:
+    """What TOML holds, and the same as JSON, dates as texts."""
+    try:
+        content = tomllib.loads(text)
+        as_json = json.dumps(content, default=str).encode()
+        from_json(as_json)
+    except tomllib.TOMLDecodeError as error:
+        told = str(error).rstrip(".")
+        if "Cannot overwrite" in told or "Cannot declare" in told:
+            told += ": a key given twice, or a [[section]] that stands after one of its parts"
+        raise InputError(f"{where} is not TOML: {told}.") from None
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, RecursionError) or "recursion" in str(error):
+            raise InputError(f"{where} is nested too deeply: no key takes lists in lists.") from None
+        raise InputError(f"{where} holds a whole number of too many digits: shorten it.") from None
+    return content, as_json
 
 
 def _dates(value: Any, location: tuple[int | str, ...] = ()) -> Iterator[tuple[tuple[int | str, ...], Any]]:
@@ -99,13 +109,14 @@ def _sentence(error: ValidationError, content: dict[str, Any]) -> str:
     if kind in ("missing", "missing_argument"):
         return f"{place} lacks the key {key!r}."
     if kind == "union_tag_not_found":
-        return f"{place} lacks the key 'kind': one of {', '.join(_CLAIMS)}."
+        return f"{place} lacks the key 'kind': one of {', '.join(KINDS)}."
     if kind == "union_tag_invalid":
         tag = fault["ctx"]["tag"]
-        return f"kind = {tag!r} in {place} is none of {', '.join(_CLAIMS)}."
+        return f"kind = {tag!r} in {place} is none of {', '.join(KINDS)}."
     if kind == "value_error":
         told = str(fault["ctx"]["error"]).rstrip(".")
-        return f"{key} in {place}: {told}." if names else f"{place}: {told}."
+        about, colon = (f"{key} in {place}", told[0].isupper()) if names else (place, True)
+        return f"{about}{':' if colon else ''} {told}."
     return f"{key} = {_shown(fault['input'])} in {place} {_told(fault, key)}."
 
 
@@ -144,12 +155,12 @@ def _place(location: tuple[int | str, ...], content: dict[str, Any]) -> tuple[li
         path, parts = (*path, section), parts[2:]
         at = at[section][number]
         label = at.get("label", at.get("name")) if isinstance(at, dict) else None
-        called = f" ({label!r})" if isinstance(label, str) else ""
+        called = f" ({_cut(label, 40)!r})" if isinstance(label, str) else ""
         outer = "" if len(path) == 1 else f" of {place}"
         place = f"[[{'.'.join(path)}]] number {number + 1}{called}{outer}"
         if path == ("panels", "claims"):
             kind = str(parts.pop(0)) if parts else ""
-            cls = _CLAIMS.get(kind, definition.Panel)
+            cls = KINDS.get(kind, definition.Panel)
         else:
             cls = _SECTIONS[path]
     unions = ("str", "int")  # how pydantic tells the members of one apart
@@ -158,5 +169,8 @@ def _place(location: tuple[int | str, ...], content: dict[str, Any]) -> tuple[li
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return _cut(json.dumps(value, ensure_ascii=False), 60)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

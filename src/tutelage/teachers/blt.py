@@ -228,7 +228,8 @@ class BLT:
         """How near each arm k is to being ruled out: the most over j of log W_jk over its threshold's log."""
         if min(map(len, state.totals)) <= self._grid(state.problem).at_leader[0]:
             return ()
-        shares = log_mean(state.log_wealth) / self._log_thresholds(state, state.totals)
+        wealth, thresholds = log_mean(state.log_wealth), self._log_thresholds(state, state.totals)
+        shares = np.divide(wealth, thresholds, out=np.zeros_like(wealth), where=thresholds > 0.0)
         np.fill_diagonal(shares, 0.0)
         return tuple(np.maximum.reduce(shares, axis=0, initial=0.0).tolist())
 

@@ -62,6 +62,7 @@ BAD = [
     ([*PAPER, "--checkpoints", "cubic"], "'cubic'"),
     ([*PAPER, "--out", "/missing/r.nc"], "'/missing'"),
     ([*PAPER, "--out", "/"], "'/' is a folder"),
+    ([*PAPER, "--out", "q.csv"], "'q.csv' is no name for a result, which is a NetCDF file: end it in .nc"),
     ([*PAPER, "--out", "/dev/null"], "'/dev/null' is no ordinary file"),
     ([*PAPER, "--teacher"], "--teacher"),
     ([*PAPER, "--horizn", "3"], "--horizn"),

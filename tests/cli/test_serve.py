@@ -8,7 +8,10 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
@@ -24,11 +27,12 @@ teacher = "twl"
 
 
 @contextlib.contextmanager
-def serving(folder, *arguments):
+def serving(folder, *arguments, port=None):
     """The address of a server on ``folder / "t.db"``, ready, and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    if port is None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
     command = [sys.executable, "-m", "tutelage", "serve", "--store", "sqlite:///t.db", "--port", str(port)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)
@@ -71,8 +75,8 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         said(capsys, "campaign", "retire", "c", "b")
         assert execute(["campaign", "retire", "c", "a"]) == 2
         assert "last" in capsys.readouterr().err
-        assert execute(["campaign", "delete", "c"]) == 2
-        capsys.readouterr()
+        assert execute(["campaign", "delete", "c"]) == 1  # the question is right, the time is not
+        assert "stop it before" in capsys.readouterr().err
         said(capsys, "campaign", "stop", "c")
         said(capsys, "campaign", "start", "c")
         said(capsys, "campaign", "stop", "c")
@@ -140,18 +144,26 @@ def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
         kept.execute("UPDATE pulls SET revealed = 0.25")
         kept.commit()
     assert execute(["ledger", "verify", "c", "--store", "sqlite:///t.db"]) == 1
-    assert "Position 2 of c reveals 0.25" in capsys.readouterr().err
+    assert "Position 2 of c has revealed = 0.25" in capsys.readouterr().err
 
 
 def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypatch):
     """In that order; passwords are not shown; what is no setting is refused."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tutelage.toml").write_text('port = 1\nhost = "::1"\nstore = "postgresql://u:secret@h/d"\n')
+    (tmp_path / "tutelage.toml").write_text(
+        'port = 1\nhost = "::1"\nstore = "postgresql://u:secret@h/d?password=secret"\n'
+    )
     monkeypatch.setenv("TUTELAGE_PORT", "2")
     out = said(capsys, "config", "--json")
     told = json.loads(out)
     assert (told["port"], told["host"], told["body_timeout"]) == (2, "::1", 10.0)
     assert "secret" not in out
+    sources = told["sources"]
+    assert (sources["port"], sources["host"]) == ("TUTELAGE_PORT", "tutelage.toml: host")
+    assert (sources["body_timeout"], told["store"]) == ("default", "postgresql://u:***@h/d?password=***")
+    plain = said(capsys, "config")
+    assert 'host = "::1"  # tutelage.toml: host\n' in plain
+    assert tomllib.loads(plain)["port"] == 2
     monkeypatch.setenv("TUTELAGE_PORT", "many")
     assert execute(["config"]) == 2
     assert "TUTELAGE_PORT" in capsys.readouterr().err
@@ -166,20 +178,52 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
     [
         ("campaign", "show", "c", "--server", "http://127.0.0.1:1"),
         ("campaign", "show", "a b"),
+        ("campaign", "list", "--server", "http://[::1"),
+        ("campaign", "create", "c", "--low", "nan"),
+        ("campaign", "create", "c", "--arm", "\udcff"),
+        ("campaign", "create", "c", "--file", "date.toml"),
+        ("campaign", "create", "c", "--file", "."),
+        ("campaign", "export", "c", "--out", "."),
+        ("campaign", "export", "c", "--out", "no/file"),
         ("key", "create", "n", "--role", "king", "--store", "sqlite:///t.db"),
         ("key", "revoke", "n", "--store", "sqlite:///t.db"),
         ("ledger", "verify", "--store", "sqlite:///none.db"),
         ("serve", "--store", "mysql://x"),
         ("serve", "--tls-key", "k.pem", "--store", "sqlite:///t.db"),
+        ("serve", "--tls-key", "k.pem", "--tls-certificate", "c.pem", "--store", "sqlite:///t.db"),
+        ("campaign",),
+        ("key",),
     ],
 )
 def test_mistakes_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
     """Status 2 and no traceback."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "date.toml").write_text("horizon = 2026-01-01\n")
     assert execute(arguments) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "käse", "a b"])
+def test_a_key_that_is_none_is_named(capsys, monkeypatch, key):
+    """Not what becomes of it in a header, and not the key itself."""
+    monkeypatch.setenv("TUTELAGE_KEY", key)
+    assert execute(["campaign", "list"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("TUTELAGE_KEY is no key")
+    assert key not in err
+
+
+def test_another_server_is_told_apart(capsys, monkeypatch):
+    """Whatever it answers, and nothing is made of it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("TUTELAGE_SERVER", f"http://127.0.0.1:{server.server_port}")
+    assert execute(["campaign", "show", "c"]) == 2
+    assert "is no Tutelage server's" in capsys.readouterr().err
+    server.shutdown()
+    server.server_close()
 
 
 def test_the_server_loads_nothing_of_the_lab(python):

@@ -13,6 +13,7 @@ from tutelage.cli import campaign, db, key, ledger
 from tutelage.cli.bound import bound
 from tutelage.cli.config import config
 from tutelage.cli.data import data
+from tutelage.cli.demo import demo
 from tutelage.cli.ending import is_interrupted
 from tutelage.cli.output import printing
 from tutelage.cli.plan import plan
@@ -37,6 +38,7 @@ app.command()(data)
 app.command()(plan)
 app.command()(bound)
 app.command()(serve)
+app.command()(demo)
 app.command()(config)
 for group, name in ((campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
     app.add_typer(group.app, name=name)

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -15,14 +15,13 @@ from tutelage.cli import ending
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
 
-app = typer.Typer(
-    help="Campaigns of a running server; the key is read from TUTELAGE_KEY.", no_args_is_help=True
-)
+app = typer.Typer(help="Campaigns of a running server; the key is read from TUTELAGE_KEY.")
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
 Server = Annotated[
     str | None,
     typer.Option("--server", metavar="URL", show_default="http://127.0.0.1:8321", help="The server."),
 ]
+_WRONG = frozenset({400, 404, 413, 422})  # the question itself
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -88,8 +87,10 @@ def show_all(server: Server = None, as_json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Show a campaign and where it stands."""
-    _show(_ask(server, "GET", _place(name)), as_json=as_json)
+    """Show a campaign, where it stands, and its states as on its page, worst first."""
+    told = _ask(server, "GET", _place(name))
+    told["states"] = _ask(server, "GET", f"{_place(name)}/states")["states"]
+    _show(told, as_json=as_json)
 
 
 @app.command()
@@ -119,23 +120,28 @@ def retire(
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="Where to write it.")],
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson or csv.")] = "ndjson",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson, csv or parquet.")] = "ndjson",
     server: Server = None,
 ) -> None:
     """Write all rows of a campaign's ledger to a file."""
+    if out.is_dir() or not out.parent.is_dir():
+        what = "is a folder" if out.is_dir() else "cannot be written: there is no such folder"
+        raise InputError(f"{out} {what}; name a file with --out.")
     unfinished = out.with_name(f".tutelage-{os.getpid()}.part")
     ending.clears(out.parent)
     try:
         with _http(server) as http, unfinished.open("wb") as file:
             with http.stream("GET", f"{_place(name)}/export", params={"format": format}) as response:
-                if response.is_error:
+                if not response.is_success:
                     response.read()
-                    raise _refusal(response)
+                    _refuse(response)
                 for part in response.iter_bytes():
                     file.write(part)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(out)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(out)) from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -171,29 +177,55 @@ def _http(server: str | None) -> Iterator[Any]:
     from tutelage.service.configuration import resolve
 
     address = resolve({"server": server}).server
-    key = os.environ.get("TUTELAGE_KEY")
+    key = os.environ.get("TUTELAGE_KEY", "")
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InputError("TUTELAGE_KEY is no key: it holds a character that no key has.")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
             yield http
-    except httpx.TransportError as error:
-        raise InputError(f"The server {address} does not answer ({error}): is it running?") from None
+    except httpx.InvalidURL as error:
+        raise InputError(f"--server: {address!r} is no address: {error}.") from None
+    except httpx.HTTPError as error:
+        told = str(error) or type(error).__name__
+        raise InputError(f"The server {address} does not answer ({told}): is it running?") from None
 
 
 def _ask(server: str | None, method: str, path: str, content: Any = None) -> Any:
+    body = None if content is None else _encoded(content)
     with _http(server) as http:
-        response = http.request(method, path, json=content)
-        if response.is_error:
-            raise _refusal(response)
-        return response.json() if response.content else None
+        response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
+        if not response.is_success:
+            _refuse(response)
+        try:
+            return response.json() if response.content else None
+        except ValueError:
+            raise InputError(f"{response.url} is no Tutelage server's: it answers with no JSON.") from None
 
 
-def _refusal(response: Any) -> InputError:
+def _encoded(content: Any) -> bytes:
+    """JSON; ``InputError`` names what has no place in it."""
+    for name, value in content.items():
+        try:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError):
+            raise InputError(f"{name}: {value!r} cannot be sent to a server.") from None
+    return json.dumps(content, ensure_ascii=False).encode()
+
+
+def _refuse(response: Any) -> NoReturn:
+    """Tell what the server said: status 2 if what was asked is wrong, 1 if it will not do it now."""
     try:
-        told = response.json()["detail"]
+        told = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        told = f"The server answered with status {response.status_code}."
-    return InputError(str(told))
+        raise InputError(
+            f"{response.url} is no Tutelage server's: it answers with status {response.status_code}."
+        ) from None
+    sentence = " ".join(f"{told[:1].upper()}{told[1:]}".split())
+    if response.status_code in _WRONG:
+        raise InputError(sentence)
+    sys.stderr.write(f"{sentence}\n")
+    raise typer.Exit(1)
 
 
 def _show(told: dict[str, Any], *, as_json: bool) -> None:
@@ -211,5 +243,13 @@ def _show(told: dict[str, Any], *, as_json: bool) -> None:
                 ("round", f"{told['round']:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
                 ("pulls", f"{told['num_pulls']:,} by {len(told['clients']):,} clients"),
                 ("cost", f"{told['cost']:.4g}"),
+                *((state["state"], _said(state)) for state in told.get("states", ())),
             ]
         )
+
+
+def _said(state: dict[str, Any]) -> str:
+    """A state in a paragraph, with the line to type on a line of its own."""
+    colour = f"({state['colour']}) " if state["colour"] != "plain" else ""
+    told = " ".join(filter(None, (state["headline"], state["sentence"], state["remedy"])))
+    return f"{colour}{told}" + (f"\n{state['command']}" if state["command"] else "")

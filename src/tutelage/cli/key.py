@@ -14,7 +14,7 @@ from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.stores.base import KeyRow, Keys, StoreError
 
-app = typer.Typer(help="Keys to the live server: a server need not run for it.", no_args_is_help=True)
+app = typer.Typer(help="Keys to the live server: a server need not run for it.")
 Store = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", show_default="sqlite:///tutelage.db", help="Where they are kept."),
@@ -57,6 +57,7 @@ def show(store: Store = None, as_json: Json = False) -> None:
         for row in rows if not as_json else []:
             told = _told(row)
             where = f" of {row.campaign}" if row.campaign else ""
+            where += f" for {', '.join(row.clients)}" if row.clients else ""
             revoked = f", revoked {told['revoked']}" if row.revoked else ""
             sys.stdout.write(f"{row.name}: {row.role}{where}, made {told['created']}{revoked}\n")
 

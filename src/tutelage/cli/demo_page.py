@@ -1,0 +1,136 @@
+"""What the demo shows: a table that is drawn anew on a terminal, a line now and then in a pipe."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tutelage.cli.demo_players import LATELY, Player, Players
+from tutelage.cli.output import printing
+from tutelage.cli.page import Page, grid
+
+_LINE_SECONDS = 5.0  # between two lines in a pipe
+
+
+class DemoPage:
+    """Everything that the demo says, to standard output."""
+
+    def __init__(self) -> None:
+        self._page, self._console = Page(), Console(highlight=False)
+        self._live: Live | None = None
+        self._begun = self._line = time.monotonic()
+        self._last: tuple[dict[str, Any], Players, int | None] | None = None
+
+    def begin(self, dashboard: str, players: Players) -> None:
+        """Say what is to be seen, and where else."""
+        likes = [int(player.means.argmax()) for player in players.all]
+        best = int(players.gaps.argmin())
+        self._page.put(
+            "Five clients play the paper's instance over HTTP; none of them knows of teaching.",
+            f"Arm {best} is best for all together, but {sum(arm != best for arm in likes)} of them do better "
+            "with another.",
+            f"Dashboard: {dashboard}",
+            "",
+        )
+        self._begun = self._line = time.monotonic()
+
+    @contextlib.contextmanager
+    def live(self) -> Iterator[None]:
+        """Meanwhile the table is drawn, if there is a terminal."""
+        if not self._console.is_terminal:
+            yield
+            return
+        with Live(console=self._console, auto_refresh=False) as self._live:
+            yield
+
+    def show(self, told: dict[str, Any], players: Players, target: int | None, *, is_last: bool) -> None:
+        """How it stands: ``told`` is the campaign as the server tells it."""
+        self._last = told, players, target
+        if self._live is not None:
+            self._live.update(self._drawn(told, players), refresh=True)
+            return
+        now = time.monotonic()
+        if is_last or now - self._line >= _LINE_SECONDS:
+            self._line = now
+            regret, untaught = players.regrets()
+            favourites = " ".join(_favourite(player)[0] for player in players.all)
+            with printing():
+                sys.stdout.write(
+                    f"round {told['round']:,}: in play {_numbers(told)}; favourites {favourites}; "
+                    f"regret {regret:,.0f} (untaught {untaught:,.0f}); cost {told['cost']:,.0f}\n"
+                )
+
+    def _drawn(self, told: dict[str, Any], players: Players) -> Group:
+        table = grid("pulls", "favourite arm lately", "its share", "untaught", first="client")
+        regret, untaught = players.regrets()
+        for name, player, twin in zip(told["clients"], players.all, players.twins, strict=True):
+            arm, share = _favourite(player)
+            style = "green" if told["target"] == f"arm {arm}" else ""
+            table.add_row(name, f"{player.round:,}", Text(arm, style=style), share, _favourite(twin)[0])
+        facts = Grid.grid(padding=(0, 2))
+        facts.add_column(no_wrap=True)
+        facts.add_column(overflow="fold")
+        seconds = time.monotonic() - self._begun
+        for word, fact in (
+            ("round", f"{told['round']:,} of {told['horizon']:,}, after {seconds:.0f} s"),
+            ("arms in play", _numbers(told)),
+            ("teacher", told["state"]),
+            ("regret", f"{regret:,.0f}; untaught it would be {untaught:,.0f}"),
+            ("cost", f"{told['cost']:,.0f}"),
+        ):
+            facts.add_row(Text(word, style="bold"), Text(fact))
+        return Group(table, "", facts)
+
+    def end(self, address: str, *, is_kept: bool) -> None:
+        """What was taught, and where to go from here."""
+        assert self._last is not None  # noqa: S101 - it was shown at least once
+        told, players, target = self._last
+        regret, untaught = players.regrets()
+        pulls = sum(player.round for player in players.all)
+        self._page.put("", *_taught(told, players, target))
+        self._page.put(
+            f"Regret {regret:,.0f} instead of {untaught:,.0f} untaught, over {pulls:,} pulls; "
+            f"{told['cost']:,.0f} of reward was added or taken away for it.",
+            "",
+        )
+        if is_kept:
+            self._page.put(
+                f"The server stays up: see {address}/c/demo/ or, in another terminal,",
+                f"    tutelage campaign show demo --server {address}",
+                "Ctrl-C ends it.",
+            )
+        else:
+            self._page.put(
+                "Look further:",
+                "    tutelage demo --keep             leaves the server up, for its dashboard",
+                "    tutelage demo --teacher none     the same clients, untaught",
+                "    tutelage serve                   a server of your own: docs/server.md",
+            )
+
+
+def _taught(told: dict[str, Any], players: Players, target: int | None) -> list[str]:
+    if target is None:
+        return [f"{told['teacher'].partition('(')[0]} has decided for no arm in {told['round']:,} rounds."]
+    right = "the best for all" if players.gaps[target] == 0 else "not the best for all"
+    follow = "All clients follow" if players.follow(target) else "Not all clients follow yet"
+    return [
+        f"Decided for {told['target']}, {right}. {follow}: of the last {LATELY} pulls of each, "
+        + ", ".join(f"{player.lately.count(target)}" for player in players.all)
+        + " were of it."
+    ]
+
+
+def _favourite(player: Player) -> tuple[str, str]:
+    found = player.favourite()
+    return ("-", "-") if found is None else (f"{found[0]}", f"{found[1]:.0%}")
+
+
+def _numbers(told: dict[str, Any]) -> str:
+    """The arms that the teacher still considers, by number."""
+    return " ".join(arm.removeprefix("arm ") for arm in told["active_arms"])

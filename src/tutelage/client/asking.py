@@ -1,0 +1,214 @@
+"""The client for asyncio: tries, deadline, and reports of what was bypassed."""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from tutelage.client.messages import (
+    Failed,
+    Observed,
+    Pull,
+    PullRefused,
+    Revealed,
+    as_bypassed,
+    as_sent,
+    observed_ones,
+    understood,
+)
+from tutelage.client.spool import MOST_REPORTS, Spool
+
+LOG = logging.getLogger("tutelage.client")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two tries: twice as long each time, with jitter
+_FIRST_REST, _LONGEST_REST = 0.5, 10.0  # between two tries to deliver reports
+_AT_ONCE = 1_000  # reports in a request
+_REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
+
+
+class AsyncClient:
+    """Asks the server from asyncio: ``await client.reveal(...)``; all its calls belong to one event loop.
+
+    ``server`` is its address, ``campaign`` a name, ``key`` a reporter's.  ``deadline`` is how many seconds a
+    call may take in all.  ``spool`` is a file for reports, of this process alone; ``most_reports`` bounds
+    how many may wait.  Further options are httpx's.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        campaign: str,
+        *,
+        key: str | None = None,
+        deadline: float = 1.0,
+        spool: str | Path | None = None,
+        most_reports: int = MOST_REPORTS,
+        **options: Any,
+    ) -> None:
+        _check(server, campaign, deadline)
+        self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}/pulls", deadline
+        self.spool = Spool(spool, most_reports)
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
+        self._reporter: asyncio.Task[None] | None = None
+        self._answered = asyncio.Event()  # tells the reporter that the server is back
+        self._is_troubled = self._is_closed = False
+        self._logged: dict[str, float] = {}
+
+    async def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> Revealed:
+        """What to show for this pull.
+
+        Raises :class:`PullRefused` if the server will never take it, and ``ValueError`` for what no server
+        would; for a server that fails, nothing.
+        """
+        ids = None if id is None else [id]
+        return (await self.reveal_all([Observed(client, arm, reward)], ids=ids))[0]
+
+    async def reveal_all(
+        self, pulls: Sequence[Observed], *, ids: Sequence[str] | None = None
+    ) -> list[Revealed]:
+        """The same for several pulls at once, in their order; together they are one step."""
+        if self._is_closed:
+            raise RuntimeError("The client has been closed.")
+        sent = [
+            pull | {"bypassed": True} if pull["id"] in self.spool else pull for pull in as_sent(pulls, ids)
+        ]
+        if not sent:
+            return []
+        try:
+            told = await self._asked(sent)
+        except asyncio.CancelledError:  # whoever waited has shown what was observed
+            self._bypass(sent, "the caller waits no longer")
+            raise
+        if isinstance(told, Failed):
+            self._bypass(sent, told.why)
+            return observed_ones(sent)
+        self.spool.remove([pull for pull in sent if "bypassed" in pull])
+        self._resume()
+        return told
+
+    async def _asked(self, pulls: list[Pull]) -> list[Revealed] | Failed:
+        """The answer, or why there is none within the deadline."""
+        end = time.monotonic() + self.deadline
+        for pause in _pauses(_LONGEST_PAUSE):
+            told = await self._try(pulls, end - time.monotonic())
+            if not isinstance(told, Failed) or not told.passing:
+                return told
+            wait = max(pause, told.after)
+            if time.monotonic() + wait >= end:
+                return told
+            await asyncio.sleep(wait)
+        raise AssertionError  # there is always another pause
+
+    async def _try(self, pulls: list[Pull], seconds: float) -> list[Revealed] | Failed:
+        try:
+            async with asyncio.timeout(max(seconds, 0.001)):  # httpx's own bounds each read, not the whole
+                response = await self._http.post(self.address, json={"pulls": pulls}, timeout=None)
+        except TimeoutError:
+            return Failed("the server did not answer in time")
+        except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must not wait or fall
+            return Failed(f"{type(error).__name__}: {error}".rstrip(": "))
+        return understood(response, pulls)
+
+    def _bypass(self, pulls: list[Pull], why: str) -> None:
+        self._is_troubled = True
+        self._log("Rewards are shown as observed, and reported later: %s", why)
+        self.spool.add(as_bypassed([pull for pull in pulls if pull["id"] not in self.spool]))
+        self._report_soon()
+
+    def _resume(self) -> None:
+        """The server has answered."""
+        if self._is_troubled:
+            self._is_troubled = False
+            self._log("The server answers again.")
+        self._answered.set()
+        self._report_soon()
+
+    def _log(self, line: str, *values: str) -> None:
+        """Warn, of one kind of thing once in a while."""
+        now = time.monotonic()
+        if now - self._logged.get(line, -math.inf) >= _LOG_SECONDS:
+            self._logged[line] = now
+            LOG.warning(line, *values)
+
+    def _report_soon(self) -> None:
+        if len(self.spool) and not self._is_closed and (self._reporter is None or self._reporter.done()):
+            self._reporter = asyncio.create_task(self._report())
+
+    async def _report(self) -> None:
+        """Deliver all reports, however long it takes."""
+        pauses, most = _pauses(_LONGEST_REST), _AT_ONCE
+        while reports := self.spool.first(most):
+            self._answered.clear()
+            try:
+                told = await self._try(reports, _REPORT_SECONDS)
+            except PullRefused as refused:
+                if len(reports) == 1:
+                    LOG.error("The report %r is given up: %s", reports[0], refused)  # noqa: TRY400
+                    await asyncio.to_thread(self.spool.remove, reports)
+                most = max(1, len(reports) // 2)  # one of them: fewer at a time, until it stands alone
+                continue
+            if isinstance(told, Failed):
+                if not told.passing and len(reports) > 1:  # perhaps one of them: the others must not wait
+                    most = len(reports) // 2
+                    continue
+                if not told.passing:
+                    self.spool.postpone(reports)
+                await self._rest(max(next(pauses), told.after))
+                continue
+            pauses, most = _pauses(_LONGEST_REST), min(_AT_ONCE, 2 * most)
+            await asyncio.to_thread(self.spool.remove, reports)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, but not long once the server has answered somebody."""
+        short = min(seconds, _FIRST_REST)
+        await asyncio.sleep(short)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._answered.wait(), seconds - short)
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """End, after at most ``seconds`` for reports; what is left then stays in the spool's file."""
+        if self._is_closed:
+            return
+        self._answered.set()
+        self._report_soon()
+        self._is_closed = True
+        if self._reporter is not None:
+            await asyncio.wait([self._reporter], timeout=seconds)
+            self._reporter.cancel()
+            await asyncio.wait([self._reporter])
+        if len(self.spool) and self.spool.path is None:
+            LOG.error("%d reports are lost: there is no spool.", len(self.spool))
+        self.spool.close()
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        self._report_soon()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+
+def _check(server: str, campaign: str, deadline: float) -> None:
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{server!r} is no server's address: write http://HOST:PORT.")
+    if not campaign:
+        raise ValueError("The campaign has no name.")
+    if not 0 < deadline < float("inf"):
+        raise ValueError(f"The deadline of {deadline!r} seconds is no positive number.")
+
+
+def _pauses(longest: float) -> Iterator[float]:
+    pause = _FIRST_PAUSE
+    while True:
+        yield random.uniform(0.5, 1.0) * pause
+        pause = min(longest, 2 * pause)

@@ -1,0 +1,127 @@
+"""The demo: a server, five clients that know nothing, and what is told of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.cli.test_terminal import on_terminal
+from tests.reference import UCB1, EpsilonGreedy, Thompson, generator
+from tutelage.cli.app import execute
+from tutelage.cli.demo_players import CLIENTS, Player, Players
+from tutelage.instances.paper import LOCAL_MEANS
+from tutelage.seeding import POLICY, REWARDS
+
+
+def test_it_plays_over_http_and_cleans_up(tmp_path, python):
+    """In a pipe: lines, an end that says what was taught, no colours; its folder and its server are gone."""
+    environment = os.environ | {
+        "TMPDIR": str(tmp_path),
+        "TUTELAGE_HOST": "no.such.host",
+        "TUTELAGE_PORT": "x",
+    }
+    ran = python("-m", "tutelage", "demo", "--horizon", "30", "--seed", "3", env=environment, cwd=tmp_path)
+    assert "Dashboard: http://127.0.0.1:" in ran.stdout
+    assert "round 30: in play" in ran.stdout
+    assert "blt has decided for no arm in 30 rounds." in ran.stdout
+    assert "over 150 pulls" in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert ran.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_gets_a_table():
+    """One that is drawn anew, with a row a client; a target that is given is named."""
+    shown, _ = on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
+    assert "favourite arm lately" in shown
+    assert "eps-greedy 3" in shown
+    assert "Decided for arm 4, the best for all." in shown
+    assert "\x1b[?25h" in shown  # the cursor is back
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_leaves_nothing(tmp_path, number):
+    """Ctrl-C and SIGTERM in the middle: one line, status 130, no folder, no server."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-u", "-m", "tutelage", "demo", "--teacher", "none"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        for line in running.stdout:
+            if line.startswith("Dashboard"):
+                break
+        time.sleep(0.5)
+        running.send_signal(number)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (130, "Interrupted.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--teacher", "na"),
+        ("--teacher", "nobody"),
+        ("--horizon", "0"),
+        ("--seed", "-1"),
+        ("--port", "70000"),
+        ("--teacher", "known(target=9)"),
+    ],
+)
+def test_mistakes_are_one_sentence(capfd, arguments):
+    """Status 2 and no traceback."""
+    assert execute(["demo", *arguments]) == 2
+    err = capfd.readouterr().err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_the_clients_are_the_papers(tmp_path):
+    """Pull by pull the same as the plain transcriptions, from the same randomness."""
+    kinds = {"ucb1": UCB1, "eps-greedy": EpsilonGreedy, "ts": Thompson}
+    for number, kind in enumerate(CLIENTS):
+        player, pulled = Player(number, LOCAL_MEANS[number], 5), []
+        expected, client = [], kinds[kind](5)
+        choices, rewards = generator(5, 0, 1, number, POLICY), generator(5, 0, 1, number, REWARDS)
+
+        def shown(arm, observed, pulled=pulled):
+            pulled.append(arm)
+            return 1.0 - 0.3 * observed  # rewards inside (0, 1], too
+
+        for t in range(1, 400):
+            player.pull(shown)
+            arm = client.choose(t, choices)
+            expected.append(arm)
+            observed = 1.0 if rewards.random() < LOCAL_MEANS[number][arm] else 0.0
+            client.learn(arm, 1.0 - 0.3 * observed, choices)
+        assert pulled == expected
+
+
+def test_regret_is_of_the_pulls_made():
+    """From the known gaps; the twins have made as many pulls, and nobody has taught them."""
+    players = Players(seed=2, horizon=600)
+    players.begin(lambda client, arm, reward: float(arm == 4))
+    while not players.are_over:
+        time.sleep(0.01)
+    regret, untaught = players.regrets()
+    gaps = np.array([0.4, 0.3, 0.2, 0.1, 0.0])  # the paper's global means are .3 .4 .5 .6 .7
+    assert regret == pytest.approx(sum(gaps @ player.learner.counts for player in players.all))
+    assert untaught == pytest.approx(sum(gaps @ twin.learner.counts for twin in players.twins))
+    assert [twin.round for twin in players.twins] == [600] * 5
+    assert players.follow(4)
+    assert not players.follow(3)
+
+
+def test_it_loads_no_compiler(python):
+    """Neither numba nor the lab is needed to watch."""
+    code = """
+import sys
+import tutelage.cli.demo, tutelage.cli.demo_page, tutelage.cli.demo_players
+tutelage.cli.demo_players.Players(1, 10).all[0].pull(lambda arm, observed: observed)
+print(sorted({"numba", "xarray", "tutelage.kernels", "tutelage.lab", "fastapi"} & set(sys.modules)))
+"""
+    assert python("-c", code).stdout.strip() == "[]"

@@ -21,7 +21,8 @@ LOCAL_MEANS = (
 class Paper:
     """The paper's 5 clients and 5 arms: global means .3 .4 .5 .6 .7, the last arm is best.
 
-    Shi et al., "Experimental Results".  Only one client prefers the arm that is best for all.
+    Shi et al., "Experimental Results".  Two clients prefer the arm that is best for all, the
+    other three one arm each.
     """
 
     law: str = law_option()

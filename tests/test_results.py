@@ -189,6 +189,15 @@ def test_places_that_cannot_be_written(dataset, tmp_path, name, said):
         results.save(dataset, tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["r.csv", "r", "r.hdf5", "r.nc.png"])
+def test_names_that_are_no_results(dataset, tmp_path, name):
+    """A NetCDF file under another ending would be taken for what it is not; the right ones are named."""
+    with pytest.raises(InputError, match=rf"'{name}' is no name for a result.*\.nc or \.nc4"):
+        results.save(dataset, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    results.save(dataset, tmp_path / "R.NC")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [(None, "There is no file"), (b"hello", "is not a NetCDF file"), ("other", "holds no result")],

@@ -1,11 +1,11 @@
 """``tutelage bound`` as people and scripts meet it."""
 
 import json
-import math
 
 import pytest
 
 import tutelage
+from tests import appendix
 from tutelage import theory
 from tutelage.cli.app import execute
 from tutelage.instances import load
@@ -23,18 +23,6 @@ def told(capsys, *arguments):
     return json.loads(printed.out)
 
 
-def learning_time(horizon):
-    """T_1 = K F(psi_max) of TAL with UCB1 clients on the paper's instance, from the paper's formulas alone.
-
-    M = K = 5 and Delta_min = 0.1, so psi_max = ceil(log2 10) = 4; the issue that asked for `bound` names
-    65,130 at T = 50,000.
-    """
-    log = math.log(2 * 5 * horizon**2)
-    return 5 * sum(
-        math.ceil(2 ** (2 * epoch + 3) / 5 * log) for epoch in range(1, math.ceil(math.log2(10)) + 1)
-    )
-
-
 def test_json_document(capsys):
     """Bound, parts, simulated and ratio of regret and cost, and what the bound rests on."""
     teacher = "twl(gamma1=1,gamma2=0)"
@@ -49,7 +37,7 @@ def test_json_document(capsys):
         assert total["bound"] == bound.value == pytest.approx(sum(total["parts"].values()))
         assert total["simulated"] == pytest.approx(mean)
         assert total["ratio"] == total["bound"] / total["simulated"] > 1
-    assert (found["psi_max"], found["T_1"]) == (4, learning_time(50_000))
+    assert (found["psi_max"], found["T_1"]) == (4, appendix.learning_time(50_000))
     assert found["ends_by"] == promised.ends_by
     assert found["not_empty_from"] == promised.needed_horizon
     assert found["empty"] is False
@@ -66,10 +54,10 @@ def test_empty_bound_as_json(capsys):
     """TAL at T = 50,000: T_1 exceeds it; the number still holds, and says from when it promises."""
     found = told(capsys, "paper", "--teacher", "tal", *SMALL)
     assert found["empty"] is True
-    assert found["T_1"] == found["ends_by"] == learning_time(50_000) == 65_130  # the issue's number
+    assert found["T_1"] == found["ends_by"] == appendix.learning_time(50_000)
     least = found["not_empty_from"]
-    assert learning_time(least) <= least
-    assert learning_time(least - 1) > least - 1
+    assert appendix.learning_time(least) <= least
+    assert appendix.learning_time(least - 1) > least - 1
     assert found["regret"]["bound"] > found["regret"]["most"] > found["regret"]["simulated"]
 
 
@@ -96,11 +84,11 @@ def test_page(capsys):
         "5 x ucb1",
         "theorem thm:twl_UCB",
         "psi_max 4,",
-        f"T_1 {learning_time(50_000):,},",
+        f"T_1 {appendix.learning_time(50_000):,},",
         "2 runs, seed 4",
         "learning teaching remainder bound simulated ratio",
         "These bounds are not empty",
-        f"T_1 alone, {learning_time(50_000):,}, would not fit",
+        f"T_1 alone, {appendix.learning_time(50_000):,}, would not fit",
     ):
         assert part in text
 
@@ -110,9 +98,9 @@ def test_page_of_an_empty_bound(capsys):
     arguments = ["--teacher", "tal", "--runs", "0", "--horizon", "50000"]
     assert execute(["bound", "paper", *arguments]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    late = f"{learning_time(50_000):,}"
+    late = f"{appendix.learning_time(50_000):,}"
     assert f"These bounds are empty: learning may take until round {late}, and the horizon is 50,000." in text
-    least = next(horizon for horizon in range(50_000, 100_000) if learning_time(horizon) <= horizon)
+    least = next(horizon for horizon in range(50_000, 100_000) if appendix.learning_time(horizon) <= horizon)
     assert f"From a horizon of {least:,} on they are not empty." in text
     assert "The bound on the regret is above what 50,000 rounds can bring at most, 100,000" in text
 

@@ -1,9 +1,11 @@
 """``tutelage run`` as people and scripts meet it."""
 
 import json
+import re
 
 import pytest
 
+from tests.cli.test_terminal import on_terminal
 from tutelage import experiments
 from tutelage.cli.app import execute
 
@@ -163,6 +165,16 @@ def test_a_bad_option_is_one_sentence(file, tmp_path, monkeypatch, capsys, optio
     monkeypatch.chdir(tmp_path)
     assert execute(["run", "mine.toml", *options]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_the_bar_names_the_cell_under_way(file, tmp_path, executor):
+    """On a terminal it is drawn as runs are played, also where processes share them."""
+    file.write_text(TEXT.replace("[200]", "[100_000]"), encoding="utf-8")
+    options = ["--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2"]
+    shown, _ = on_terminal("run", str(file), *options)
+    assert "fixed-all-twl" in shown
+    assert re.search(r"[1-9][0-9]?/40", shown)
 
 
 def test_a_file_that_is_not_there(capsys):

@@ -161,6 +161,13 @@ def test_two_at_once_are_refused(experiment, folder):
     experiments.play(experiment, folder)
 
 
+def test_progress_that_is_no_function_is_refused(experiment, tmp_path):
+    """Before anything is played or made."""
+    with pytest.raises(InputError, match="The progress 3 is not a function"):
+        experiments.play(experiment, tmp_path / "new", progress=3)
+    assert not (tmp_path / "new").exists()
+
+
 def test_progress_ends_with_all_runs(experiment, tmp_path):
     """It rises from 0 to the number of runs that had to be played: 3 teachers of 2 and 3 x 2 runs."""
     told = []

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests import appendix
 
 from tutelage import lab, load_instance, planning
 from tutelage.errors import InputError
@@ -24,10 +25,11 @@ def paper():
 
 
 def test_tal_ends_where_the_schedule_says(paper):
-    """DESIGN's fact: in psi = 3, round 16,095, in simulation as in closed form."""
+    """In psi = 3, round K F(3), in simulation as in closed form."""
     tal = next(each for each in paper.choice.judged if each.measured.spec.startswith("tal"))
     assert tal.measured.ends == 1
-    assert set(tal.measured.rounds.tolist()) == {16_095} == {paper.reach.likely["tal"].latest}
+    assert set(tal.measured.rounds.tolist()) == {paper.reach.likely["tal"].latest}
+    assert paper.reach.likely["tal"].latest == 5 * appendix.last_end(3)
     assert tal.measured.epoch_counts == {3: 3}
 
 
@@ -200,6 +202,14 @@ def test_progress_counts_every_run():
     assert counts == sorted(counts)
     assert counts[-1] == request.num_runs == 3 * 3 * 3
     assert [each for each in seen if isinstance(each, str)] == ["what would do for twl(gamma1=1,gamma2=0)"]
+
+
+@pytest.mark.parametrize(("watcher", "said"), [(3, "progress 3"), (print, "'say' of progress None")])
+def test_what_cannot_be_told_is_refused(watcher, said):
+    """Progress is a function that has ``say``, too."""
+    request = planning.make_request(planning.Given(load_instance("paper")), ["twl"], horizon=10, runs=1)
+    with pytest.raises(InputError, match=said):
+        planning.run(request, progress=watcher)
 
 
 @pytest.mark.parametrize(

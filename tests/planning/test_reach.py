@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import appendix
 
 from tutelage import load_instance, simulate
 from tutelage.instances.base import Instance, equal_weights
@@ -29,20 +30,15 @@ UCB1S = parse_clients("ucb1", 5)
 
 
 def test_the_paper_instance_at_its_horizon():
-    """DESIGN's facts: TAL ends in psi = 3, round 16,095; psi_max = 4 needs 65,130 rounds, more than T."""
+    """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
     told = reach([PAPER], 50_000, BOTH, UCB1S)
     assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
-        (154, 770, True),
-        (767, 3835, True),
-        (3219, 16_095, True),
-        (13_026, 65_130, False),
+        (appendix.last_end(epoch), 5 * appendix.last_end(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
     ]
-    assert (told.likely["tal"].epoch, told.likely["tal"].latest, told.likely["tal"].in_time) == (
-        3,
-        16_095,
-        True,
-    )
-    assert (told.sure["tal"].epoch, told.sure["tal"].latest, told.sure["tal"].in_time) == (4, 65_130, False)
+    assert 5 * appendix.last_end(3) <= 50_000 < appendix.learning_time()
+    likely, sure = told.likely["tal"], told.sure["tal"]
+    assert (likely.epoch, likely.latest, likely.in_time) == (3, 5 * appendix.last_end(3), True)
+    assert (sure.epoch, sure.latest, sure.in_time) == (4, appendix.learning_time(), False)
 
 
 def test_twl_drops_arms_on_the_way():

@@ -5,17 +5,20 @@ import contextlib
 
 import httpx
 import pytest
+from tests.stores.conftest import new_database, postgresql
 
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
 from tutelage.stores import open_store
 
+__all__ = ["new_database", "postgresql"]
+
 
 class Running:
     """An application between its start and its end, called in one loop."""
 
-    def __init__(self, path, client=("127.0.0.1", 5000), **settings):
-        self.url = f"sqlite:///{path}"
+    def __init__(self, url, client=("127.0.0.1", 5000), **settings):
+        self.url = url
         self.store = open_store(self.url)
         self.loop = asyncio.new_event_loop()
         self.front = build(self.store, Configuration(store=self.url, **settings))
@@ -47,16 +50,30 @@ class Running:
 
 
 @pytest.fixture
-def serve(tmp_path):
-    """``serve(**settings)`` gives a running server on ``tmp_path / "t.db"``; it ends with the test."""
+def url(tmp_path):
+    """The store that servers of a test share."""
+    return f"sqlite:///{tmp_path}/t.db"
+
+
+@pytest.fixture
+def serve(url):
+    """``serve(**settings)`` gives a running server on the store at ``url``; it ends with the test."""
     with contextlib.ExitStack() as stack:
 
         def begin(**options):
-            running = Running(tmp_path / "t.db", **options)
+            running = Running(url, **options)
             stack.callback(running.close)
             return running
 
         yield begin
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_url(request, tmp_path):
+    """The address of an empty store of either kind."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("new_database")()
+    return f"sqlite:///{tmp_path}/t.db"
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
         cost=6890.0,
         replays=164,
         conflicts=0,
+        evidence=np.full(num_arms, np.nan),
     )
     told = Told(
         (
@@ -132,6 +133,16 @@ def decided(figures, target):
     return replace(figures, told=replace(figures.told, settled=settled))
 
 
+def betting(figures):
+    """A teacher that bets instead: evidence against each arm, and no intervals."""
+    taken = figures.taken
+    unknown = np.full(len(taken.arms), np.nan)
+    evidence = np.where(np.isin(np.arange(len(taken.arms)), taken.active_arms), 0.4, 1.02)
+    evidence[taken.active_arms[0]] = 0.0
+    figures = with_taken(figures, teacher="blt", mode="any", lower=unknown, upper=unknown, evidence=evidence)
+    return replace(figures, told=replace(figures.told, lower=(), upper=(), epochs=()))
+
+
 def every_state(num_clients=5, num_arms=5, **options):
     """A name and figures for each state that a page can be in."""
     good = learning(num_clients, num_arms, **options)
@@ -150,6 +161,7 @@ def every_state(num_clients=5, num_arms=5, **options):
     done = decided(good, good.taken.active_arms[0])
     return {
         "learning": good,
+        "betting": betting(good),
         "slow": with_recent(good, silent=some),
         "stalled": silenced(good, 0),
         "avoids an arm": with_recent(good, window=avoiding),

@@ -8,6 +8,12 @@ import pytest
 from tutelage.service.json_reading import MOST_PULLS
 
 
+@pytest.fixture
+def url(either_url):
+    """On both stores."""
+    return either_url
+
+
 def pull(id="1", client="a", arm="x", reward=0.5, **more):
     """A pull as it is sent."""
     return {"id": id, "client": client, "arm": arm, "reward": reward} | more

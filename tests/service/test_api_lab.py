@@ -1,11 +1,16 @@
 """Driven over HTTP a campaign is the lab, round by round, and the plain reference, pull by pull."""
 
+import contextlib
+import dataclasses
+
 import numpy as np
 import pytest
-from tests.reference import ContractServer
+from tests.reference_live import AsynchronousServer
 
 from tutelage import instances
 from tutelage.lab import parse_clients
+from tutelage.metrics import pseudo_regret
+from tutelage.results import problem_of
 from tutelage.seeding import teacher_generator
 from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
@@ -14,27 +19,57 @@ from tutelage.teachers.base import Problem
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
 # With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
 MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
+WEIGHTS = (0.3, 0.1, 0.2, 0.15, 0.25)
+DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "watch(teacher=tal)")
+OTHERS = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
+HORIZON = 500
 
 
-def created(server, teacher, horizon, seed, clients, arms):
+@pytest.fixture
+def instance(tmp_path):
+    """Five clients and three arms, far apart."""
+    (tmp_path / "means.csv").write_text(MEANS)
+    return instances.load(str(tmp_path / "means.csv"))
+
+
+def created(server, teacher, problem, seed):
     """A running campaign."""
-    names = [f"m{m}" for m in range(clients)]
     made = server.create(
-        teacher=teacher, horizon=horizon, seed=seed, clients=names, arms=[f"k{k}" for k in range(arms)]
+        teacher=teacher,
+        horizon=problem.horizon,
+        seed=seed,
+        clients=[f"m{m}" for m in range(problem.num_clients)],
+        arms=[f"k{k}" for k in range(problem.num_arms)],
+        weights=[float(weight) for weight in problem.weights],
     )
     assert made.status_code == 201, made.text
 
 
-def sent(number, m, k, reward):
+def sent(number, m, k, reward, **more):
     """A pull as it is sent."""
-    return {"id": str(number), "client": f"m{m}", "arm": f"k{k}", "reward": float(reward)}
+    return {"id": str(number), "client": f"m{m}", "arm": f"k{k}", "reward": float(reward)} | more
 
 
-@pytest.mark.parametrize("spec", ["tal", "twl(gamma1=1,gamma2=0)", "blt"])
-def test_round_by_round_it_is_the_lab(serve, spec, tmp_path):
-    """Revealed rewards, cost, pulls and target of a run of the lab, bit for bit, through JSON and SQLite."""
-    (tmp_path / "means.csv").write_text(MEANS)
-    horizon, instance = 700, instances.load(str(tmp_path / "means.csv"))
+def events_of(server):
+    """Every decision and retirement: round, active arms, target."""
+    told, after = [], 0
+    while after is not None:
+        page = server.call("GET", "/v1/campaigns/c/decisions", params={"after": after, "limit": 300}).json()
+        told += page["decisions"]
+        after = page["next"]
+    return [(one["round"], one["active_arms"], one["target"]) for one in told]
+
+
+def named(events):
+    """Events with arms as the server names them."""
+    return [
+        (round, [f"k{k}" for k in active], None if target is None else f"k{target}")
+        for round, active, target in events
+    ]
+
+
+def check_against_the_lab(server, instance, spec, horizon=HORIZON):
+    """Revealed rewards, events, pulls, regret and cost of a run of the lab, bit for bit."""
     teacher = TEACHERS.parse(spec)
     run = simulate_run(
         instance,
@@ -46,9 +81,7 @@ def test_round_by_round_it_is_the_lab(serve, spec, tmp_path):
         checkpoints=np.array([horizon]),
         trace=True,
     )
-    assert run.events
-    server = serve()  # not before: its loop must run to keep the keys fresh
-    created(server, spec, horizon, 3, 5, instance.num_arms)
+    created(server, spec, problem_of(instance, horizon, teacher), 3)
     for t in range(horizon):
         pulls = [sent(5 * t + m, m, run.trace.arms[m, t], run.trace.observed[m, t]) for m in range(5)]
         told = server.pull(*pulls).json()["pulls"]
@@ -56,41 +89,77 @@ def test_round_by_round_it_is_the_lab(serve, spec, tmp_path):
     state = server.call("GET", "/v1/campaigns/c/state").json()
     assert state["costs"] == run.costs[:, -1].tolist()
     assert state["pulls"] == run.pulls[:, -1].tolist()
-    decided = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
-    told = [(one["round"], one["active_arms"], one["target"]) for one in decided]
-    assert told == [
-        (
-            event.round,
-            [f"k{k}" for k in event.active_arms],
-            None if event.target is None else f"k{event.target}",
-        )
-        for event in run.events
-    ]
+    gaps = instance.gaps
+    regret = pseudo_regret(np.array(state["pulls"]), gaps)
+    assert regret.tolist() == pseudo_regret(run.pulls[:, -1], gaps).tolist()
+    assert events_of(server) == named((event.round, event.active_arms, event.target) for event in run.events)
+    return run
 
 
-@pytest.mark.parametrize("spec", ["twl", "blt"])
-def test_pull_by_pull_it_is_the_reference(server, spec):
-    """Steps of any clients in any order: the reference takes a step with that subset of clients."""
+@pytest.mark.parametrize("spec", DECIDING)
+def test_a_deciding_teacher_is_the_labs(serve, instance, spec):
+    """Round by round, with a decision for the best arm within the horizon."""
+    run = check_against_the_lab(serve(), instance, spec)
+    assert run.events
+    assert run.events[-1].target == 0
+
+
+@pytest.mark.parametrize("spec", OTHERS)
+def test_every_other_teacher_is_the_labs(serve, instance, spec):
+    """Those that know or guess their target, or have none."""
+    check_against_the_lab(serve(), instance, spec, 100)
+
+
+def test_with_weights_it_is_the_labs(serve, instance):
+    """Unequal weights change the quotas and the bounds, and nothing else."""
+    run = check_against_the_lab(serve(), dataclasses.replace(instance, weights=np.array(WEIGHTS)), "twl")
+    assert run.events[-1].target == 0
+
+
+def test_on_postgresql_it_is_the_labs(new_database, instance):
+    """Through the other store: numbers come back the same."""
+    from tests.service.conftest import Running
+
+    with contextlib.closing(Running(new_database())) as server:
+        run = check_against_the_lab(server, instance, "blt", 150)
+    assert run.events[-1].target == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "weights", "steps"),
+    [
+        ("tal", (1 / 3, 1 / 3, 1 / 3), 340),
+        ("twl", (0.5, 0.3, 0.2), 340),
+        ("blt", (0.5, 0.3, 0.2), 150),
+        ("watch(teacher=blt)", (1 / 3, 1 / 3, 1 / 3), 80),
+        ("known(target=0)", (0.5, 0.3, 0.2), 100),
+    ],
+)
+def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
+    """Requests of one to six pulls, any clients, some several times, some bypassed; one client retires."""
     rng = np.random.default_rng(11)
-    horizon, clients, arms = 2_000, 3, 2
-    problem = Problem(clients, arms, horizon, (1 / clients,) * clients)
-    teacher = TEACHERS.parse(spec)
-    reference = ContractServer(teacher, problem, teacher_generator(5, 0))
-    created(server, spec, horizon, 5, clients, arms)
+    problem = Problem(3, 2, 700, weights)
+    reference = AsynchronousServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
+    server = serve()
+    created(server, spec, problem, 5)
     number = 0
-    for step in range(1, 801):
-        acting = sorted(rng.choice(clients, size=rng.integers(1, clients + 1), replace=False))
-        pi, x = [None] * clients, [None] * clients
-        for m in acting:
-            pi[m] = int(rng.integers(arms))
-            x[m] = float(rng.random() < (0.9, 0.1)[pi[m]])
-        shown = reference.round(step, pi, x)
-        told = server.pull(*(sent(number + m, m, pi[m], x[m]) for m in acting)).json()["pulls"]
-        assert [one["reward"] for one in told] == [shown[m] for m in acting]
-        number += clients
-    assert reference.events
-    decided = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
-    assert len(decided) == len(reference.events)
-    assert [one["target"] for one in decided] == [
-        None if target is None else f"k{target}" for _, _, target in reference.events
-    ]
+    for step in range(steps):
+        if step == steps // 2:
+            reference.retire(1)
+            assert server.call("POST", "/v1/campaigns/c/retire", {"client": "m1"}).status_code == 200
+        pulls = []
+        for _ in range(rng.integers(1, 7)):
+            m, k = int(rng.integers(3)), int(rng.integers(2))
+            pulls.append((m, k, float(rng.random() < (0.95, 0.05)[k]), bool(rng.random() < 0.02)))
+        expected = reference.step(pulls)
+        told = server.pull(
+            *(sent(number + n, m, k, x, bypassed=gone) for n, (m, k, x, gone) in enumerate(pulls))
+        ).json()["pulls"]
+        assert [(one["reward"], one["epoch"]) for one in told] == expected
+        number += len(pulls)
+    assert events_of(server) == named(reference.events)
+    if not spec.startswith("known"):
+        assert reference.directive.target == 0
+    state = server.call("GET", "/v1/campaigns/c/state").json()
+    assert state["costs"] == [reference.costs[m] for m in range(3)]
+    assert state["rounds"] == [reference.rounds[m] for m in range(3)]

@@ -1,66 +1,15 @@
 """The engine over SQLite: bypass in all its cases, groups, failures, and the ledger that gives all again."""
 
+from dataclasses import replace
+
 import pytest
+from tests.service.bench import Bench, sent
 
-from tutelage.service.engine import Create, Do, Engine, Look, Pulls
-from tutelage.service.messages import Refused, SentPull
+from tutelage.service import live
+from tutelage.service.engine import Do, Pulls
+from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.rebuilding import Disagreement, rebuilt
-from tutelage.service.settings import Settings
-from tutelage.stores import Full, StoreError, open_store, pages
-
-TEACHER = "twl(gamma1=1,gamma2=0)"
-
-
-def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
-    """A pull."""
-    return SentPull(str(id), client, arm, reward, bypassed)
-
-
-class Bench:
-    """An engine whose groups a test makes itself, without its thread."""
-
-    def __init__(self, path):
-        self.store = open_store(f"sqlite:///{path}")
-        self.groups = []
-        self.time = 0
-        self.begin()
-
-    def begin(self):
-        self.engine = Engine(self.store, lambda jobs: self.groups.append(list(jobs)), now=self.now)
-
-    def now(self):
-        self.time += 1
-        return self.time
-
-    def group(self, *jobs):
-        self.engine._group(jobs)
-        return jobs
-
-    def do(self, job):
-        self.group(job)
-        if job.error is not None:
-            raise job.error
-        return job.result
-
-    def create(self, start=True, **changed):
-        given = {"name": "c", "arms": ("x", "y"), "horizon": 1000, "teacher": TEACHER, "clients": ("a", "b")}
-        self.do(Create("c", settings=Settings(**(given | changed)), start=start))
-
-    def pull(self, *pulls):
-        return self.do(Pulls("c", pulls=pulls))
-
-    def look(self, look):
-        return self.do(Look("c", look=look))
-
-    def verify(self):
-        """All that is kept, from the first row on, against what is in memory."""
-        stored, _ = self.store.load("c")
-        again = rebuilt(stored, 0, None, pages(self.store, "c"))
-        live = self.engine.lives["c"]
-        campaign, other = live.campaign, again.campaign
-        assert (again.position, again.step, again.status) == (live.position, live.step, live.status)
-        assert other.dump() == campaign.dump()
-        return again
+from tutelage.stores import Full, StoreError, pages
 
 
 @pytest.fixture
@@ -162,12 +111,14 @@ def test_a_report_of_other_content_is_a_conflict(bench):
 
 
 def test_a_stopped_campaign_takes_reports_and_replays(bench):
-    """New pulls are refused until it is started again, a new pull that was bypassed too."""
+    """New pulls are refused until it is started again; one that was bypassed has been, and is recorded."""
     bench.pull(sent(1))
     bench.do(Do("c", act="stop"))
     assert bench.pull(sent(1, bypassed=True))[0].reward == 0.25
     assert bench.pull(sent(1))[0].replayed
     assert refusal(bench, Pulls("c", pulls=[sent(2)])) == "stopped"
+    assert refusal(bench, Pulls("c", pulls=[sent(3, bypassed=True), sent(2)])) == "stopped"
+    assert not bench.pull(sent(3, bypassed=True))[0].replayed
     bench.do(Do("c", act="start"))
     assert not bench.pull(sent(2))[0].replayed
     bench.verify()
@@ -240,3 +191,101 @@ def test_a_ledger_that_was_changed_is_found_out(bench):
     for broken in (rows[:1] + rows[2:], [rows[0], rows[1]._replace(revealed=0.5), rows[2]], rows[:2]):
         with pytest.raises(Disagreement):
             rebuilt(stored, 0, None, broken)
+
+
+def test_who_was_halted_asks_whether_it_leads(bench):
+    """Replays never come upon the fence: after a lease's time the store is asked first."""
+    bench.pull(sent(1))
+    bench.engine.renewed -= 9
+    assert bench.pull(sent(1))[0].replayed  # still the leader
+    bench.engine.renewed -= 9
+    bench.store.renew = lambda names, address: []
+    bench.store.lead = lambda name, address: None
+    with pytest.raises(NotLeading):
+        bench.pull(sent(1))
+
+
+def test_everything_led_is_given_up(bench):
+    """Also a campaign whose memory was dropped after a failed transaction."""
+    bench.pull(sent(1))
+    bench.engine.lives.clear()
+    bench.engine.give_up()
+    assert bench.store.load("c")[0].leader is None
+
+
+def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
+    """What a group was told is remembered stays so until the group is over."""
+    monkeypatch.setattr(live, "REMEMBERED", 2)
+    bench.pull(sent(1), sent(2))
+    new, old = bench.group(Pulls("c", pulls=[sent(3)]), Pulls("c", pulls=[sent(1)]))
+    assert (new.error, old.error) == (None, None)
+    assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
+    assert list(bench.engine.lives["c"].recent) == ["2", "3"]
+
+
+def test_a_campaign_in_trouble_does_not_drag_others_along(bench):
+    """Its rows do not agree: its requests are unavailable, those of its group are answered."""
+    bench.create(name="d")
+    bench.do(Do("d", act="start"))
+    bench.engine.lives.clear()
+    load = bench.store.load
+
+    def damaged(name):
+        stored, snapshot = load(name)
+        return (replace(stored, rules_version=99) if name == "d" else stored), snapshot
+
+    bench.store.load = damaged
+    good, bad = bench.group(Pulls("c", pulls=[sent(1)]), Pulls("d", pulls=[sent(1)]))
+    assert good.error is None
+    assert bad.error.reason == "unavailable"
+
+
+def test_who_cannot_start_is_told_alone(bench):
+    """A start that the teacher refuses leaves its group alone."""
+    bench.create(name="d", clients=(), enrol=True, start=False)
+    good, bad = bench.group(Pulls("c", pulls=[sent(1)]), Do("d", act="start"))
+    assert good.error is None
+    assert bad.error.reason == "invalid"
+
+
+def test_a_pull_from_before_a_restart_costs_only(tmp_path):
+    """Evidence and sums began anew: its correction is the cost's, and S is not touched."""
+    bench = Bench(tmp_path / "t.db")
+    bench.create(horizon=4000, teacher="watch(teacher=known(target=0))")
+    bench.pull(sent(0, arm="y", reward=0.75))
+    campaign = bench.engine.lives["c"].campaign
+    campaign.clients = [type(client)(2, client.cost) for client in campaign.clients]  # as a restart does
+    cost = campaign.cost
+    assert cost > 0
+    assert bench.pull(sent(0, arm="y", reward=0.75, bypassed=True))[0].reward == 0.75
+    assert (campaign.clients[0].revealed, campaign.cost) == ([0.0, 0.0], 0.0)
+    bench.store.close()
+
+
+def test_a_clock_that_steps_back(bench):
+    """Times in the ledger go back with it; order, answers and what is rebuilt do not mind."""
+    bench.pull(sent(1))
+    bench.time = -(10**9)
+    bench.pull(sent(2), sent(1))
+    bench.pull(sent(1, bypassed=True))
+    rows = bench.store.read("c", 0, 10)
+    assert [row.position for row in rows] == [1, 2, 3, 4]
+    assert rows[2].time < rows[1].time
+    bench.verify()
+
+
+def test_replays_are_answered_while_the_disk_is_full(bench):
+    """The campaign is loaded anew without a write: its token is still the last."""
+    bench.pull(sent(1))
+
+    def full(*_arguments):
+        raise Full("there is no room")
+
+    append, lead = bench.store.append, bench.store.lead
+    bench.store.append = bench.store.lead = full
+    for _ in range(2):
+        assert refusal(bench, Pulls("c", pulls=[sent(2)])) == "unavailable"
+        assert bench.pull(sent(1))[0].replayed
+    bench.store.append, bench.store.lead = append, lead
+    assert not bench.pull(sent(2))[0].replayed
+    bench.verify()

@@ -12,11 +12,12 @@ from tests.service import made_up
 
 from tutelage.service.bridge import Bridge, Readers
 from tutelage.service.dashboard import Watcher
-from tutelage.service.dashboard.charts import arm_view, regret_of, window_of
+from tutelage.service.dashboard.arms import arm_view
+from tutelage.service.dashboard.charts import regret_of, window_of
 from tutelage.service.dashboard.watcher import follower_figures, past_figures
 from tutelage.service.engine import Create, Do, Pulls
 from tutelage.service.figures import Sample, Server
-from tutelage.service.history import MOST_POINTS, History, from_ledger
+from tutelage.service.history import History, from_ledger
 from tutelage.service.messages import Refused, SentPull
 from tutelage.service.metrics import metrics_text
 from tutelage.service.settings import Settings
@@ -212,26 +213,12 @@ def test_rates_gaps_and_silences():
     for second in range(601, 701):
         pulls = np.array([[5 * second, 0], last.pulls[1]])
         history.add(float(second), Sample(0, pulls, second / 2, 0, 0))
-    recent = history.recent(700.0)
+    recent = history.recent(700.0, made_up.learning(2, 2).taken)
     assert recent.silent.tolist() == [0.0, 100.0]
     assert recent.usual_gap == pytest.approx([0.2, 10.0], rel=0.02)
     assert 300 <= recent.span <= 315
     assert recent.window[0, 0] == 5 * recent.span
     assert recent.minute_cost == pytest.approx(recent.minute_span / 2)
-
-
-def test_a_long_history_stays_small_and_keeps_its_ends():
-    """A day of seconds is at most 2,000 points, the last ten minutes of them whole."""
-    times = samples(range(86_400), 1)
-    history = History(*next(times))
-    for time, taken in times:
-        history.add(time, taken)
-    recent = history.recent(86_399.0)
-    assert recent.times.size <= MOST_POINTS
-    assert (np.diff(recent.times) > 0).all()
-    assert np.diff(recent.times)[-590:].tolist() == [1.0] * 590
-    assert recent.times[0] == 0.0
-    assert recent.costs == pytest.approx(recent.times / 2)
 
 
 def test_a_history_from_the_ledger(tmp_path):
@@ -241,15 +228,43 @@ def test_a_history_from_the_ledger(tmp_path):
         await play(bridge, 50)
         taken = (await watcher.figures("c")).taken
         last = Sample(taken.position, taken.pulls, taken.cost, 0, 0)
-        return last, list(pages(store, "c", 60)), from_ledger(last, [], 1.0)
+        return taken, last, list(pages(store, "c", 60)), from_ledger(last, [], 1.0)
 
-    last, rows, nothing = on_store(tmp_path, act)
+    taken, last, rows, nothing = on_store(tmp_path, act)
     assert nothing is None
-    recent = from_ledger(last, rows, 1.0).recent(rows[-1].time / 1e6 + 7)
+    recent = from_ledger(last, rows, 1.0).recent(rows[-1].time / 1e6 + 7, taken)
     assert recent.silent == pytest.approx([7.0, 7.0], abs=0.5)
+    assert int(recent.window.sum()) == len(rows)
     assert recent.arm_pulls[-1].tolist() == last.pulls.sum(axis=0).tolist()
-    assert int((recent.arm_pulls[-1] - recent.arm_pulls[0]).sum()) == len(rows)
     assert recent.costs[-1] == pytest.approx(last.cost)
+
+
+def test_charts_survive_a_restart(tmp_path):
+    """Another server on the same store draws what the first one drew, from the first pull on."""
+    day = 86_400 * 1_000_000
+
+    async def run():
+        drawn = []
+        for restart in range(2):
+            store = open_store(f"sqlite:///{tmp_path / 'figures.db'}")
+            async with watched(store) as (bridge, watcher):
+                if not restart:
+                    bridge.engine.now = itertools.count(20_000 * day, 700_000).__next__
+                    await bridge.ask(Create("c", settings=settings(), start=True))
+                    await play(bridge, 150)
+                    bridge.engine.now = itertools.count(20_001 * day, 700_000).__next__
+                    await play(bridge, 30, start=150)
+                watcher._clock = lambda: 20_002 * 86_400.0
+                drawn.append((await watcher.figures("c")).recent)
+            store.close()
+        return drawn
+
+    first, second = asyncio.run(run())
+    assert first.times[0] == pytest.approx(20_000 * 86_400, abs=5)
+    assert first.times.size > 90
+    assert first.times.tolist() == second.times.tolist()
+    assert first.costs.tolist() == second.costs.tolist()
+    assert first.arm_pulls.tolist() == second.arm_pulls.tolist()
 
 
 def test_the_regret_lies_within_its_band():
@@ -279,7 +294,7 @@ def test_metrics_are_read_by_prometheus():
     """Every alert is a gauge of its name; a campaign's name is its label."""
     states = made_up.every_state()
     figures = [made_up.with_taken(made, name=name.replace(" ", "-")) for name, made in states.items()]
-    found = list(text_string_to_metric_families(metrics_text(figures).decode()))
+    found = list(text_string_to_metric_families(metrics_text(figures, Server(disk=0.01)).decode()))
     families = {family.name: family for family in found}
     assert len(families) == len(found)
     page = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")

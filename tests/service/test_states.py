@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.service import made_up
 
 from tutelage.service.durations import UNKNOWN, duration
-from tutelage.service.states import ALERTS, ORDER, Thresholds, silent_clients, states_of
+from tutelage.service.states import ALERTS, ORDER, silent_clients, states_of
+from tutelage.service.thresholds import Thresholds
 
 STATES = made_up.every_state()
 BASES = {"learning", "decided", "horizon reached", "stopped", "not started"}

@@ -52,7 +52,7 @@ SETTINGS = [
 ]
 USUAL = {
     "num_arms": [1, 2, 5, 300], "num_clients": [1, 5], "horizon": [1, 2, 50_000, 2**53], "epoch": [1, 4, 100],
-    "last_end": [0, 13_026], "last_round": [1, 50_000], "learning_time": [1, 65_130],
+    "last_end": [0, 13_026], "last_round": [1, 50_000], "learning_time": [1, 100_000],
     "active_pulls": [0, 154],
     "weights": LISTS, "gaps": LISTS, "gap": [1.0, 0.1, 1e-14], "best_mean": [1.0, 0.4, 1e-100],
     "gamma1": [1.0, 0.3, 0.0], "gamma2": [0.0, 0.2], "history": [0, 154.0, 1000], "excess": [1.0, 0.0],
@@ -131,6 +131,20 @@ def test_any_fields(kind, data):
             assert_finite(made.weighed(values))
         except InputError:
             return
+
+
+CURVES = [
+    *(getattr(client.exploration, name) for client in (UCB1, EPS) for name in ("least", "most", "needed")),
+    *(client.warm_start for client in (UCB1, EPS)),
+]
+
+
+@pytest.mark.parametrize("curve", CURVES)
+@pytest.mark.parametrize("wrong", ["1", None, True, -1, math.nan, math.inf, [5], 1j, 10**400])
+def test_curves_check_their_argument(curve, wrong):
+    """The closed forms of the lemmas too refuse what is no number of pulls."""
+    with pytest.raises(InputError):
+        curve(wrong)
 
 
 EXPLORED = {"policy": "ts", "arms": 2, "gamma": 1.0, "horizon": 20, "others": (), "runs": 2, "seed": 1}

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests import reference
+from tests import appendix, reference
 
 import tutelage
 from tutelage import theory
@@ -17,15 +17,11 @@ FIFTHS = (0.2,) * 5
 
 
 def test_the_papers_instance():
-    """Gap .1: psi_max = 4, F(4) = 13,026 at T = 50,000 (docs/notation.md), T_1 = 5 x 13,026 = 65,130 > T.
-
-    F(4) = ceil(32 x 4.8556...) + ... with log(2 K T^2) = log(2.5e10) = 23.94, M = 5.
-    """
-    assert theory.last_epoch([0.4, 0.3, 0.2, 0.1]) == 4
-    log = math.log(2 * 5 * 50_000**2)
-    by_hand = sum(math.ceil(2 ** (2 * epoch + 3) / 5 * log) for epoch in (1, 2, 3, 4))
-    assert theory.epoch_end(4, 5, 50_000, FIFTHS) == by_hand == 13_026
-    assert theory.learning_time_of_ucb1(by_hand, 5) == 65_130
+    """Gap .1: psi_max = ceil(log2 10) = 4, F(4) and T_1 = K F(4) > T as the paper's formulas give them."""
+    assert theory.last_epoch([0.4, 0.3, 0.2, 0.1]) == appendix.epoch_for(0.1) == 4
+    last_end = theory.epoch_end(4, 5, 50_000, FIFTHS)
+    assert last_end == appendix.last_end(4, 50_000)
+    assert theory.learning_time_of_ucb1(last_end, 5) == appendix.learning_time(50_000) > 50_000
 
 
 @given(st.integers(2, 50), st.integers(1, 10**9), st.lists(st.floats(0.01, 1), min_size=1, max_size=9))

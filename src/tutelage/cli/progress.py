@@ -14,8 +14,9 @@ _REST = 0.1  # seconds between two drawings
 class Bar:
     """A bar with the remaining time, gone when the work is done; nothing at all where no terminal is.
 
-    Called with how many of ``total`` runs have been played.  It is drawn when it is told something, not by a
-    thread of its own: work that is spread over processes then starts as copies of this one (``workers.py``).
+    Called with how many of ``total`` runs have been played, and with ``total`` where it is known only then.
+    It is drawn when it is told something, not by a thread of its own: work that is spread over processes then
+    starts as copies of this one (``workers.py``).
     """
 
     def __init__(self, total: int) -> None:
@@ -42,11 +43,11 @@ class Bar:
     ) -> None:
         self.progress.stop()
 
-    def __call__(self, played: float) -> None:
+    def __call__(self, played: float, *, total: float | None = None, what: str = "playing") -> None:
         now = time.monotonic()
         due = now - self.drawn >= _REST
         self.drawn = now if due else self.drawn
-        self.progress.update(self.task, completed=played, description="playing", refresh=due)
+        self.progress.update(self.task, completed=played, total=total, description=what, refresh=due)
 
     def say(self, what: str) -> None:
         """Name the next piece of work."""

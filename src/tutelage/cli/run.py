@@ -126,6 +126,6 @@ def following(bar: Bar) -> Callable[[float, int, str], None]:
     """What tells ``bar`` how far :func:`tutelage.experiments.play` has come."""
 
     def tell(done: float, total: int, cell: str) -> None:
-        bar.progress.update(bar.task, completed=done, total=total, description=cell)
+        bar(done, total=total, what=cell)
 
     return tell

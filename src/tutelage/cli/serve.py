@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tutelage.errors import InputError
+
+
+def _from(default: str, metavar: str, help: str) -> Any:
+    """An option that says from when on something is a state: docs/dashboard.md."""
+    return typer.Option(metavar=metavar, show_default=default, help=help)
 
 
 def serve(
@@ -56,33 +61,53 @@ def serve(
     log_level: Annotated[
         str | None, typer.Option(metavar="LEVEL", show_default="info", help="debug, info, warning or error.")
     ] = None,
+    slow_gaps: Annotated[
+        float | None, _from("5", "TIMES", "Slow: silent for so many of its usual gaps,")
+    ] = None,
+    slow_seconds: Annotated[float | None, _from("10", "SECONDS", "and at least so long.")] = None,
+    slow_forecast: Annotated[
+        float | None, _from("3", "TIMES", "Slow: a forecast of so many medians of the clients'.")
+    ] = None,
+    stalled_gaps: Annotated[
+        float | None, _from("20", "TIMES", "Stalled: silent for so many of its usual gaps,")
+    ] = None,
+    stalled_seconds: Annotated[float | None, _from("60", "SECONDS", "and at least so long.")] = None,
+    avoided_pulls: Annotated[
+        int | None, _from("20", "N", "Avoids an arm: so many pulls for each awaited arm, none of this one.")
+    ] = None,
+    lag_seconds: Annotated[
+        float | None, _from("0.25", "SECONDS", "Store lagging: 99 % of commits take up to more.")
+    ] = None,
+    lag_red_seconds: Annotated[float | None, _from("10", "SECONDS", "The same in red.")] = None,
+    waiting_pulls: Annotated[int | None, _from("5000", "N", "Store lagging: so many pulls wait.")] = None,
+    idle_seconds: Annotated[
+        float | None, _from("120", "SECONDS", "No data: nobody pulls for longer.")
+    ] = None,
+    replay_share: Annotated[
+        float | None, _from("0.05", "SHARE", "Replays: a larger share of the pulls came before,")
+    ] = None,
+    replay_least: Annotated[int | None, _from("20", "N", "and so many at least.")] = None,
+    cut_off_seconds: Annotated[
+        float | None, _from("5", "SECONDS", "Cut off: the page's figures are older.")
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="tutelage.toml", help="A file of settings.")
     ] = None,
 ) -> None:
     """Serve campaigns over HTTP, until interrupted."""
-    flags = {
-        "store": store,
-        "host": host,
-        "port": port,
-        "advertise": advertise,
-        "root_path": root_path,
-        "insecure": insecure,
-        "migrate": False if no_migrate else None,
-        "tls_certificate": tls_certificate,
-        "tls_key": tls_key,
-        "max_body": max_body,
-        "max_waiting_pulls": max_waiting_pulls,
-        "body_timeout": body_timeout,
-        "shutdown_timeout": shutdown_timeout,
-        "log_level": log_level,
-    }
+    flags = dict(locals())  # an option has the name of its setting
+    file = flags.pop("config")
+    flags["migrate"] = False if flags.pop("no_migrate") else None
     from tutelage.service.configuration import resolve
     from tutelage.service.serving import run
 
-    configuration = resolve(flags, file=config)
+    configuration = resolve(flags, file=file)
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):
         raise InputError("TLS needs both --tls-certificate and --tls-key.")
+    for name in ("tls_certificate", "tls_key"):
+        path = getattr(configuration, name)
+        if path is not None and not path.is_file():
+            raise InputError(f"--{name.replace('_', '-')}: {path} is no file.")
     failure = run(configuration, tell=lambda line: sys.stderr.write(f"{line}\n"))
     if failure:
         sys.stderr.write(f"{failure}\n")

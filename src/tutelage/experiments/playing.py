@@ -110,10 +110,17 @@ def play(
     Raises ``InputError`` for what cannot be played, and where another process is at work in the folder.
     """
     check_workers(workers, executor)
+    check_follower("progress", progress)
     prepared = prepare(experiment, folder, data=data)
     made_folder(folder)
     with alone_in(prepared.folder):
         return play_prepared(prepared, workers=workers, executor=executor, progress=progress)
+
+
+def check_follower(name: str, given: object) -> None:
+    """Raise ``InputError`` unless this is a function that is told how far the work has come, or None."""
+    if given is not None and not callable(given):
+        raise InputError(f"The {name} {given!r} is not a function: give one, or leave it out.")
 
 
 def play_prepared(

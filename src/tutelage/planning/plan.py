@@ -193,9 +193,12 @@ def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> lis
 def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher | None = None) -> Plan:
     """Make the plan.  ``workers`` (all cores by default) change how long it takes, never the result.
 
-    Raises ``InputError`` for what is no ``PlanRequest``, and workers that are too few.
+    Raises ``InputError`` for what is no ``PlanRequest`` and no ``Watcher``, and workers that are too few.
     """
     checks.instance_of(PlanRequest, "request", request)
+    if progress is not None:
+        checks.function("progress", progress)
+        checks.function("method 'say' of progress", getattr(progress, "say", None))
     workers = checks.workers(workers)
     setting = Setting(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)

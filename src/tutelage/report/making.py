@@ -7,7 +7,7 @@ from typing import Any
 
 from tutelage import lab
 from tutelage.experiments import Experiment, Played
-from tutelage.experiments.playing import Progress, play_prepared
+from tutelage.experiments.playing import Progress, check_follower, play_prepared
 from tutelage.experiments.preparing import CELLS, Prepared, made_folder, prepare
 from tutelage.report.writing import Drawing, Report, finished, written
 from tutelage.workers import check_workers
@@ -59,6 +59,8 @@ def make(
     ``InputError`` for what cannot be played or written, and where another process is at work in the folder.
     """
     check_workers(workers, executor)
+    check_follower("progress", progress)
+    check_follower("drawing", drawing)
     prepared = prepare(experiment, folder, data=data)
     found = finished(prepared)
     if found is not None:

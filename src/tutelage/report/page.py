@@ -5,7 +5,7 @@ It stands alone: its own policy forbids the browser to load anything.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from tutelage import results
 from tutelage.experiments import PanelData, Played, Verdict
-from tutelage.experiments.claims import decided
+from tutelage.experiments.claims import briefly, decided
 from tutelage.experiments.published import is_papers
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import HEIGHTS, core_script, panel_json
@@ -29,6 +29,7 @@ _STATES = {
     False: ("fails", "✗", "Not borne out."),
     None: ("open", "?", "Our figures cannot tell."),
 }
+_WORDS = ("known", "none")  # SPECs that may be words of a sentence, too
 _LINE = Markup(
     '<svg width="30" height="8" aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="{}" '
     'stroke-width="2.5" stroke-dasharray="{}"/></svg>'
@@ -166,11 +167,7 @@ def _shown(data: PanelData) -> str:
 def _claim(verdict: Verdict, dataset: "xr.Dataset", *, papers: bool) -> dict[str, str]:
     state, mark, word = _STATES[verdict.holds]
     numbered = "Section\N{NO-BREAK SPACE}" if papers and verdict.section else ""
-    figures = verdict.figures
-    for spec in sorted(samples.teacher_specs(dataset), key=len, reverse=True):
-        label = teacher_label(spec)
-        if label.isupper():  # NA for na; "none" and "known" are words of a sentence, too
-            figures = re.sub(rf"(?<![\w(=]){re.escape(spec)}(?![\w(=])", label, figures)
+    figures = _with_labels(verdict.figures, samples.teacher_specs(dataset))
     return {
         "state": state,
         "mark": mark,
@@ -179,6 +176,15 @@ def _claim(verdict: Verdict, dataset: "xr.Dataset", *, papers: bool) -> dict[str
         "section": numbered + verdict.section,
         "figures": figures,
     }
+
+
+def _with_labels(text: str, specs: Iterable[str]) -> str:
+    """The text with labels for SPECs, be they written in full or, as in claims, briefly."""
+    labels = {form: teacher_label(spec) for spec in specs for form in (spec, briefly(spec))}
+    forms = [form for form in labels if form not in _WORDS]
+    longest_first = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+    pattern = rf"(?<![\w(=])(?:{longest_first})(?![\w(=])"
+    return re.sub(pattern, lambda found: labels[found[0]], text) if forms else text
 
 
 def _tables(data: PanelData) -> Iterator[dict[str, Any]]:

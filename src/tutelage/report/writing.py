@@ -8,6 +8,7 @@ from typing import Any
 
 from tutelage.errors import InputError
 from tutelage.experiments import Played
+from tutelage.experiments.playing import check_follower
 from tutelage.experiments.preparing import CELLS, Prepared
 from tutelage.report import record
 from tutelage.writing import alone_in, sweep, write_whole
@@ -31,8 +32,9 @@ def write_report(played: Played, folder: str | Path | None = None, drawing: Draw
 
     The page holds the hash of every picture and cell, and of itself: where all are as it says, nothing is
     done.  The same experiments give the same bytes.  Raises ``InputError`` where another process is at work
-    in the folder, ``OSError`` for what cannot be written.
+    in the folder and for a ``drawing`` that is no function, ``OSError`` for what cannot be written.
     """
+    check_follower("drawing", drawing)
     folder = played.folder if folder is None else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with alone_in(folder):

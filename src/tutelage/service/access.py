@@ -3,6 +3,7 @@
 Everything here is asked once a request by :mod:`tutelage.service.front`, the quick route included.
 """
 
+import functools
 import hashlib
 import hmac
 import ipaddress
@@ -109,6 +110,11 @@ class Access:
         self._has_keys = bool(rows)
         self._read = time.monotonic()
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether there has ever been a key: then one is needed."""
+        return self._has_keys
+
     def decide(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], need: Need) -> Grant:
         """Who asks, if it may.  Raises :class:`Problem`."""
         if scope["method"] not in _READING:
@@ -169,10 +175,9 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
     """Without keys, only this machine is let in, and only if nobody may have passed the request on."""
     client = scope.get("client")
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    name = urlsplit(f"//{host}").hostname if _is_host(host) else None
     if client is None or not _is_loopback(client[0]):
         why = "the request comes from another machine"
-    elif name is None or not (name == "localhost" or _is_loopback(name)):
+    elif not _names_loopback(host):
         why = "the request names another host than this machine"
     elif not _FORWARDED.isdisjoint(headers):
         why = "the request was passed on by a proxy"
@@ -181,14 +186,17 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
     raise Problem("unauthorized", f"There is no key yet, and {why}: make one with `tutelage key create`.")
 
 
-def _is_host(text: str) -> bool:
+@functools.lru_cache(256)  # asked at every pull, of the same few
+def _names_loopback(host: str) -> bool:
+    """Whether a Host header names this machine."""
     try:
-        urlsplit(f"//{text}").hostname  # noqa: B018 - raises for a broken address
+        name = urlsplit(f"//{host}").hostname
     except ValueError:
         return False
-    return bool(text) and not set("/?#@") & set(text)
+    return name is not None and not set("/?#@") & set(host) and (name == "localhost" or _is_loopback(name))
 
 
+@functools.lru_cache(256)
 def _is_loopback(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

@@ -3,29 +3,30 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping
+from urllib.parse import urlsplit
 
-import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
 from tutelage.service.access import Access
 from tutelage.service.bridge import Bridge, Readers
 from tutelage.service.configuration import Configuration
-from tutelage.service.front import Front
-from tutelage.service.json_reading import MOST_PULLS
-from tutelage.service.messages import NotLeading, Refused, SentPull
-from tutelage.service.problems import MEDIA_TYPE, Kind, Problem, Told, problem_of
-from tutelage.service.pulls_route import ToldPulls
-from tutelage.service.routes import NamedClient, NewCampaign, make_routes
+from tutelage.service.dashboard import Watcher, dashboard_routes, login_routes, refusal_page, states_router
+from tutelage.service.dashboard.policy import HEADERS
+from tutelage.service.document import document
+from tutelage.service.forwarding import Forwarding
+from tutelage.service.front import Front, Scope
+from tutelage.service.messages import NotLeading, Refused
+from tutelage.service.problems import MEDIA_TYPE, Kind, Problem, problem_of
+from tutelage.service.routes import make_routes
 from tutelage.stores.base import Missing, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
 KEYS_SECONDS = 1.0
-_SCHEMAS = "#/components/schemas/{name}"
+HTML = "text/html; charset=utf-8"
 
 
 def build(
@@ -36,30 +37,75 @@ def build(
         store, address=configuration.advertise or "", most_waiting=configuration.max_waiting_pulls
     )
     readers, access = Readers(store), Access(insecure=configuration.insecure)
+    forwarding = Forwarding(configuration.advertise or "", insecure=configuration.insecure)
+    watcher = Watcher(bridge, readers, name=_name(configuration), thresholds=configuration)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         access.update(await readers.read(lambda reader: reader.keys()))
         bridge.start()
-        watching = asyncio.create_task(_watch(access, readers, bridge, stopping))
+        watching = [
+            asyncio.create_task(_watch(access, readers, bridge, stopping)),
+            asyncio.create_task(watcher.run()),
+        ]
         yield
-        watching.cancel()
+        for task in watching:
+            task.cancel()
         await bridge.stop()
+        await forwarding.close()
+        watcher.close()
         readers.close()
 
-    app = FastAPI(title="Tutelage", version="1", lifespan=lifespan, redoc_url=None)
+    def told(
+        problem: Problem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
+    ) -> tuple[bytes, dict[str, str]] | None:
+        page = refusal_page(problem, scope, path, headers, has_keys=access.has_keys)
+        return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
+
+    async def handle(request: Request, error: Exception) -> Response:
+        if isinstance(error, NotLeading):
+            path, state = front.inner_path(request.scope["path"]), request.state
+            try:
+                return await forwarding.answer(
+                    request.scope, path, state.request_id, state.body, error.address
+                )
+            except Problem as refused:
+                error = refused
+        problem, path = _problem(error), front.inner_path(request.scope["path"])
+        if page := told(problem, dict(request.scope), path, dict(request.scope["headers"])):
+            return Response(page[0], problem.status, page[1] | problem.headers)
+        return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE.decode())
+
+    app = FastAPI(
+        title="Tutelage",
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     for error in (Problem, Refused, NotLeading, Missing, StoreError, HTTPException, RequestValidationError):
-        app.add_exception_handler(error, _handle)
-    app.include_router(make_routes(bridge, readers))
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    return Front(
+        app.add_exception_handler(error, handle)
+    app.include_router(make_routes(bridge, readers, forwarding))
+    app.include_router(states_router(watcher))
+    app.router.routes += [*login_routes(access), *dashboard_routes(watcher, lambda: document(app))]
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
+    front = Front(
         app,
         bridge,
         access,
+        forwarding,
+        told=told,
         root_path=configuration.root_path,
         max_body=configuration.max_body,
         body_timeout=configuration.body_timeout,
     )
+    return front
+
+
+def _name(configuration: Configuration) -> str:
+    """What this server is called on its pages."""
+    return (configuration.advertise and urlsplit(configuration.advertise).netloc) or platform.node()
 
 
 async def _watch(access: Access, readers: Readers, bridge: Bridge, stopping: Callable[[], None]) -> None:
@@ -76,11 +122,6 @@ async def _watch(access: Access, readers: Readers, bridge: Bridge, stopping: Cal
             LOG.warning("keys", extra={"reason": str(error)})
 
 
-async def _handle(request: Request, error: Exception) -> Response:
-    problem = _problem(error)
-    return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE.decode())
-
-
 def _problem(error: Exception) -> Problem:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
@@ -93,39 +134,3 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, StoreError):
         return Problem("unavailable", f"{error}.")
     return problem_of(error)
-
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI, with the quick route, which FastAPI does not see."""
-    if app.openapi_schema:
-        return app.openapi_schema
-    found = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    types = [SentPull, ToldPulls, NewCampaign, NamedClient, Told]
-    (sent, answer, *_, problem), schemas = msgspec.json.schema_components(types, ref_template=_SCHEMAS)
-    found.setdefault("components", {}).setdefault("schemas", {}).update(schemas)
-    many = {"type": "array", "items": sent, "minItems": 1, "maxItems": MOST_PULLS}
-    batch = {"type": "object", "properties": {"pulls": many}, "required": ["pulls"]}
-    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-    found["paths"]["/v1/campaigns/{name}/pulls"] = {
-        "post": {
-            "summary": "Answer one pull, or up to 10,000 as one step",
-            "parameters": [name],
-            "requestBody": {
-                "required": True,
-                "content": {"application/json": {"schema": {"oneOf": [sent, batch]}}},
-            },
-            "responses": {
-                "200": {
-                    "description": "For one pull its answer alone.",
-                    "content": {"application/json": {"schema": {"anyOf": [answer, schemas["ToldPull"]]}}},
-                }
-            },
-        }
-    }
-    refusal = {"description": "Refused", "content": {MEDIA_TYPE.decode(): {"schema": problem}}}
-    for path in found["paths"].values():
-        for operation in path.values():
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = refusal
-    app.openapi_schema = found
-    return found

@@ -3,16 +3,19 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.engine import Engine, Job, Pulls
+from tutelage.service.engine import Create, Engine, Job, Pulls
+from tutelage.service.messages import NotLeading
 from tutelage.service.problems import Problem
 from tutelage.stores.base import Reader, Store, StoreError
 
 Found = TypeVar("Found")
 _READING_THREADS = 4
+LED_ELSEWHERE_SECONDS = 1.0  # so long another leader is not asked of the store again
 
 
 class Bridge:
@@ -22,6 +25,7 @@ class Bridge:
         self.engine = Engine(store, self._deliver, address=address)
         self.most_waiting, self.waiting = most_waiting, 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._elsewhere: dict[str, tuple[float, NotLeading]] = {}
 
     def start(self) -> None:
         """Begin, in the loop that will wait."""
@@ -35,7 +39,10 @@ class Bridge:
     async def ask(self, job: Job) -> Any:
         """The job's result; raises its error, and :class:`Problem` if too many pulls wait already."""
         size = _size(job)
-        if self.waiting + size > self.most_waiting and self.waiting:
+        asked, found = self._elsewhere.get(job.name, (0.0, None))
+        if found and time.monotonic() - asked < LED_ELSEWHERE_SECONDS and not isinstance(job, Create):
+            raise NotLeading(found.name, found.address)
+        if size and self.waiting and self.waiting + size > self.most_waiting:
             raise Problem("busy", f"{self.waiting} pulls wait for the disk already: try again.")
         if not self.engine.is_alive:
             raise Problem("unavailable", "The server is stopping.")
@@ -43,7 +50,12 @@ class Bridge:
         assert self._loop is not None  # noqa: S101 - start() came first
         job.waiter = self._loop.create_future()
         self.engine.submit(job)
-        return await job.waiter
+        try:
+            return await job.waiter
+        except NotLeading as error:
+            if error.address:
+                self._elsewhere[job.name] = time.monotonic(), error
+            raise
 
     def _deliver(self, jobs: Sequence[Job]) -> None:
         """Called in the writer's thread."""
@@ -63,7 +75,8 @@ class Bridge:
 
 
 def _size(job: Job) -> int:
-    return len(job.pulls) if isinstance(job, Pulls) else 1
+    """The pulls of a job: whatever else is asked is not what fills the queue."""
+    return len(job.pulls) if isinstance(job, Pulls) else 0
 
 
 class Readers:

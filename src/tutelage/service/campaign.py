@@ -172,11 +172,16 @@ class Campaign:
         self._publish(())
         return Decision(None, client, self.state, self.directive)
 
-    def correct(self, pull: Pull, shown: float) -> None:
-        """Take back an adjustment that never reached its client: it was shown the reward, not ``shown``."""
+    def correct(self, pull: Pull, shown: float, number: int) -> None:
+        """Take back an adjustment that never reached its client: it was shown the reward, not ``shown``.
+
+        ``number`` is the pull's among those of its client and arm: what was forgotten at a restart of the
+        evidence cannot be corrected, but for its cost.
+        """
         scale, client = self.setup.scale, self.clients[pull.client]
         observed, revealed = scale.to_unit(pull.reward), scale.to_unit(shown)
-        client.revealed[pull.arm] += observed - revealed
+        if number > self.pulls[pull.client, pull.arm] - client.pulls[pull.arm]:
+            client.revealed[pull.arm] += observed - revealed
         client.cost -= cost(observed, revealed)
 
     def dump(self) -> bytes:

@@ -5,23 +5,24 @@ the first of them that is there counts.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from tutelage.errors import InputError
+from tutelage.service.thresholds import Thresholds
 
 FILE = "tutelage.toml"
+_PASSWORD = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*")
 
 
-class Configuration(BaseModel):
-    """Every setting with its default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Configuration(Thresholds):
+    """Every setting with its default; those of the states come first."""
 
     store: str = "sqlite:///tutelage.db"
     host: str = "127.0.0.1"
@@ -61,6 +62,25 @@ def resolve(
     file: Path | None = None,
 ) -> Configuration:
     """The settings that count.  ``flags`` that are None were not given.  Raises ``InputError``."""
+    found = given(flags, environment=environment, file=file)
+    try:
+        return Configuration.model_validate({name: value for name, (_, value) in found.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
+        told = str(first["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{found[name][0]}: {found[name][1]!r} cannot be used: {told}.") from None
+
+
+def given(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> dict[str, tuple[str, Any]]:
+    """Where each setting that is no default comes from, and its value, not yet checked."""
     place = Path(FILE) if file is None else file
     found: dict[str, tuple[str, Any]] = {}
     if place.exists() or file is not None:
@@ -72,15 +92,7 @@ def resolve(
     for name, value in (flags or {}).items():
         if value is not None:
             found[name] = f"--{name.replace('_', '-')}", value
-    try:
-        return Configuration.model_validate({name: value for name, (_, value) in found.items()})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
-        told = str(first["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{found[name][0]}: {found[name][1]!r} cannot be used: {told}.") from None
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -93,8 +105,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown."""
+    """An address as it may be shown, whichever way it names its password."""
     parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+    if parts.password is not None:
+        parts = parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@"))
+    return urlunsplit(parts._replace(query=_PASSWORD.sub(r"\1***", parts.query)))

@@ -5,6 +5,7 @@ disk.  If the transaction fails, every campaign of the group is loaded anew befo
 requests of the group are refused as unavailable: they may be sent again.
 """
 
+import contextlib
 import queue
 import threading
 import time
@@ -34,6 +35,7 @@ from tutelage.stores.base import (
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
 MOST_COMMITS = 4_096  # whose times are remembered
 RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
+LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted for longer
 _END = object()
 
 # The first that an error is an instance of.
@@ -79,6 +81,7 @@ class Do(Job):
 
     act: Act = "start"
     client: str = ""
+    position: int | None = None  # what an export reaches up to; None is all that there is
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +104,11 @@ class Engine:
     ) -> None:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
         self.lives: dict[str, Live] = {}
+        self.led: set[str] = set()  # campaigns taken over, those too that are not in memory now
+        self.kept: dict[
+            str, int
+        ] = {}  # tokens of campaigns that are to be loaded anew since the disk is full
+        self.renewed = time.monotonic()
         self.failure: str | None = None  # why nothing can be written now; None if it can
         self.broken = False
         self.last_commit = time.monotonic()
@@ -117,8 +125,13 @@ class Engine:
         """Finish what has come in and give the campaigns up."""
         self._jobs.put(_END)
         self._thread.join()
-        for name in self.lives:
-            self.store.release(name)
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Let others take the campaigns over at once; what cannot be given up now ends with its lease."""
+        with contextlib.suppress(StoreError):
+            for name in self.led:
+                self.store.release(name)
 
     def submit(self, job: Job) -> None:
         """Take a job; from any thread."""
@@ -130,7 +143,7 @@ class Engine:
         return self._thread.is_alive()
 
     def _work(self) -> None:
-        renewed = probed = time.monotonic()
+        probed = time.monotonic()
         while True:
             jobs, is_last = self._gather()
             if jobs:
@@ -138,8 +151,7 @@ class Engine:
             if is_last:
                 return
             now = time.monotonic()
-            if now - renewed >= RENEW_SECONDS:
-                renewed = now
+            if now - self.renewed >= RENEW_SECONDS:
                 self._renew()
             if now - max(probed, self.last_commit) >= PROBE_SECONDS / 2:
                 probed = now
@@ -166,6 +178,7 @@ class Engine:
                 return jobs, False
 
     def _renew(self) -> None:
+        self.renewed = time.monotonic()
         try:
             held = set(self.store.renew(list(self.lives), self.address))
         except StoreError:
@@ -192,6 +205,8 @@ class Engine:
 
     def _group(self, jobs: Sequence[Job]) -> None:
         """Answer these jobs, commit, deliver."""
+        if time.monotonic() - self.renewed >= LEASE_SECONDS:
+            self._renew()  # somebody else may lead since; replays would not come upon the fence
         part: list[Job] = []
         for job in jobs:
             if isinstance(job, Create) or (isinstance(job, Do) and job.act == "delete"):
@@ -210,6 +225,7 @@ class Engine:
             else:
                 self.store.delete(job.name)
                 self.lives.pop(job.name, None)
+                self.led.discard(job.name)
             self._succeeded()
         except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
             job.error = self._told(error)
@@ -232,19 +248,38 @@ class Engine:
             return
         try:
             known = self._find(jobs)
-            for job in jobs:
-                try:
-                    job.result = self._do(job, known)
-                except (Refused, NotLeading, Missing) as error:
-                    job.error = self._told(error)
-            self._commit({job.name for job in jobs})
+            failed = self._do_all(jobs, known)
+            self._commit({job.name for job in jobs} - failed)
         except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: all is loaded anew
             told = self._told(error)
             for job in jobs:
-                self.lives.pop(job.name, None)
-                if not isinstance(job.error, NotLeading | Refused) or not isinstance(told, NotLeading):
+                live = self.lives.pop(job.name, None)
+                if live is not None and isinstance(error, Full):
+                    self.kept[job.name] = live.token
+                if not isinstance(told, NotLeading) or job.name == told.name:
                     job.error = told
+                elif job.error is None:
+                    job.error = Refused("unavailable", "Nothing was written: send it again.")
         self.deliver(jobs)
+
+    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, Known]]) -> set[str]:
+        """Carry these jobs out in memory; the campaigns that failed, and are to be loaded anew."""
+        failed: dict[str, Exception] = {}
+        for job in jobs:
+            if job.name in failed:
+                continue
+            try:
+                job.result = self._do(job, known)
+            except (Refused, NotLeading, Missing) as error:
+                job.error = self._told(error)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - its own campaign's trouble alone
+                failed[job.name] = self._told(error)
+                self.lives.pop(job.name, None)
+        for job in jobs:
+            job.error = failed.get(job.name, job.error)
+        return set(failed)
 
     def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, Known]]:
         """The stored pulls among those asked for, of each campaign, in one look."""
@@ -253,21 +288,20 @@ class Engine:
             if isinstance(job, Pulls):
                 try:
                     wanted.setdefault(job.name, []).extend(self._live(job.name).unknown_ids(job.pulls))
-                except (NotLeading, Missing):
-                    continue
+                except (NotLeading, Missing, Disagreement):
+                    continue  # the job itself is told
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
 
     def _live(self, name: str) -> Live:
         live = self.lives.get(name)
         if live is None:
-            token = self.store.lead(name, self.address)
+            token = self.kept.pop(name, None)
+            if token is None or not self.store.renew([name], self.address):
+                token = self.store.lead(name, self.address)
             stored, snapshot = self.store.load(name)
             if token is None:
                 raise NotLeading(name, stored.leader)
-            if stored.rules_version != RULES_VERSION:
-                raise Disagreement(
-                    f"{name} began under rules {stored.rules_version}, which this release lacks."
-                )
+            self.led.add(name)
             after = snapshot.position if snapshot else 0
             live = self.lives[name] = rebuilt(stored, token, snapshot, pages(self.store, name, after))
         return live
@@ -279,9 +313,11 @@ class Engine:
         if isinstance(job, Look):
             return job.look(live)
         act, client = (job.act, job.client) if isinstance(job, Do) else ("start", "")
+        if act == "exported" and isinstance(job, Do):
+            return live.exported(live.position if job.position is None else job.position, now)
         if client:
             return live.enrol(client, now) if act == "enrol" else live.retire(client, now)
-        return {"start": live.start, "stop": live.stop, "exported": live.exported}[act](now)
+        return {"start": live.start, "stop": live.stop}[act](now)
 
     def _commit(self, names: Iterable[str]) -> None:
         lives = [self.lives[name] for name in sorted(names) if name in self.lives]

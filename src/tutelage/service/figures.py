@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tutelage.service.campaign import Campaign
 from tutelage.service.live import Live
+from tutelage.service.trail import Counts, Point
 
-Counts = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 
@@ -29,6 +29,8 @@ class Taken:
     ``estimates`` [K] are the means of the global model from all observed rewards, NaN where a counted
     client has none; ``lower`` and ``upper`` [K] the bounds of the latest epoch, NaN where there are none.
     All three are in [0, 1], as is ``cost``'s unit; ``low`` and ``high`` are the sender's range.
+    ``evidence`` [K] is, of a teacher that bets, how near each arm is to being ruled out, NaN elsewhere.
+    ``trail`` are the points of the charts, ``changed`` when a counter changed last, as it has them.
     """
 
     name: str
@@ -57,6 +59,9 @@ class Taken:
     cost: float
     replays: int
     conflicts: int
+    evidence: Array
+    trail: tuple[Point, ...] = ()
+    changed: int = 0
 
     @property
     def rounds(self) -> Counts:
@@ -138,6 +143,11 @@ class Recent:
     times: Array
     costs: Array
     arm_pulls: Counts
+
+    @property
+    def pulls_per_second(self) -> float:
+        """The rate of the last minute."""
+        return float(self.minute.sum()) / self.minute_span if self.minute_span > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -245,6 +255,7 @@ def take(live: Live) -> Taken:
             estimates=unknown,
             lower=unknown,
             upper=unknown,
+            evidence=unknown,
             cost=0.0,
         )
     report, quota, collected = campaign.report(), campaign.collected.quota, campaign.collected
@@ -264,6 +275,7 @@ def take(live: Live) -> Taken:
         estimates=_estimates(campaign),
         lower=np.array(report.lower, dtype=np.float64),
         upper=np.array(report.upper, dtype=np.float64),
+        evidence=np.array(report.evidence or (None,) * size[1], dtype=np.float64),
         cost=campaign.cost,
     )
 
@@ -282,6 +294,8 @@ def _said(live: Live) -> dict[str, Any]:
         "position": live.position,
         "replays": live.replays,
         "conflicts": live.conflicts,
+        "trail": tuple(live.trail.points),
+        "changed": live.trail.last,
     }
 
 

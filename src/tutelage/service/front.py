@@ -4,6 +4,7 @@ One ASGI application for the quick route and the others, so that nothing can hol
 """
 
 import asyncio
+import itertools
 import logging
 import re
 import secrets
@@ -13,7 +14,9 @@ from typing import Any
 
 from tutelage.service.access import Access, Need
 from tutelage.service.bridge import Bridge
+from tutelage.service.forwarding import Forwarding
 from tutelage.service.json_reading import MOST_PULLS
+from tutelage.service.messages import NotLeading
 from tutelage.service.problems import MEDIA_TYPE, Problem, problem_of
 from tutelage.service.pulls_route import answer_pulls
 
@@ -21,11 +24,15 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Told = Callable[[Problem, Scope, str, Mapping[bytes, bytes]], tuple[bytes, dict[str, str]] | None]
 
 LOG = logging.getLogger("tutelage.requests")
 _PULLS = re.compile(r"/v1/campaigns/([^/]+)/pulls")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_OPEN = frozenset({"/healthz", "/readyz"})
+_PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # of requests that bring no id
+_OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout"})
+_FORMS = frozenset({"/login", "/logout"})
+_JSON, _FORM = b"application/json", b"application/x-www-form-urlencoded"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -37,12 +44,15 @@ class Front:
         rest: Application,
         bridge: Bridge,
         access: Access,
+        forwarding: Forwarding,
         *,
+        told: Told = lambda *_: None,
         root_path: str = "",
         max_body: int = 16 * 2**20,
         body_timeout: float = 10.0,
     ) -> None:
-        self.rest, self.bridge, self.access = rest, bridge, access
+        self.rest, self.bridge, self.access, self.told = rest, bridge, access, told
+        self.forwarding = forwarding
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +62,7 @@ class Front:
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"")
-        request_id = given if _ID.fullmatch(given) else secrets.token_hex(8).encode()
+        request_id = given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))
         answer = _Answer(send, request_id)
         begun = time.perf_counter()
         try:
@@ -63,7 +73,8 @@ class Front:
                 LOG.exception("failed", extra={"request": request_id.decode()})
             if answer.status:  # too late to say so
                 raise
-            await answer.problem(problem)
+            page = self.told(problem, scope, self.inner_path(scope["path"]), headers)
+            await answer.problem(problem, page)
         if (
             answer.status >= 400 or not answer.is_quick
         ):  # what goes well a thousand times a second is not told
@@ -81,9 +92,10 @@ class Front:
     async def _answer(
         self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, answer: "_Answer"
     ) -> None:
-        path: str = scope["path"]
-        if self.root_path and path.startswith(self.root_path + "/"):
-            path = path[len(self.root_path) :]
+        path = self.inner_path(scope["path"])
+        if self.root_path and path == self.root_path:  # relative addresses need its slash
+            await answer.moved(path.rpartition("/")[2] + "/")
+            return
         found = _PULLS.fullmatch(path)
         answer.is_quick = found is not None
         grant = self.access.decide(scope, headers, _need(scope["method"], path))
@@ -91,14 +103,27 @@ class Front:
             raise Problem("method-not-allowed", "Pulls are sent with POST.", headers={"Allow": "POST"})
         body = await self._body(headers, receive)
         if found:
-            _check_json(headers)
-            await answer.json(await answer_pulls(self.bridge, grant, found[1], body))
+            _check_kind(headers, _JSON)
+            try:
+                await answer.json(await answer_pulls(self.bridge, grant, found[1], body))
+            except NotLeading as error:
+                passed = await self.forwarding.answer(scope, path, answer.request_id, body, error.address)
+                await passed(scope, receive, answer)
             return
         if body:
-            _check_json(headers)
+            _check_kind(headers, _FORM if path in _FORMS else _JSON)
         inner = scope | {"root_path": self.root_path, "path": self.root_path + path}
-        inner["state"] = dict(scope.get("state") or {}) | {"grant": grant}
+        inner["state"] = dict(scope.get("state") or {}) | {
+            "grant": grant,
+            "body": body,
+            "request_id": answer.request_id,
+        }
         await self.rest(inner, _replayed(body, receive), answer)
+
+    def inner_path(self, path: str) -> str:
+        """The path without the prefix, whether a proxy has cut that off or not."""
+        is_whole = self.root_path and path.startswith(self.root_path + "/")
+        return path[len(self.root_path) :] if is_whole else path
 
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         """All of the body, in time and not too long."""
@@ -134,7 +159,7 @@ class _Answer:
     """Sends an answer with the headers that all have."""
 
     def __init__(self, send: Send, request_id: bytes) -> None:
-        self._send, self.status, self.is_quick = send, 0, False
+        self._send, self.status, self.is_quick, self.request_id = send, 0, False, request_id
         self._headers = [
             (b"x-request-id", request_id),
             (b"x-content-type-options", b"nosniff"),
@@ -144,15 +169,27 @@ class _Answer:
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = message | {"headers": [*message.get("headers", ()), *self._headers]}
+            own = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in own}
+            message = message | {"headers": own + [each for each in self._headers if each[0] not in names]}
         await self._send(message)
 
     async def json(self, body: bytes) -> None:
-        await self._whole(200, [(b"content-type", b"application/json")], body)
+        self.status = 200
+        length = (b"content-length", b"%d" % len(body))
+        headers = [(b"content-type", b"application/json"), length, *self._headers]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
 
-    async def problem(self, problem: Problem) -> None:
-        more = [(name.lower().encode(), text.encode()) for name, text in problem.headers.items()]
-        await self._whole(problem.status, [(b"content-type", MEDIA_TYPE), *more], problem.body())
+    async def problem(self, problem: Problem, page: tuple[bytes, dict[str, str]] | None) -> None:
+        """The problem as JSON, or as the page that a browser is shown."""
+        body, headers = page or (problem.body(), {"Content-Type": MEDIA_TYPE.decode()})
+        more = [(name.lower().encode(), text.encode()) for name, text in (headers | problem.headers).items()]
+        await self._whole(problem.status, more, body)
+
+    async def moved(self, place: str) -> None:
+        """Look there instead."""
+        await self._whole(307, [(b"location", place.encode())], b"")
 
     async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())
@@ -162,7 +199,7 @@ class _Answer:
 
 def _need(method: str, path: str) -> Need:
     """What a key must allow for this."""
-    if path in _OPEN:
+    if path in _OPEN or path.startswith("/static/"):  # what a form is drawn with
         return "open"
     parts = path.split("/")
     if len(parts) == 5 and parts[1:3] == ["v1", "campaigns"] and parts[4] in {"pulls", "clients"}:
@@ -170,9 +207,9 @@ def _need(method: str, path: str) -> Need:
     return "viewer" if method in _READING else "admin"
 
 
-def _check_json(headers: Mapping[bytes, bytes]) -> None:
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-        raise Problem("unsupported-media-type", "Send JSON, with Content-Type: application/json.")
+def _check_kind(headers: Mapping[bytes, bytes], kind: bytes) -> None:
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != kind:
+        raise Problem("unsupported-media-type", f"Send it with Content-Type: {kind.decode()}.")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -1,4 +1,6 @@
-"""A campaign over time: rates, silences and the charts' points, from counters taken every second.
+"""What a campaign has done of late: rates and silences, from counters taken every second.
+
+The points of its charts are its own (:mod:`tutelage.service.trail`).
 
 Shapes: M clients, K arms.
 """
@@ -8,29 +10,25 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tutelage.service.figures import Array, Counts, Recent, Sample
+from tutelage.service.figures import Array, Recent, Sample, Taken
+from tutelage.service.trail import Counts
 from tutelage.stores.base import EntryRow, PullRow
 
-MOST_POINTS = 2_000
-MOST_NUMBERS = 2_000_000  # in all points together, for campaigns of very many arms
-FINE_POINTS = 600  # the newest, which stay a second apart
 WINDOW, MINUTE = 300.0, 60.0
 MARK_SECONDS = 15.0
 
 
 class History:
-    """Counters over time, the older the coarser: at most ``MOST_POINTS`` of them.
+    """Counters of the last minutes; ``now`` is the time of the first, in seconds since 1970.
 
-    ``begin`` is the time of the first sample, in seconds since 1970; a client is silent since then at most.
+    A client is silent since then at most.
     """
 
     def __init__(self, now: float, first: Sample) -> None:
-        num_clients, num_arms = first.pulls.shape
-        self._most = max(100, min(MOST_POINTS, MOST_NUMBERS // num_arms))
+        num_clients = len(first.pulls)
         self._seen = np.full(num_clients, now)
         self._time, self._pulls = np.zeros(num_clients), np.zeros(num_clients)  # decayed, for the usual gap
         self._marks: deque[tuple[float, Sample]] = deque()
-        self._points: list[tuple[float, float, Counts]] = []
         self._last = first
         self._rounds: Counts = first.pulls.sum(axis=1)
         self._keep(now, first)
@@ -62,18 +60,10 @@ class History:
             self._marks.append((now, sample))
             while len(self._marks) > 1 and now - self._marks[1][0] >= WINDOW:
                 self._marks.popleft()
-        self._points.append((now, sample.cost, sample.pulls.sum(axis=0)))
-        if len(self._points) > self._most:
-            fine = min(FINE_POINTS, self._most // 2)
-            self._points = self._points[:-fine:2] + self._points[-fine:]
 
-    def pulls_since(self, time: float) -> tuple[int, ...] | None:
-        """The pulls of each arm [K] since the last point before a time; None if none is so old."""
-        older = [pulls for when, _, pulls in self._points if when <= time]
-        return tuple((self._points[-1][2] - older[-1]).tolist()) if older else None
-
-    def recent(self, now: float) -> Recent:
-        """What is known as of now."""
+    def recent(self, now: float, taken: Taken) -> Recent:
+        """What is known as of now; ``taken`` has the points of the charts."""
+        times, costs, arm_pulls = _charted(taken, now)
         start, before = self._marks[0]
         minute_start, minute = next(
             ((time, old) for time, old in reversed(self._marks) if now - time >= MINUTE), (start, before)
@@ -91,10 +81,28 @@ class History:
             minute_span=max(now - minute_start, 0.0),
             minute=last.pulls - minute.pulls,
             minute_cost=last.cost - minute.cost,
-            times=np.array([time for time, _, _ in self._points]),
-            costs=np.array([cost for _, cost, _ in self._points]),
-            arm_pulls=np.array([pulls for _, _, pulls in self._points]),
+            times=times,
+            costs=costs,
+            arm_pulls=arm_pulls,
         )
+
+
+def _charted(taken: Taken, now: float) -> tuple[Array, Array, Counts]:
+    """Times, costs and pulls of the arms up to now, the last change among them: a silence is a flat line."""
+    points, pulls = taken.trail, taken.pulls.sum(axis=0)
+    times = [point.time / 1e6 for point in points]
+    ends = [taken.changed / 1e6, max(now, taken.changed / 1e6)] if points else [now]
+    return (
+        np.array(times + ends),
+        np.array([point.cost for point in points] + [taken.cost] * len(ends)),
+        np.array([point.pulls for point in points] + [pulls] * len(ends)),
+    )
+
+
+def pulls_since(taken: Taken, time: float) -> tuple[int, ...] | None:
+    """The pulls of each arm [K] since the last point of the charts before a time; None if none is so old."""
+    older = [point.pulls for point in taken.trail if point.time <= time * 1e6]
+    return tuple((taken.pulls.sum(axis=0) - older[-1]).tolist()) if older else None
 
 
 def from_ledger(last: Sample, rows: Iterable[PullRow | EntryRow], width: float) -> History | None:

@@ -1,8 +1,6 @@
 """The ledger as people and programs read it: rows with names, a page at a time."""
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,22 +11,6 @@ from tutelage.stores.base import EntryRow, PullRow, Reader
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE = 5_000
-COLUMNS = (
-    "position",
-    "kind",
-    "step",
-    "index",
-    "client",
-    "arm",
-    "number",
-    "observed",
-    "revealed",
-    "epoch",
-    "bypassed",
-    "time",
-    "id",
-    "content",
-)
 
 
 class Names:
@@ -88,27 +70,6 @@ def decisions(reader: Reader, name: str, after: int, limit: int) -> dict[str, An
                 if len(found) == limit:
                     return {"decisions": found, "next": after}
     return {"decisions": found, "next": None}
-
-
-def encoded(rows: Sequence[dict[str, Any]], format: str) -> bytes:
-    """Rows as lines of JSON or CSV."""
-    if format == "ndjson":
-        return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
-    for row in rows:
-        flat = dict(row)
-        if "content" in flat:
-            flat["content"] = msgspec.json.encode(flat["content"]).decode()
-        if "bypassed" in flat:
-            flat["bypassed"] = "true" if flat["bypassed"] else "false"
-        writer.writerow(flat)
-    return text.getvalue().encode()
-
-
-def heading(format: str) -> bytes:
-    """What comes before the first row."""
-    return (",".join(COLUMNS) + "\n").encode() if format == "csv" else b""
 
 
 def _enrolled(reader: Reader, name: str) -> Iterator[str]:

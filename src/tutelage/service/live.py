@@ -4,6 +4,7 @@ Requests are checked whole before anything changes.  What they change in memory 
 ledger; :meth:`Live.drafted` gives them to whoever commits.
 """
 
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +16,13 @@ from tutelage.errors import InputError
 from tutelage.service.campaign import Answer, Campaign, Decision, Pull
 from tutelage.service.messages import Fault, Reason, Refused, SentPull, ToldPull
 from tutelage.service.settings import MOST_CLIENTS, check_names, decode_settings, name_fault
+from tutelage.service.trail import Trail
 from tutelage.stores.base import Change, EntryKind, EntryRow, Head, Known, PullRow, Snapshot, Stored
 from tutelage.teachers.base import encode_state
 
 REMEMBERED = 200_000  # pulls whose answers are kept in memory for replays
 SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
+_ENCODER = msgspec.msgpack.Encoder()
 
 
 class Live:
@@ -32,8 +35,11 @@ class Live:
         self.client_numbers = {client: number for number, client in enumerate(self.clients)}
         self.arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
         self.campaign: Campaign | None = None
+        self.trail = Trail(len(self.settings.arms))
         self.recent: OrderedDict[str, Known] = OrderedDict()
         self.replays = self.conflicts = 0
+        self.digest = b""
+        self._digest(stored.name, stored.settings, stored.rules_version, stored.created)
         self.snapshot_position, self.snapshot_time = 0, time.monotonic()
         self.begin_draft()
 
@@ -44,23 +50,36 @@ class Live:
             raise Refused("not-started", f"The campaign {self.name} has not started.")
         return self.campaign
 
+    def _digest(self, *what: Any) -> None:
+        """Add to what vouches for all so far: whoever changes a stored number does not come by its digest."""
+        self.digest = hashlib.blake2b(_ENCODER.encode((self.digest, what)), digest_size=16).digest()
+
     def begin_draft(self) -> None:
         """All so far is on disk."""
         self.after = self.position
         self.new_pulls: list[PullRow] = []
         self.new_entries: list[EntryRow] = []
         self.has_decided = False
+        self.forget_oldest()
 
     def drafted(self) -> Change | None:
         """What is to be committed; None if nothing is new."""
         if self.position == self.after:
             return None
+        self.note_state()
+        return Change(
+            self.name, self.token, self.after, self.head, self.new_pulls, self.new_entries, self._snapshot()
+        )
+
+    def note_state(self) -> None:
+        """Write the teacher's state down, if it has changed."""
         if self.has_decided:
             self.state = encode_state(self.begun.state)
-        head = Head(self.position, self.step, self.status, self.state)
-        return Change(
-            self.name, self.token, self.after, head, self.new_pulls, self.new_entries, self._snapshot()
-        )
+
+    @property
+    def head(self) -> Head:
+        """Where the campaign stands, as it is stored."""
+        return Head(self.position, self.step, self.status, self.state, self.digest.hex())
 
     def _snapshot(self) -> Snapshot | None:
         due = (
@@ -71,14 +90,18 @@ class Live:
         if not due or self.campaign is None:
             return None
         self.snapshot_position, self.snapshot_time = self.position, time.monotonic()
-        return Snapshot(
-            self.position, msgspec.msgpack.encode((self.clients, self.step, self.campaign.dump()))
-        )
+        return Snapshot(self.position, self.dump())
+
+    def dump(self) -> bytes:
+        """All that the rows so far have led to, as it is stored in a snapshot."""
+        kept = (self.clients, self.status, self.step, self.digest, self.begun.dump(), self.trail.dump())
+        return _ENCODER.encode(kept)
 
     def _enter(self, kind: EntryKind, now: int, content: dict[str, Any], id: str = "") -> None:
         self.position += 1
         text = msgspec.json.encode(content).decode()
         self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id))
+        self._digest(self.new_entries[-1])
 
     def enrol(self, client: str, now: int) -> None:
         """A client joins before the start; one that is in already stays."""
@@ -90,7 +113,10 @@ class Live:
             raise Refused(
                 "invalid", f"The campaign {self.name} has {MOST_CLIENTS} clients, and no room for more."
             )
-        check_names("client", [client], 1)
+        try:
+            check_names("client", [client], 1)
+        except InputError as error:
+            raise Refused("invalid", str(error)) from error
         self.admit(client)
         self._enter("enrolled", now, {"client": client})
 
@@ -103,22 +129,21 @@ class Live:
         """Begin, or go on after a stop."""
         if self.status == "running":
             return
-        self.begin()
-        self._enter("started", now, {})
-
-    def begin(self) -> None:
-        """From here on pulls are taken."""
         if not self.clients:
             raise Refused(
                 "invalid", f"The campaign {self.name} has no client yet: enrol one before the start."
             )
         if self.campaign is None:
-            self.campaign = Campaign(self.settings.setup(self.clients))
+            try:
+                self.campaign = Campaign(self.settings.setup(self.clients))
+            except InputError as error:
+                raise Refused("invalid", str(error)) from error
             self.state = encode_state(self.campaign.state)
         self.status = "running"
+        self._enter("started", now, {})
 
     def stop(self, now: int) -> None:
-        """Pause: new pulls are refused until the next start."""
+        """Pause: new pulls are refused until the next start, but for what was bypassed."""
         if self.status == "enrolling":
             raise Refused("not-started", f"The campaign {self.name} has not started.")
         if self.status == "running":
@@ -138,8 +163,10 @@ class Live:
         self.has_decided = True
         self._enter("retired", now, {"client": client} | self._decided(decision))
 
-    def exported(self, now: int) -> None:
-        """All of the ledger has been handed out."""
+    def exported(self, position: int, now: int) -> None:
+        """The ledger has been handed out up to a position: that is noted if it is all of it."""
+        if position != self.position:
+            return
         self._enter("exported", now, {"position": self.position})
 
     def unknown_ids(self, pulls: Iterable[SentPull]) -> list[str]:
@@ -151,14 +178,15 @@ class Live:
         self._check(pulls)
         stored = {pull.id: self.recent.get(pull.id) or known.get(pull.id) for pull in pulls}
         fresh = self._fresh(pulls, stored)
-        if fresh and self.status != "running":
+        may_wait = not all(pull.bypassed for pull in fresh.values())
+        if fresh and self.status != "running" and (may_wait or self.campaign is None):
             what = "is stopped" if self.status == "stopped" else "has not started"
             reason: Reason = "stopped" if self.status == "stopped" else "not-started"
             raise Refused(reason, f"The campaign {self.name} {what}: it takes no new pulls.")
         for pull in pulls:
             old = stored[pull.id]
             if pull.bypassed and old is not None:
-                stored[pull.id] = self._bypass(old, now)
+                stored[pull.id] = self.bypass(old, now)
         new = {row.id: Known(row, corrected=False) for row in self._step(list(fresh.values()), now)}
         told, seen = [], set()
         for pull in pulls:
@@ -217,18 +245,21 @@ class Live:
             (Fault(index, pull.id, "id", "It belongs to another pull."),),
         )
 
-    def _bypass(self, stored: Known, now: int) -> Known:
+    def bypass(self, stored: Known, now: int) -> Known:
         """Take an adjustment back that came too late; the pull as it now stands."""
         row = stored.pull
         if stored.corrected or row.bypassed or row.revealed == row.observed:
             return stored
-        self.correct(row)
+        self._trace(now)
+        self.begun.correct(Pull(row.client, row.arm, row.observed), row.revealed, row.number)
         self._enter("bypassed", now, {"pull": row._asdict()}, row.id)
         return self.remember(Known(row, corrected=True))
 
-    def correct(self, row: PullRow) -> None:
-        """The client of this pull was shown its reward as it was."""
-        self.begun.correct(Pull(row.client, row.arm, row.observed), row.revealed)
+    def _trace(self, now: int) -> None:
+        """Keep what the charts show, before a counter changes."""
+        if self.trail.is_due(now):
+            self.trail.keep(now, self.begun.cost, self.begun.pulls.sum(axis=0))
+        self.trail.change(now)
 
     def _step(self, fresh: Sequence[SentPull], now: int) -> list[PullRow]:
         if not fresh:
@@ -239,14 +270,20 @@ class Live:
             )
             for sent in fresh
         ]
+        return self.advance(pulls, [sent.id for sent in fresh], now)
+
+    def advance(self, pulls: Sequence[Pull], ids: Sequence[str], now: int) -> list[PullRow]:
+        """A step with these pulls, which are new: its rows."""
+        self._trace(now)
         step = self.begun.step(pulls)
         self.step += 1
         rows = []
-        for index, (sent, pull, answer) in enumerate(zip(fresh, pulls, step.answers, strict=True)):
+        for index, (id, pull, answer) in enumerate(zip(ids, pulls, step.answers, strict=True)):
             self.position += 1
-            rows.append(self._row(index, pull, answer, now, sent.id))
+            rows.append(self._row(index, pull, answer, now, id))
             self.remember(Known(rows[-1], corrected=False))
         self.new_pulls += rows
+        self._digest(rows)
         if step.decision:
             self.has_decided = True
             self._enter("decided", now, self._decided(step.decision))
@@ -272,9 +309,12 @@ class Live:
         """Keep a pull's answer for replays."""
         self.recent[known.pull.id] = known
         self.recent.move_to_end(known.pull.id)
-        if len(self.recent) > REMEMBERED:
-            self.recent.popitem(last=False)
         return known
+
+    def forget_oldest(self) -> None:
+        """Leave the oldest answers to the store; never within a group, which was told what is remembered."""
+        while len(self.recent) > REMEMBERED:
+            self.recent.popitem(last=False)
 
     def _decided(self, decision: Decision) -> dict[str, Any]:
         """A decision for people: arms by name, the evidence that was new."""

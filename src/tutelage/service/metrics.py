@@ -10,8 +10,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tutelage.service.figures import Figures
-from tutelage.service.states import ALERTS, DEFAULTS, Thresholds, silent_clients, states_of
+from tutelage.service.figures import Figures, Server
+from tutelage.service.states import ALERTS, DEFAULTS, silent_clients, states_of
+from tutelage.service.thresholds import Thresholds
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,20 +31,21 @@ _GAUGES = {
     "cost": "The sum of all adjustments, in units of [0, 1].",
     "replayed_pulls": "Pulls that were answered again since this server leads.",
     "refused_conflicts": "Requests that told other content under a stored id since this server leads.",
+    "pulls_per_second": "Pulls a second in the last minute.",
     "idle_seconds": "Seconds since the last pull of any client.",
 }
 
 
-def metrics_text(campaigns: Sequence[Figures], thresholds: Thresholds = DEFAULTS) -> bytes:
+def metrics_text(campaigns: Sequence[Figures], server: Server, thresholds: Thresholds = DEFAULTS) -> bytes:
     """The text of ``/metrics``."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Campaigns(campaigns, thresholds))
+    registry.register(_Campaigns(campaigns, server, thresholds))
     return generate_latest(registry)
 
 
 class _Campaigns(Collector):
-    def __init__(self, campaigns: Sequence[Figures], thresholds: Thresholds) -> None:
-        self._campaigns, self._thresholds = campaigns, thresholds
+    def __init__(self, campaigns: Sequence[Figures], server: Server, thresholds: Thresholds) -> None:
+        self._campaigns, self._server, self._thresholds = campaigns, server, thresholds
 
     def describe(self) -> Iterable[Metric]:
         return ()
@@ -68,8 +70,7 @@ class _Campaigns(Collector):
                 family.add_metric(name, float(kind in now))
         yield from families.values()
         yield from alerts.values()
-        if self._campaigns:
-            yield from _server(self._campaigns[0])
+        yield from _of_server(self._server)
 
 
 def _values(figures: Figures, thresholds: Thresholds) -> dict[str, float]:
@@ -89,14 +90,17 @@ def _values(figures: Figures, thresholds: Thresholds) -> dict[str, float]:
         "cost": taken.cost,
         "replayed_pulls": taken.replays,
         "refused_conflicts": taken.conflicts,
+        "pulls_per_second": figures.recent.pulls_per_second,
         "idle_seconds": float(np.min(figures.recent.silent, initial=np.inf)),
     }
 
 
-def _server(figures: Figures) -> Iterator[Metric]:
-    server = figures.server
+def _of_server(server: Server) -> Iterator[Metric]:
     if server.disk is not None:
         yield GaugeMetricFamily(
             "tutelage_commit_seconds", "99 % of the last half minute's commits took less.", value=server.disk
         )
     yield GaugeMetricFamily("tutelage_waiting_pulls", "Pulls that wait for the disk.", value=server.waiting)
+    yield GaugeMetricFamily(
+        "tutelage_store_failed", "1 while the store takes nothing.", value=float(server.failure is not None)
+    )

@@ -14,7 +14,9 @@ from tutelage.service import ledger_pages, overview
 from tutelage.service.access import Grant
 from tutelage.service.bridge import Bridge, Readers
 from tutelage.service.engine import Act, Create, Do, Look
+from tutelage.service.forwarding import Forwarding
 from tutelage.service.json_reading import read_json
+from tutelage.service.ledger_formats import Writer, writer_of
 from tutelage.service.live import Live
 from tutelage.service.messages import Refused
 from tutelage.service.problems import Problem
@@ -54,7 +56,7 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
     """An empty object, where a body has nothing to say."""
 
 
-def make_routes(bridge: Bridge, readers: Readers) -> APIRouter:
+def make_routes(bridge: Bridge, readers: Readers, forwarding: Forwarding) -> APIRouter:
     """The routes, on this server's store."""
     router = APIRouter()
     Campaigns(bridge, readers).add_to(router)
@@ -69,11 +71,14 @@ def make_routes(bridge: Bridge, readers: Readers) -> APIRouter:
 
     @router.get("/readyz")
     async def readyz() -> Response:
-        """Whether pulls can be taken now: a write has reached the disk within the last seconds."""
+        """Whether pulls can be taken now: writes reach the disk, and other leaders can be reached."""
         if bridge.engine.failure is not None:
             raise Problem("unavailable", bridge.engine.failure)
         if time.monotonic() - bridge.engine.last_commit > READY_SECONDS:
             raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
+        stored = await readers.read(lambda reader: reader.campaigns())
+        if (name := await forwarding.unreachable(stored, bridge.engine.led)) is not None:
+            raise Problem("no-leader", f"The server that leads {name} does not answer.")
         return told({"status": "ok"})
 
     return router
@@ -143,6 +148,7 @@ class Campaigns:
 
     async def delete(self, name: str) -> Response:
         """Remove a campaign that is stopped and has been exported, with all its rows."""
+        await self.bridge.ask(Look(name, look=_position))  # whoever leads it deletes it
         try:
             await self._do(name, "delete")
         except Refused as error:
@@ -205,31 +211,38 @@ class Pages:
         return await self._page(lambda reader: ledger_pages.page(reader, name, after, limit))
 
     async def export(
-        self, request: Request, name: str, format: Literal["ndjson", "csv"] = "ndjson"
+        self, request: Request, name: str, format: Literal["ndjson", "csv", "parquet"] = "ndjson"
     ) -> Response:
-        """All rows; afterwards a stopped campaign may be deleted, if an administrator asked."""
+        """All rows, streamed; afterwards a stopped campaign may be deleted, if an administrator asked."""
+        is_admin = request.state.grant.role == "admin"
+        if is_admin:
+            await self.bridge.ask(Look(name, look=_position))  # whoever leads it notes the export
         names = await self.readers.read(lambda reader: ledger_pages.Names(reader, name))
-        media = "text/csv" if format == "csv" else "application/x-ndjson"
-        is_noted = request.state.grant.role == "admin" and names.head.status == "stopped"
+        try:
+            writer = writer_of(format)
+        except InputError as error:
+            raise Problem("invalid", str(error)) from None
+        is_noted = is_admin and names.head.status == "stopped"
         return StreamingResponse(
-            self._export(name, names, format, is_noted=is_noted),
-            media_type=media,
+            self._export(name, names, writer, is_noted=is_noted),
+            media_type=writer.media_type,
             headers={"Content-Disposition": f'attachment; filename="{name}.{format}"'},
         )
 
     async def _export(
-        self, name: str, names: ledger_pages.Names, format: str, *, is_noted: bool
+        self, name: str, names: ledger_pages.Names, writer: Writer, *, is_noted: bool
     ) -> AsyncIterator[bytes]:
-        yield ledger_pages.heading(format)
+        yield writer.begin()
         after, last = 0, names.head.position
         while after < last:
             start, limit = after, min(_ROWS, last - after)
             content, after = await self.readers.read(
-                lambda reader: _exported(reader, name, names, start, limit, format)  # noqa: B023
+                lambda reader: _exported(reader, name, names, start, limit, writer)  # noqa: B023
             )
             yield content
-        if is_noted and last == await self.bridge.ask(Look(name, look=_position)):
-            await self.bridge.ask(Do(name, act="exported"))
+        yield await self.readers.read(lambda _: writer.end())
+        if is_noted:
+            await self.bridge.ask(Do(name, act="exported", position=last))
 
     async def _page(self, find: Callable[[Reader], dict[str, Any]]) -> Response:
         return told(await self.readers.read(find))
@@ -240,12 +253,12 @@ def _position(live: Live) -> int:
 
 
 def _exported(
-    reader: Reader, name: str, names: ledger_pages.Names, after: int, limit: int, format: str
+    reader: Reader, name: str, names: ledger_pages.Names, after: int, limit: int, writer: Writer
 ) -> tuple[bytes, int]:
     rows = reader.read(name, after, limit)
     if not rows:
         raise Problem("unknown-campaign", f"The campaign {name} has been deleted.")
-    return ledger_pages.encoded([names.row(row) for row in rows], format), rows[-1].position
+    return writer.rows([names.row(row) for row in rows]), rows[-1].position
 
 
 def _brief(reader: Reader) -> list[dict[str, Any]]:

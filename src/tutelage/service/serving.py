@@ -1,6 +1,7 @@
 """A server in its process: the store, the application, uvicorn, and how all of it ends."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -33,6 +34,7 @@ def run(configuration: Configuration, *, tell: Callable[[str], object]) -> str |
         server = uvicorn.Server(
             uvicorn.Config(
                 front,
+                http="httptools",
                 host=configuration.host,
                 port=configuration.port,
                 ssl_certfile=configuration.tls_certificate,
@@ -48,7 +50,8 @@ def run(configuration: Configuration, *, tell: Callable[[str], object]) -> str |
             )
         )
         try:
-            asyncio.run(server.serve())
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(server.serve())
         except KeyboardInterrupt:
             return None
         except SystemExit:  # uvicorn's, if it cannot begin
@@ -56,3 +59,12 @@ def run(configuration: Configuration, *, tell: Callable[[str], object]) -> str |
         return front.bridge.engine.failure if front.bridge.engine.broken else None
     finally:
         store.close()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """The quickest loop there is for this platform."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop
+    import uvloop
+
+    return uvloop.new_event_loop

@@ -16,7 +16,7 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher
 from tutelage.teachers.checks import ask_segments
 
-RULES_VERSION = 1
+RULES_VERSION = 1  # of all that makes entries and revealed rewards, the sentences of reports too
 MOST_NAME = 128
 MOST_CLIENTS, MOST_ARMS, MOST_HORIZON = 100_000, 10_000, 2**53
 _CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -5,7 +5,6 @@ of an operator.
 """
 
 import math
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,9 +12,11 @@ from typing import Literal
 import numpy as np
 
 from tutelage.registry import split_call
+from tutelage.service.display import quoted, shown
 from tutelage.service.durations import about, duration, percent
 from tutelage.service.figures import Figures, Settled, Taken
 from tutelage.service.forecast import Flags, Forecast, foretell, is_blocked
+from tutelage.service.thresholds import Thresholds
 from tutelage.wording import counted
 
 Colour = Literal["red", "amber", "green", "grey", "note", "plain"]
@@ -42,25 +43,6 @@ ORDER: tuple[tuple[str, Colour], ...] = (
 )
 ALERTS = tuple(dict.fromkeys(kind for kind, colour in ORDER if colour in ("red", "amber")))
 _SURE = ("tal", "twl", "blt")  # whose decision is wrong with probability at most 1/T
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """From when on something is a state; times in seconds, gaps as multiples of a client's usual one."""
-
-    slow_gaps: float = 5.0
-    slow_seconds: float = 10.0
-    slow_forecast: float = 3.0  # times the median of the clients' forecasts
-    stalled_gaps: float = 20.0
-    stalled_seconds: float = 60.0
-    avoided_pulls: int = 20  # of a client without the arm, for each arm that is awaited
-    lag_seconds: float = 0.25
-    lag_red_seconds: float = 10.0
-    waiting_pulls: int = 5_000
-    idle_seconds: float = 120.0
-    replay_share: float = 0.05
-    replay_least: int = 20
-    cut_off_seconds: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -97,10 +79,10 @@ def retire_command(taken: Taken, client: int) -> tuple[str, str]:
     """What to do about a client that others wait for, and the line to type, as a shell reads it."""
     name = taken.clients[client]
     if int(taken.counted.sum()) < 2:
-        return f"Bring {name} back: it is the last client that counts.", ""
+        return f"Bring {shown(name)} back: it is the last client that counts.", ""
     dashes = "-- " if name.startswith("-") else ""
-    line = f"tutelage campaign retire {dashes}{shlex.quote(taken.name)} {shlex.quote(name)}"
-    return f"Bring {name} back, or retire it:", line
+    line = f"tutelage campaign retire {dashes}{taken.name} {quoted(name)}"
+    return f"Bring {shown(name)} back, or retire it:", line
 
 
 def silent_clients(figures: Figures, thresholds: Thresholds = DEFAULTS) -> Flags:
@@ -130,8 +112,8 @@ def _stalled(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> St
     client = int(np.where(blockers, taken.missing.max(axis=1), -1).argmax())
     arm = int(taken.missing[client].argmax())
     others, arms = int(blockers.sum()) - 1, int((taken.missing[client] > 0).sum()) - 1
-    name, more = taken.clients[client], int(taken.missing[client, arm])
-    of_arms = f"“{taken.arms[arm]}”" + (f" and fewer of {counted(arms, 'other arm')}" if arms else "")
+    name, more = shown(taken.clients[client]), int(taken.missing[client, arm])
+    of_arms = f"“{shown(taken.arms[arm])}”" + (f" and fewer of {counted(arms, 'other arm')}" if arms else "")
     alone = "alone" if not others else f"and of {counted(others, 'other silent client')}"
     rest = "; all other clients have met the quota" if taken.mode == "all" else ""
     remedy, command = retire_command(taken, client)
@@ -156,13 +138,13 @@ def _avoided(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> St
         return None
     client, arm = divmod(int(np.where(avoids, taken.missing, -1).argmax()), len(taken.arms))
     pairs = int(avoids.sum()) - 1
-    name = taken.clients[client]
+    name = shown(taken.clients[client])
     more = f" The same is so of {counted(pairs, 'other pair')} of client and arm." if pairs else ""
     remedy, command = retire_command(taken, client)
     return State(
         "avoids an arm",
         "red",
-        f"{name} avoids “{taken.arms[arm]}”.",
+        f"{name} avoids “{shown(taken.arms[arm])}”.",
         f"It made {counted(int(figures.recent.window[client].sum()), 'pull')} in "
         f"{about(figures.recent.span)}, none of them of this arm; epoch {taken.epoch} waits for "
         f"{int(taken.missing[client, arm]):,}.{more}",
@@ -196,9 +178,9 @@ def _cannot_end(figures: Figures, forecast: Forecast, thresholds: Thresholds) ->
             "cannot end",
             "red",
             "Learning cannot end.",
-            f"{taken.clients[client]} has {counted(int(left[client]), 'round')} left and misses "
+            f"{shown(taken.clients[client])} has {counted(int(left[client]), 'round')} left and misses "
             f"{counted(int(taken.missing[client].sum()), 'pull')} of epoch {taken.epoch}.",
-            remedy.replace(f"Bring {taken.clients[client]} back, or retire it:", "Retire it:"),
+            remedy.replace(f"Bring {shown(taken.clients[client])} back, or retire it:", "Retire it:"),
             command,
             client,
         )
@@ -210,9 +192,9 @@ def _cannot_end(figures: Figures, forecast: Forecast, thresholds: Thresholds) ->
         "cannot end",
         "amber",
         "At this pace learning does not end.",
-        f"{taken.clients[client]} fills epoch {taken.epoch} in its round {forecast.rounds[client]:,.0f}; "
-        f"the horizon is {taken.horizon:,}.",
-        f"See which arm {taken.clients[client]} pulls too rarely.",
+        f"{shown(taken.clients[client])} fills epoch {taken.epoch} in its round "
+        f"{forecast.rounds[client]:,.0f}; the horizon is {taken.horizon:,}.",
+        f"See which arm {shown(taken.clients[client])} pulls too rarely.",
         client=client,
     )
 
@@ -239,7 +221,9 @@ def _slow(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State
         client = int(np.where(silent, recent.silent, -1).argmax())
         usual = recent.usual_gap[client]
         told = f"; its usual gap is {duration(usual)}" if math.isfinite(usual) else ""
-        sentence = f"{taken.clients[client]} has been silent for {duration(recent.silent[client])}{told}."
+        sentence = (
+            f"{shown(taken.clients[client])} has been silent for {duration(recent.silent[client])}{told}."
+        )
         others = int(silent.sum()) - 1
     else:
         known = forecast.client_seconds[taken.counted & np.isfinite(forecast.client_seconds)]
@@ -251,12 +235,12 @@ def _slow(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State
         needs = forecast.client_seconds[client]
         takes = f"needs {duration(needs)}" if math.isfinite(needs) else "has no end in sight"
         sentence = (
-            f"{taken.clients[client]} {takes} to fill epoch {taken.epoch}; half of the clients need at most "
-            f"{duration(middle)}."
+            f"{shown(taken.clients[client])} {takes} to fill epoch {taken.epoch}; half of the clients need "
+            f"at most {duration(middle)}."
         )
         others = int(late.sum()) - 1
     more = f" {counted(others, 'other client')} likewise." if others else ""
-    name = taken.clients[client]
+    name = shown(taken.clients[client])
     return State("slow", "amber", f"{name} is slow.", sentence + more, f"See to {name}.", client=client)
 
 
@@ -343,7 +327,7 @@ def _follower(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> S
         "follower",
         "note",
         "This server does not lead the campaign.",
-        f"At present {who}; what is shown was read from the ledger, and rates are not known here.",
+        f"At present {who}; what is shown was read from the ledger; replays and conflicts are counted there.",
     )
 
 
@@ -352,15 +336,15 @@ def _base(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State
     taken = figures.taken
     if taken.status == "enrolling":
         sentence = f"{counted(len(taken.clients), 'client')} so far."
-        command = f"tutelage campaign start {shlex.quote(taken.name)}"
+        command = f"tutelage campaign start {taken.name}"
         return State("not started", "plain", "Not started.", sentence, "Begin with:", command)
     if taken.is_over:
         found = "with" if taken.target is not None else "without"
-        arm = f" for “{taken.arms[taken.target]}”" if taken.target is not None else ""
+        arm = f" for “{shown(taken.arms[taken.target])}”" if taken.target is not None else ""
         sentence = f"All clients have made {taken.horizon:,} pulls; it ended {found} a decision{arm}."
         return State("horizon reached", "grey", "Finished.", sentence)
     if taken.status == "stopped":
-        command = f"tutelage campaign start {shlex.quote(taken.name)}"
+        command = f"tutelage campaign start {taken.name}"
         return State("stopped", "grey", "Stopped.", "New pulls are refused.", "Go on with:", command)
     if taken.target is not None:
         return _decided(figures, taken.target)
@@ -388,11 +372,13 @@ def _decided(figures: Figures, target: int) -> State:
             f": its mean is at least {taken.to_sender(lower):.3f}, "
             f"that of every other arm then in play at most {above:.3f}"
         )
+    elif np.isfinite(np.delete(taken.evidence, target)).any():
+        bounds = ": the evidence against every other arm has reached what rules it out"
     risk = f" Wrong with probability at most 1/T = {_small(1 / taken.horizon)}." if _is_sure(taken) else ""
     return State(
         "decided",
         "green",
-        f"Decided for “{taken.arms[target]}”.",
+        f"Decided for “{shown(taken.arms[target])}”.",
         f"{where}{bounds}.{risk}",
         _since(settled, target),
     )
@@ -414,7 +400,7 @@ def _since(settled: Settled | None, target: int) -> str:
     made = sum(settled.since) if settled.since else 0
     if not settled.since or not made:
         return evidence
-    return f"Since then {percent(settled.since[target] / made)} of {made:,} pulls went there. {evidence}"
+    return f"Since then {percent(settled.since[target] / made)} of all pulls went there. {evidence}"
 
 
 _Look = Callable[[Figures, Forecast, Thresholds], State | None]

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tutelage.service.display import shown
 from tutelage.service.figures import Event, Settled, Told
 from tutelage.stores.base import EntryRow
 from tutelage.wording import counted
@@ -90,11 +91,11 @@ class Story:
                 entry.position, entry.time / 1e6, content["round"], epoch, content["cost"]
             )
         if entry.kind == "retired":
-            told = f"Client {content['client']} retired" + (
+            told = f"Client {shown(content['client'])} retired" + (
                 f": {counted(len(back), 'arm')} back" if back else ""
             )
         elif target is not None and target != self._target:
-            told = f"Epoch {epoch}: decided for {target}"
+            told = f"Epoch {epoch}: decided for {shown(target)}"
         elif gone or back:
             told = f"Epoch {epoch}: {counted(len(gone), 'arm')} ruled out, {len(active)} left"
         else:

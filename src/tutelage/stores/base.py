@@ -111,13 +111,14 @@ class EntryRow:
 class Head:
     """Where a campaign stands.  ``state`` is the teacher's, as JSON.
 
-    ``status`` is enrolling, running or stopped.
+    ``status`` is enrolling, running or stopped; ``digest`` is made of all rows up to here.
     """
 
     position: int
     step: int
     status: str
     state: str
+    digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ _RELEASE: LiteralString = (
     "WHERE heads.campaign = campaigns.number AND campaigns.name = %s AND heads.token = %s"
 )
 _MOVE: LiteralString = (
-    "UPDATE heads SET position = %s, step = %s, status = %s "
+    "UPDATE heads SET position = %s, step = %s, status = %s, digest = %s "
     "WHERE campaign = %s AND token = %s AND position = %s"
 )
 _COLUMNS: LiteralString = (
@@ -287,7 +287,8 @@ class PostgresqlStore(PostgresqlKeys):
             raise queries.fenced(change) from None
         head = change.head
         where = (number, change.token, change.after)
-        if self._execute(_MOVE, (head.position, head.step, head.status, *where)).rowcount != 1:
+        values = (head.position, head.step, head.status, head.digest, *where)
+        if self._execute(_MOVE, values).rowcount != 1:
             raise queries.fenced(change)
         return number
 

@@ -63,6 +63,7 @@ _stored = (
     heads.c.step,
     heads.c.status,
     states.c.state,
+    heads.c.digest,
     heads.c.leader,
 )
 _whole = campaigns.join(heads, heads.c.campaign == campaigns.c.number).join(
@@ -101,7 +102,9 @@ KEYS = select(*keys.c).order_by(keys.c.name)
 CREATE = insert(campaigns).values(
     {name: bindparam(name) for name in ("name", "settings", "rules_version", "created")}
 )
-CREATE_HEAD = insert(heads).values(campaign=_campaign, position=0, step=0, status="enrolling", token=0)
+CREATE_HEAD = insert(heads).values(
+    campaign=_campaign, position=0, step=0, status="enrolling", digest="", token=0
+)
 CREATE_STATE = insert(states).values(campaign=_campaign, state=bindparam("state"))
 
 SET_STATE = update(states).where(states.c.campaign == _campaign).values(state=bindparam("state"))
@@ -188,7 +191,7 @@ class Reading:
         if not rows:
             raise missing(name)
         row = rows[0]
-        snapshot = None if row[9] is None else Snapshot(row[9], bytes(row[10]))
+        snapshot = None if row[10] is None else Snapshot(row[10], bytes(row[11]))
         return _stored_of(row, valid=bool(row[-1]) or not self.leased), snapshot
 
     def read(self, name: str, after: int, limit: int) -> list[PullRow | EntryRow]:
@@ -220,8 +223,8 @@ def _position(row: PullRow | EntryRow) -> int:
 
 
 def _stored_of(row: tuple[Any, ...], *, valid: bool) -> Stored:
-    name, settings, rules_version, created, position, step, status, state, leader = row[:9]
-    head = Head(position, step, status, state)
+    name, settings, rules_version, created, position, step, status, state, digest, leader = row[:10]
+    head = Head(position, step, status, state, digest)
     return Stored(name, settings, rules_version, created, head, leader if valid else None)
 
 

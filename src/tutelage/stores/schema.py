@@ -77,6 +77,7 @@ heads = Table(
     Column("position", BigInteger, nullable=False),
     Column("step", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
+    Column("digest", Text, nullable=False),
     Column("token", BigInteger, nullable=False),
     Column("leader", Text),
     Column("lease_until", DateTime(timezone=True)),

@@ -38,7 +38,8 @@ _IDS = (1, 16, 128, 1024)  # how many ids a prepared statement takes
 
 _TEXTS = queries.Texts(dialects.dialect(paramstyle="named"))
 _MOVE = (
-    "UPDATE heads SET position = ?, step = ?, status = ? WHERE campaign = ? AND token = ? AND position = ?"
+    "UPDATE heads SET position = ?, step = ?, status = ?, digest = ? "
+    "WHERE campaign = ? AND token = ? AND position = ?"
 )
 _VALUES = f"({', '.join('?' * 13)})"
 _PULL = (
@@ -65,6 +66,8 @@ def connect(path: Path, *, mode: str) -> sqlite3.Connection:
         )
         for pragma in _PRAGMAS:
             connection.execute(pragma)
+        if mode == "ro":
+            connection.execute("PRAGMA cache_size = -4096")  # there are several, and they read in order
     return connection
 
 
@@ -279,7 +282,8 @@ class SqliteStore(SqliteKeys):
             raise queries.fenced(change) from None
         head = change.head
         where = (number, change.token, change.after)
-        if connection.execute(_MOVE, (head.position, head.step, head.status, *where)).rowcount != 1:
+        values = (head.position, head.step, head.status, head.digest, *where)
+        if connection.execute(_MOVE, values).rowcount != 1:
             raise queries.fenced(change)
         return number
 

@@ -44,6 +44,11 @@ def rounds(name: str, value: Any, least: int = 1) -> int:
     return whole(name, value, least, MOST_ROUNDS)
 
 
+def pulls(value: Any) -> int:
+    """A number of pulls, 0 or more; else ``InputError``."""
+    return rounds("number of pulls", value, 0)
+
+
 def workers(value: Any) -> int | None:
     """A number of workers, which the lab checks further, or None for all cores; else ``InputError``."""
     return None if value is None else whole("number of workers", value, -MOST_COUNT)

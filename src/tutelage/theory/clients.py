@@ -20,7 +20,7 @@ class ExplorationBound:
     ``least(tau)`` and ``most(tau)`` are eta-low and eta-high: pulls of any one arm after tau pulls.
     ``needed(n)`` is eta-low's inverse: the least tau after which every arm has n pulls.
     ``failure`` is the chance that this is ever wrong.  Raises ``InputError`` for what is no function, and a
-    chance outside [0, 1].
+    chance outside [0, 1]; those of the lemmas do for pulls that are no whole number of 0 or more.
     """
 
     least: Callable[[int], float]

@@ -30,8 +30,8 @@ def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1)
     num_clients = checks.whole("number of clients", num_clients, 1)
     slack = _slack(num_arms, horizon, num_clients)
     return ExplorationBound(
-        least=lambda pulls: max(0.0, 3.0 * pulls / (4.0 * num_arms) - slack),
-        most=lambda pulls: min(float(pulls), 5.0 * pulls / (4.0 * num_arms) + slack),
+        least=lambda pulls: max(0.0, 3.0 * checks.pulls(pulls) / (4.0 * num_arms) - slack),
+        most=lambda pulls: min(float(checks.pulls(pulls)), 5.0 * pulls / (4.0 * num_arms) + slack),
         needed=lambda each: learning_time_of_eps_greedy(each, num_arms, horizon, num_clients),
         failure=1.0 / (num_clients * horizon),
     )
@@ -102,7 +102,12 @@ def eps_greedy_client(
     """
     together = warm_start_of_eps_greedy(best_mean, num_arms, horizon, c, d)
     bound = WarmStartBound(each=together, together=together, failure=1.0 / horizon)
-    return ClientBound(exploration_of_eps_greedy(num_arms, horizon, num_clients), lambda history: bound)
+
+    def warm_start(history: float) -> WarmStartBound:
+        checks.real("history", history, most=float(checks.MOST_ROUNDS))
+        return bound
+
+    return ClientBound(exploration_of_eps_greedy(num_arms, horizon, num_clients), warm_start)
 
 
 def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_clients: int) -> int:
@@ -113,7 +118,7 @@ def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_
 
     Raises ``InputError`` for counts below 1 (an F below 0).
     """
-    last_end, slack = checks.rounds("number of pulls", last_end, 0), _slack(num_arms, horizon, num_clients)
+    last_end, slack = checks.pulls(last_end), _slack(num_arms, horizon, num_clients)
     return math.ceil(4.0 * num_arms / 3.0 * (last_end + slack))
 
 

@@ -23,8 +23,8 @@ def exploration_of_ucb1(num_arms: int) -> ExplorationBound:
     """
     num_arms = checks.whole("number of arms", num_arms, 1)
     return ExplorationBound(
-        least=lambda pulls: pulls // num_arms,
-        most=lambda pulls: -(-pulls // num_arms),
+        least=lambda pulls: checks.pulls(pulls) // num_arms,
+        most=lambda pulls: -(-checks.pulls(pulls) // num_arms),
         needed=lambda each: learning_time_of_ucb1(each, num_arms),
         failure=0.0,
     )
@@ -130,4 +130,4 @@ def learning_time_of_ucb1(last_end: int, num_arms: int) -> int:
 
     Shi et al., eq. (tal_ucb_T1).  Raises ``InputError`` for arms below 1 and an F below 0.
     """
-    return checks.whole("number of arms", num_arms, 1) * checks.rounds("number of pulls", last_end, 0)
+    return checks.whole("number of arms", num_arms, 1) * checks.pulls(last_end)

@@ -131,3 +131,9 @@ def spread(places: Sequence[float], least: float, low: float, high: float) -> li
         most = high - least * (len(put) - 1 - number)
         put[number] = min(put[number], most)
     return put
+
+
+def room(low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis that shows low .. high."""
+    width = (high - low) or 0.1
+    return low - 0.03 * width, high + 0.03 * width

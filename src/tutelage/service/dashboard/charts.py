@@ -1,4 +1,4 @@
-"""The pictures of a campaign's page: arms with their intervals, shares of pulls, cost, regret, the overview.
+"""The pictures of a campaign's page: shares of pulls, cost, regret, the overview.
 
 Shapes: M clients, K arms, B points in time.
 """
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.service.dashboard.arms import ArmView
 from tutelage.service.dashboard.axes import (
     Scale,
     band,
     left_axis,
     line,
     path,
+    room,
     spread,
     svg,
     text,
@@ -23,103 +25,16 @@ from tutelage.service.dashboard.axes import (
     ticks,
     time_axis,
 )
+from tutelage.service.display import short
 from tutelage.service.figures import Array, Figures
 
 MOST_COLOURED = 7
-MOST_ARMS_DRAWN, MOST_GREY = 24, 20
+MOST_GREY = 20
 MOST_DRAWN_POINTS = 160
 MOST_OVERVIEW_ROWS = 100
-NAME_LENGTH = 22
 SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
 _SMOOTH_PULLS = 1_000  # in each stretch over which a share is taken, if there are so many
 LEAST_PULLS = 200  # in the span that is drawn, if there are so many
-
-
-@dataclass(frozen=True, eq=False)
-class ArmView:
-    """The arms in the order of their estimates, those in play first.
-
-    ``middle``, ``lower``, ``upper`` [K] are in [0, 1], NaN where unknown; ``epochs`` [K] says of which epoch
-    a bound is, 0 for none; ``bound`` is what an arm's upper bound must reach, None before the first.
-    """
-
-    order: tuple[int, ...]
-    active: frozenset[int]
-    middle: Array
-    lower: Array
-    upper: Array
-    epochs: tuple[int, ...]
-    bound: float | None
-
-
-def arm_view(figures: Figures) -> ArmView:
-    """Each arm with the bounds of the last epoch that looked at it: its own, if it is ruled out."""
-    taken, told = figures.taken, figures.told
-    size = len(taken.arms)
-    known = len(told.epochs) == size
-    lower = np.array(told.lower, dtype=np.float64) if known else taken.lower.copy()
-    upper = np.array(told.upper, dtype=np.float64) if known else taken.upper.copy()
-    newest = np.isfinite(taken.lower)
-    lower[newest], upper[newest] = taken.lower[newest], taken.upper[newest]
-    middle = np.where(np.isfinite(lower), (lower + upper) / 2, taken.estimates)
-    active = frozenset(taken.active_arms)
-    ranks = np.where(np.isfinite(middle), middle, -np.inf)
-    order = sorted(range(size), key=lambda arm: (arm not in active, -ranks[arm], arm))
-    bounds = [lower[arm] for arm in active if np.isfinite(lower[arm])]
-    epochs = told.epochs if known else (0,) * size
-    return ArmView(tuple(order), active, middle, lower, upper, epochs, float(max(bounds)) if bounds else None)
-
-
-def short_name(name: str, most: int = NAME_LENGTH) -> str:
-    """A name that fits; the whole of it stands in a tooltip or a table."""
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def arms_chart(figures: Figures, view: ArmView, *, is_narrow: bool = False) -> str:
-    """The arms' estimates with their intervals, at most ``MOST_ARMS_DRAWN``; narrow: those in play alone."""
-    taken = figures.taken
-    drawn = view.order[:MOST_ARMS_DRAWN]
-    if is_narrow:
-        drawn = tuple(arm for arm in drawn if arm in view.active)
-    values = [
-        v for arm in drawn for v in (view.lower[arm], view.upper[arm], view.middle[arm]) if np.isfinite(v)
-    ]
-    if not values:
-        return ""
-    left, right, row = (110.0, 340.0, 23.0) if is_narrow else (150.0, 640.0, 23.0)
-    low, high = _room(taken.to_sender(min(values)), taken.to_sender(max(values)))
-    scale = Scale(low, high, left, right)
-    bottom = 12 + row * len(drawn)
-    parts = []
-    for tick in ticks(low, high, 3 if is_narrow else 5):
-        parts += [
-            line(scale(tick), 6, scale(tick), bottom, "grid"),
-            text(scale(tick), bottom + 18, tick_label(tick), "tick", "middle"),
-        ]
-    for number, arm in enumerate(drawn):
-        y, kind = 20 + row * number, "active" if arm in view.active else "gone"
-        if taken.target == arm:
-            kind = "target"
-        parts.append(
-            text(left - 10, y + 4, short_name(taken.arms[arm], int(left / 7)), f"name {kind}", "end")
-        )
-        if np.isfinite(view.lower[arm]):
-            ends = (taken.to_sender(view.lower[arm]), taken.to_sender(view.upper[arm]))
-            parts.append(line(scale(ends[0]), y, scale(ends[1]), y, f"interval {kind}"))
-        if np.isfinite(view.middle[arm]):
-            middle = scale(taken.to_sender(view.middle[arm]))
-            parts.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
-    if view.bound is not None:
-        bound = scale(taken.to_sender(view.bound))
-        parts.append(line(bound, 2, bound, bottom, "bound"))
-    return svg(
-        right + 20, bottom + 26, parts, f"Estimates of {len(drawn)} arms with their intervals; see the table"
-    )
-
-
-def _room(low: float, high: float) -> tuple[float, float]:
-    width = (high - low) or 0.1
-    return low - 0.03 * width, high + 0.03 * width
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +92,11 @@ def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = Fa
         kind = f"arm{coloured.index(arm)}"
         parts.append(path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
         parts.append(
-            text(right + 6, place + 4, short_name(taken.arms[arm], 14 if is_narrow else 20), f"end {kind}")
+            text(right + 6, place + 4, short(taken.arms[arm], 13 if is_narrow else 18), f"end {kind}")
         )
     parts += time_axis(x, bottom + 20)
     label = "Share of pulls over time: " + ", ".join(
-        f"{taken.arms[arm]} {shares[-1, arm]:.0%}" for arm in coloured
+        f"{short(taken.arms[arm], 40)} {shares[-1, arm]:.0%}" for arm in coloured
     )
     words = "Coloured: in play. Grey: the others."
     if len(active) > len(coloured):
@@ -225,7 +140,7 @@ def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
     around = [values]
     if lines.lower is not None and lines.upper is not None:
         around += [np.append(lines.lower, lines.lower[-1]), np.append(lines.upper, lines.upper[-1])]
-    low, high = _room(min(float(v.min()) for v in around), max(float(v.max()) for v in around))
+    low, high = room(min(float(v.min()) for v in around), max(float(v.max()) for v in around))
     x, y = Scale(-window.span, 0, left, right), Scale(low, high, bottom, top)
     at = ticks(max(low, 0.0), high, 4)
     parts = left_axis(y, left, right, at, [tick_label(tick) for tick in at])

@@ -12,8 +12,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import overview
+from tutelage.service.display import shown
 from tutelage.service.figures import Array, Figures, Taken
-from tutelage.service.states import State, Thresholds
+from tutelage.service.states import State
+from tutelage.service.thresholds import Thresholds
 
 MOST_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10
@@ -141,7 +143,9 @@ def _cell(
     words = "✓" if is_met else f"{math.floor(100 * share)}"
     if not taken.counted[client] and by_quota:
         words = "·"
-    title = f"{taken.clients[client]}, {taken.arms[arm]}: {int(taken.pulls[client, arm]):,} pulls"
+    title = (
+        f"{shown(taken.clients[client])}, {shown(taken.arms[arm])}: {int(taken.pulls[client, arm]):,} pulls"
+    )
     if taken.missing[client, arm]:
         title += f", {int(taken.missing[client, arm]):,} missing"
     return Cell(words, level, active, title)

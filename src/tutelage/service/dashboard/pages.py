@@ -16,31 +16,38 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from tutelage.service.dashboard.arms import ArmView, arm_view, arms_chart, has_evidence
 from tutelage.service.dashboard.charts import (
-    ArmView,
     Curve,
     Window,
-    arm_view,
-    arms_chart,
     curve,
     regret_of,
     share_chart,
     window_of,
 )
 from tutelage.service.dashboard.grid import behind, grid_of, strays
+from tutelage.service.display import short, shown
 from tutelage.service.durations import UNKNOWN, about, duration, percent
 from tutelage.service.figures import Figures
 from tutelage.service.forecast import foretell
-from tutelage.service.states import DEFAULTS, State, Thresholds, states_of
+from tutelage.service.states import DEFAULTS, State, states_of
+from tutelage.service.thresholds import Thresholds
 
 PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
-_ICONS = {"red": "b3261e", "amber": "b26a00", "green": "1b7f4b", "grey": "77808c", "note": "1f6fb2"}
+_ICONS = {
+    "red": "b3261e",
+    "amber": "b26a00",
+    "green": "1b7f4b",
+    "grey": "77808c",
+    "note": "1f6fb2",
+    "plain": "5b6b7b",
+}
 _MOST_EVENTS = 12
 
 
 @dataclass(frozen=True)
 class Tab:
-    """What a row of tabs shows: the title, the icon's colour, and the words for a screen reader."""
+    """What a row of tabs shows: the title, the icon's file, and the words for a screen reader."""
 
     title: str
     icon: str
@@ -74,6 +81,8 @@ def environment() -> jinja2.Environment:
         "percent": percent,
         "precise": lambda value: f"{value:.3f}" if math.isfinite(value) else UNKNOWN,
         "client_address": client_address,
+        "shown": shown,
+        "short": short,
     }
     return made
 
@@ -86,11 +95,17 @@ def client_address(name: str) -> str:
 
 
 def icon(colour: str) -> str:
-    """A dot in the colour of the worst state, as an address."""
-    dot = f"<circle cx='8' cy='8' r='7' fill='#{_ICONS.get(colour, '5b6b7b')}'/>"
-    return "data:image/svg+xml," + quote(
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>{dot}</svg>"
-    )
+    """The file of the dot in the colour of the worst state, seen from the root of all pages."""
+    return f"static/{colour}.svg"
+
+
+def icon_file(name: str) -> str | None:
+    """A dot as SVG; None if no icon has this file name."""
+    colour = name.removesuffix(".svg")
+    if colour == name or colour not in _ICONS:
+        return None
+    dot = f'<circle cx="8" cy="8" r="7" fill="#{_ICONS[colour]}"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">{dot}</svg>'
 
 
 def tab_of(name: str, worst: State) -> Tab:
@@ -113,6 +128,7 @@ def render(figures: Figures, thresholds: Thresholds = DEFAULTS) -> Rendered:
         "arms": {
             "chart": _both(arms_chart(figures, view), arms_chart(figures, view, is_narrow=True)),
             "view": view,
+            "bets": has_evidence(figures),
             "pulls": taken_pulls,
         },
         "share": _share(figures, window),
@@ -126,8 +142,10 @@ def render(figures: Figures, thresholds: Thresholds = DEFAULTS) -> Rendered:
     return Rendered(figures.taken.position, tab_of(figures.taken.name, states[0]), panels, marks)
 
 
-def campaign_page(figures: Figures, rendered: Rendered) -> str:
-    """The whole page."""
+def campaign_page(
+    figures: Figures, rendered: Rendered, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
+) -> str:
+    """The whole page; ``signed_in`` shows how to sign out."""
     template = environment().get_template("campaign.html")
     return template.render(
         root="../../",
@@ -135,19 +153,24 @@ def campaign_page(figures: Figures, rendered: Rendered) -> str:
         rendered=rendered,
         tab=rendered.tab,
         order=PANELS,
+        cut_off=thresholds.cut_off_seconds,
         refresh=figures.at is None,
+        signed_in=signed_in,
     )
 
 
-def index_page(rows: Sequence[tuple[Figures, Sequence[State]]]) -> str:
+def index_page(rows: Sequence[tuple[Figures, Sequence[State]]], *, signed_in: bool = False) -> str:
     """All campaigns, the worst state first."""
     worst = rows[0][1][0] if rows else State("no campaign", "plain", "No campaign yet.", "")
     tab = Tab(f"{worst.kind} · Tutelage", icon(worst.colour), f"{worst.kind}: {worst.headline}")
     views = [(figures, states, _rate(figures)) for figures, states in rows]
-    return environment().get_template("index.html").render(root="", rows=views, tab=tab, refresh=True)
+    template = environment().get_template("index.html")
+    return template.render(root="", rows=views, tab=tab, refresh=True, signed_in=signed_in)
 
 
-def client_page(figures: Figures, client: int, thresholds: Thresholds = DEFAULTS) -> str:
+def client_page(
+    figures: Figures, client: int, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
+) -> str:
     """One client: its pulls of each arm, what is missing, when that will be there."""
     taken, recent = figures.taken, figures.recent
     states = states_of(figures, thresholds)
@@ -162,19 +185,37 @@ def client_page(figures: Figures, client: int, thresholds: Thresholds = DEFAULTS
         client=client,
         order=order,
         states=states,
-        tab=tab_of(taken.clients[client], states[0]),
+        tab=tab_of(shown(taken.clients[client]), states[0]),
         needs=float(forecast.client_seconds[client]),
         refresh=True,
+        signed_in=signed_in,
     )
 
 
 def message_page(title: str, sentence: str, root: str) -> str:
     """A page that only says something."""
     tab = Tab(title, icon("grey"), sentence)
-    return (
-        environment()
-        .get_template("message.html")
-        .render(root=root, tab=tab, title=title, sentence=sentence, refresh=False)
+    template = environment().get_template("message.html")
+    return template.render(root=root, tab=tab, title=title, sentence=sentence, refresh=False, signed_in=False)
+
+
+def login_page(root: str, onward: str, said: str = "", *, ask: bool = True, again: bool = False) -> str:
+    """The form for a key, which leads ``onward``; ``said`` is why it is shown.
+
+    ``ask``: there is something to ask for.  ``again``: the browser came from another site and may have held
+    its key back, so that it is sent on once.
+    """
+    tab = Tab("sign in · Tutelage", icon("grey"), said)
+    template = environment().get_template("login.html")
+    return template.render(
+        root=root,
+        tab=tab,
+        said=said,
+        onward=onward,
+        ask=ask,
+        again=quote(onward, safe="") if again else "",
+        refresh=False,
+        signed_in=False,
     )
 
 
@@ -193,8 +234,7 @@ def _age(figures: Figures) -> str:
 
 def _rate(figures: Figures) -> str:
     """Pulls a second in the last minute."""
-    recent = figures.recent
-    rate = float(recent.minute.sum()) / recent.minute_span if recent.minute_span > 0 else 0.0
+    rate = figures.recent.pulls_per_second
     return f"{rate:,.0f}/s" if rate >= 1 or rate == 0 else f"{60 * rate:.2g} a minute"
 
 

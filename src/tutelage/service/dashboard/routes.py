@@ -2,43 +2,47 @@
 
 import mimetypes
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib import resources
+from typing import Any
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from tutelage.service.access import COOKIE
 from tutelage.service.dashboard.pages import (
     campaign_page,
     client_page,
+    icon_file,
     index_page,
     message_page,
     render,
 )
+from tutelage.service.dashboard.policy import HEADERS
+from tutelage.service.dashboard.reference import reference_page
 from tutelage.service.dashboard.watcher import Watcher
 from tutelage.service.messages import Refused
 from tutelage.service.metrics import CONTENT_TYPE, metrics_text
 from tutelage.service.states import ORDER, states_of
 from tutelage.stores.base import Missing
 
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'"
-HEADERS = {
-    "Content-Security-Policy": POLICY + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+_KEPT = {"Cache-Control": "max-age=300"}
 _STATIC = ("style.css", "page.js")
 _Page = Callable[[Request], Awaitable[Response]]
 
 
-def dashboard_routes(watcher: Watcher) -> list[BaseRoute]:
-    """``/``, ``/c/NAME/`` with what belongs to it, and ``/metrics``, for an application under any prefix."""
+def dashboard_routes(watcher: Watcher, document: Callable[[], dict[str, Any]]) -> list[BaseRoute]:
+    """``/``, ``/c/NAME/`` with what belongs to it, ``/docs`` and ``/metrics``, under any prefix.
+
+    ``document`` is called for what OpenAPI says of the server.
+    """
 
     async def index(request: Request) -> Response:
         rows = [(figures, states_of(figures, watcher.thresholds)) for figures in await watcher.all_figures()]
         rows.sort(key=lambda row: (ORDER.index((row[1][0].kind, row[1][0].colour)), row[0].taken.name))
-        return _html(await watcher.in_thread(index_page, rows))
+        return _html(await watcher.in_thread(partial(index_page, signed_in=_is_signed_in(request)), rows))
 
     async def campaign(request: Request) -> Response:
         name, at = request.path_params["name"], request.query_params.get("at")
@@ -49,7 +53,8 @@ def dashboard_routes(watcher: Watcher) -> list[BaseRoute]:
         else:
             figures = await watcher.past(name, int(at))
             rendered = await watcher.in_thread(render, figures, watcher.thresholds)
-        return _html(await watcher.in_thread(campaign_page, figures, rendered))
+        page = partial(campaign_page, signed_in=_is_signed_in(request))
+        return _html(await watcher.in_thread(page, figures, rendered, watcher.thresholds))
 
     async def panels(request: Request) -> Response:
         _, rendered = await watcher.rendered(request.path_params["name"])
@@ -72,12 +77,17 @@ def dashboard_routes(watcher: Watcher) -> list[BaseRoute]:
             sentence = f"The campaign {figures.taken.name} has no client {wanted!r}."
             return _message("No such client", sentence, 404, "../../../")
         number = figures.taken.clients.index(wanted)
-        return _html(await watcher.in_thread(client_page, figures, number, watcher.thresholds))
+        page = partial(client_page, signed_in=_is_signed_in(request))
+        return _html(await watcher.in_thread(page, figures, number, watcher.thresholds))
 
     async def metrics(request: Request) -> Response:
         figures = await watcher.led_figures()
-        content = await watcher.in_thread(metrics_text, figures, watcher.thresholds)
+        content = await watcher.in_thread(metrics_text, figures, watcher.server(), watcher.thresholds)
         return Response(content, media_type=CONTENT_TYPE, headers=HEADERS)
+
+    async def docs(request: Request) -> Response:
+        page = partial(reference_page, signed_in=_is_signed_in(request))
+        return _html(await watcher.in_thread(page, document()))
 
     async def slash(request: Request) -> Response:
         return RedirectResponse(f"{request.path_params['name']}/", headers=HEADERS)
@@ -89,8 +99,38 @@ def dashboard_routes(watcher: Watcher) -> list[BaseRoute]:
         Route("/c/{name}/panels", _found(panels, "../../")),
         Route("/c/{name}/client/{client:path}", _found(client, "../../../")),
         Route("/static/{file}", _static),
+        Route("/docs", docs),
         Route("/metrics", metrics),
     ]
+
+
+def states_router(watcher: Watcher) -> APIRouter:
+    """The states of a campaign for programs."""
+    router = APIRouter()
+
+    @router.get("/v1/campaigns/{name}/states")
+    async def states(name: str) -> Response:
+        """All that is so of a campaign, worst first: word, colour, sentence, and what helps."""
+        figures = await watcher.figures(name)
+        told = [
+            {
+                "state": state.kind,
+                "colour": state.colour,
+                "headline": state.headline,
+                "sentence": state.sentence,
+                "remedy": state.remedy,
+                "command": state.command,
+                "client": None if state.client is None else figures.taken.clients[state.client],
+            }
+            for state in states_of(figures, watcher.thresholds)
+        ]
+        return JSONResponse({"name": name, "position": figures.taken.position, "states": told})
+
+    return router
+
+
+def _is_signed_in(request: Request) -> bool:
+    return COOKIE in request.cookies
 
 
 def _found(page: _Page, root: str) -> _Page:
@@ -111,11 +151,13 @@ def _found(page: _Page, root: str) -> _Page:
 
 async def _static(request: Request) -> Response:
     name = request.path_params["file"]
+    if (dot := icon_file(name)) is not None:
+        return Response(dot, media_type="image/svg+xml", headers=HEADERS | _KEPT)
     if name not in _STATIC:
         return _message("Nothing here", "There is no such file.", 404, "../")
     content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
     kind = mimetypes.guess_type(name)[0]
-    return Response(content, media_type=kind, headers=HEADERS | {"Cache-Control": "max-age=300"})
+    return Response(content, media_type=kind, headers=HEADERS | _KEPT)
 
 
 def _html(page: str) -> Response:

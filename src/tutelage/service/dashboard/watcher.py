@@ -20,12 +20,13 @@ from tutelage.service.bridge import Bridge
 from tutelage.service.dashboard.pages import Rendered, render
 from tutelage.service.engine import Look
 from tutelage.service.figures import Figures, Sample, Server, Taken, sample, take
-from tutelage.service.history import History, from_ledger
+from tutelage.service.history import History, from_ledger, pulls_since
 from tutelage.service.live import Live
 from tutelage.service.messages import NotLeading, Refused
+from tutelage.service.problems import Problem
 from tutelage.service.rebuilding import rebuilt, repeat
-from tutelage.service.states import Thresholds
 from tutelage.service.story import Story, with_pulls
+from tutelage.service.thresholds import Thresholds
 from tutelage.stores.base import EntryRow, PullRow, Reader, StoreError, pages
 
 LOG = logging.getLogger("tutelage.pages")
@@ -80,7 +81,12 @@ class Watcher:
                 if self._clock() - watched.sampled >= _interval(watched):
                     try:
                         await self._sample(name, watched)
-                    except (NotLeading, Refused, StoreError):  # a page will tell; there is another try
+                    except (
+                        NotLeading,
+                        Refused,
+                        StoreError,
+                        Problem,
+                    ):  # a page will tell; there is another try
                         watched.sampled = self._clock()
                     except Exception:  # whatever it is, the other campaigns are watched
                         LOG.exception("counters", extra={"campaign": name})
@@ -98,7 +104,7 @@ class Watcher:
         """The figures of every campaign."""
         found = []
         for name in await self.names():
-            with contextlib.suppress(Refused):  # deleted a moment ago, or not to be loaded: the log has it
+            with contextlib.suppress(Refused, Problem):  # deleted a moment ago, or not to be loaded
                 found.append(await self.figures(name))
         return found
 
@@ -106,7 +112,7 @@ class Watcher:
         """The figures of the campaigns that this server leads."""
         found = []
         for name in list(self._bridge.engine.lives):
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(Refused, Problem):
                 found.append(await self.figures(name))
         return [figures for figures in found if figures.server.leads]
 
@@ -122,13 +128,13 @@ class Watcher:
                 try:
                     async with asyncio.timeout(self.thresholds.cut_off_seconds):
                         watched.figures = await self._fresh(name, watched)
-                except (TimeoutError, Refused) as error:
+                except (TimeoutError, Refused, Problem) as error:
                     if old is None or (isinstance(error, Refused) and error.reason == "unknown-campaign"):
                         del self._watched[name]
-                        if isinstance(error, Refused):
+                        if not isinstance(error, TimeoutError):
                             raise
                         raise _unavailable(name) from error
-                    watched.figures = replace(old, now=now, server=self._server())
+                    watched.figures = replace(old, now=now, server=self.server())
                 watched.rendered = None
             assert watched.figures is not None  # noqa: S101 - it was just put there
             return watched.figures
@@ -169,7 +175,7 @@ class Watcher:
             taken: Taken = await self._bridge.ask(Look(name, look=take))
         except NotLeading as error:
             watched.history = None
-            figures = await self._readers.read(lambda reader: follower_figures(reader, name, self._server()))
+            figures = await self._readers.read(lambda reader: follower_figures(reader, name, self.server()))
             server = replace(figures.server, leads=False, leader=error.address)
             return replace(figures, server=server, now=self._clock(), time=self._clock())
         if watched.figures is not None and taken.position < watched.figures.taken.position:
@@ -184,10 +190,11 @@ class Watcher:
         await self._readers.read(lambda reader: _go_on(reader, name, story))
         told = story.told()
         if told.settled is not None:
-            told = with_pulls(told, watched.history.pulls_since(told.settled.time))
-        return Figures(taken, watched.history.recent(now), told, self._server(), now, self._clock())
+            told = with_pulls(told, pulls_since(taken, told.settled.time))
+        return Figures(taken, watched.history.recent(now, taken), told, self.server(), now, self._clock())
 
-    def _server(self) -> Server:
+    def server(self) -> Server:
+        """This server at work."""
         engine, now = self._bridge.engine, time.monotonic()
         took = [seconds for ended, seconds in list(engine.commits) if now - ended <= DISK_SECONDS]
         disk = float(np.quantile(took, 0.99)) if took else None
@@ -273,5 +280,5 @@ def _from_ledger(reader: Reader, live: Live, server: Server, now: float) -> Figu
     history = _seeded(reader, live.name, counters, settings.high - settings.low) or History(now, counters)
     told = _told(reader, live.name, taken).told()
     if told.settled is not None:
-        told = with_pulls(told, history.pulls_since(told.settled.time))
-    return Figures(taken, history.recent(now), told, server, now, now)
+        told = with_pulls(told, pulls_since(taken, told.settled.time))
+    return Figures(taken, history.recent(now, taken), told, server, now, now)

@@ -28,13 +28,13 @@ const look = async () => {
     for (const [name, html, mark] of news.panels) put(name, html, mark);
     page.dataset.position = news.position;
     title = news.title;
-    document.getElementById("icon").href = news.icon;
+    document.getElementById("icon").href = `../../${news.icon}`;
     const said = document.getElementById("said");
     if (said.textContent !== news.said) said.textContent = news.said;
     told = Date.now();
   } catch { /* the banner below says so */ }
   const age = Math.round((Date.now() - told) / 1000);
-  cut.hidden = age < 5;
+  cut.hidden = age < Number(page.dataset.cut);
   cut.querySelector("span").textContent = `${age} s`;
   document.title = cut.hidden ? title : `cut off · ${title}`;
   setTimeout(look, document.hidden ? 5000 : 1000);

@@ -1,0 +1,114 @@
+"""Signing in with a key, for browsers, and what a browser is shown when it is refused.
+
+The cookie is the key itself: any server of the store knows it, and it dies with the key.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from tutelage.service.access import COOKIE, Access
+from tutelage.service.attempts import Attempts
+from tutelage.service.dashboard.pages import login_page, message_page
+from tutelage.service.dashboard.policy import HEADERS
+from tutelage.service.problems import Problem
+
+NO_KEY = "There is no key yet: on this server's machine no key is needed."
+_FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz", "/static/")
+
+
+def login_routes(access: Access) -> list[BaseRoute]:
+    """``/login`` and ``/logout``, which are open to everybody."""
+    attempts = Attempts()
+
+    async def form(request: Request) -> Response:
+        onward = request.query_params.get("next", "/")
+        grant = access.grant_of(request.cookies.get(COOKIE, ""))
+        if grant is not None and grant.role != "reporter":
+            return _onward(onward)
+        return _form(onward, "" if access.has_keys else NO_KEY, 200, ask=access.has_keys)
+
+    async def login(request: Request) -> Response:
+        fields = await _fields(request)
+        onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
+        if wait := attempts.wait(request.client.host if request.client else ""):
+            told = f"Too many attempts: try again in {wait} seconds."
+            return _form(onward, told, 429, {"Retry-After": str(wait)})
+        grant = access.grant_of(secret.strip())
+        if grant is None:
+            return _form(onward, "This key is not known, or has been revoked.", 401)
+        if grant.role == "reporter":
+            return _form(onward, "A reporter's key sends pulls; it does not see pages.", 403)
+        answer = _onward(onward)
+        answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
+        return answer
+
+    async def logout(request: Request) -> Response:
+        answer = RedirectResponse("login", 303, HEADERS)
+        answer.delete_cookie(COOKIE, **_cookie(request))
+        return answer
+
+    return [
+        Route("/login", form, methods=["GET"]),
+        Route("/login", login, methods=["POST"]),
+        Route("/logout", logout, methods=["POST"]),
+    ]
+
+
+async def _fields(request: Request) -> dict[str, list[str]]:
+    try:
+        return parse_qs((await request.body()).decode("latin-1"), max_num_fields=10)
+    except ValueError:  # too many: no form of ours
+        return {}
+
+
+def _form(
+    onward: str, said: str, status: int, more: Mapping[str, str] | None = None, **how: bool
+) -> Response:
+    return HTMLResponse(login_page("", onward, said, **how), status, headers=HEADERS | dict(more or {}))
+
+
+def _onward(path: str) -> Response:
+    """To a page of this server, whatever was asked for: a relative address never leaves it."""
+    return RedirectResponse("./" + path.lstrip("/\\"), 303, HEADERS)
+
+
+def _cookie(request: Request) -> dict[str, Any]:
+    """Secure wherever the browser says, or a proxy, that it talks TLS."""
+    headers = request.headers
+    is_secure = (
+        request.url.scheme == "https"
+        or headers.get("origin", "").startswith("https://")
+        or headers.get("x-forwarded-proto", "") == "https"
+    )
+    path = request.scope.get("root_path") or "/"
+    return {"httponly": True, "samesite": "strict", "secure": is_secure, "path": path}
+
+
+def refusal_page(
+    problem: Problem, scope: Mapping[str, Any], path: str, headers: Mapping[bytes, bytes], *, has_keys: bool
+) -> str | None:
+    """A problem as a browser's page, with the form if a key would help; None where a program asks.
+
+    ``path`` is without the prefix under which a proxy shows the server.
+    """
+    asks = scope["method"] in {"GET", "HEAD"} and b"text/html" in headers.get(b"accept", b"")
+    if not asks or path.startswith(_FOR_PROGRAMS):
+        return None
+    root = "../" * (path.count("/") - 1)
+    if problem.kind != "unauthorized":
+        title = "Nothing here" if problem.status == 404 else "This page cannot be shown"
+        return message_page(title, problem.detail, root)
+    query = scope.get("query_string", b"").decode("latin-1")
+    is_stale = b"cookie" in headers and "not known" in problem.detail
+    return login_page(
+        root,
+        path + (f"?{query}" if query else ""),
+        problem.detail if is_stale or not has_keys else "",
+        ask=has_keys,
+        again=headers.get(b"sec-fetch-site") == b"cross-site",
+    )

@@ -1,0 +1,52 @@
+"""Names as people are shown them: nothing in a name moves or hides the text around it."""
+
+import shlex
+import unicodedata
+
+_ISOLATE, _END = "\u2068", "\u2069"
+_UNSEEN = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, what no font has
+
+
+def shown(name: str) -> str:
+    """A name in which invisible characters are written out, and that keeps its direction to itself."""
+    if name.isascii():
+        return name
+    told = "".join(_visible(character) for character in name)
+    if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in told):
+        return f"{_ISOLATE}{told}{_END}"
+    return told
+
+
+def short(name: str, most: int) -> str:
+    """The same in at most so many columns, if need be with an ellipsis."""
+    told, width = shown(name), 0
+    for place, character in enumerate(told):
+        width += _width(character)
+        if width > most:
+            cut = told[:place]
+            while sum(map(_width, cut)) > most - 1:
+                cut = cut[:-1]
+            return f"{cut}…{_END if cut.startswith(_ISOLATE) else ''}"
+    return told
+
+
+def quoted(name: str) -> str:
+    """A name for a command line; what cannot be seen is written out, as bash and zsh read it."""
+    told = "".join(_visible(character) for character in name)
+    if told == name:
+        return shlex.quote(name)
+    written = name.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(_visible(character) for character in written) + "'"
+
+
+def _visible(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind not in _UNSEEN and not (kind == "Zs" and character != " "):
+        return character
+    return f"\\u{ord(character):04x}" if character <= "\uffff" else f"\\U{ord(character):08x}"
+
+
+def _width(character: str) -> int:
+    if character in {_ISOLATE, _END} or unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

@@ -1,0 +1,62 @@
+"""An engine whose groups a test makes itself, on a file of its own."""
+
+from tutelage.service.engine import Create, Engine, Look, Pulls
+from tutelage.service.messages import SentPull
+from tutelage.service.rebuilding import rebuilt
+from tutelage.service.settings import Settings
+from tutelage.stores import open_store, pages
+
+TEACHER = "twl(gamma1=1,gamma2=0)"
+
+
+def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
+    """A pull."""
+    return SentPull(str(id), client, arm, reward, bypassed)
+
+
+class Bench:
+    """An engine whose groups a test makes itself, without its thread."""
+
+    def __init__(self, path):
+        self.store = open_store(f"sqlite:///{path}")
+        self.groups = []
+        self.time = 0
+        self.begin()
+
+    def begin(self):
+        self.engine = Engine(self.store, lambda jobs: self.groups.append(list(jobs)), now=self.now)
+
+    def now(self):
+        self.time += 1
+        return self.time
+
+    def group(self, *jobs):
+        self.engine._group(jobs)
+        return jobs
+
+    def do(self, job):
+        self.group(job)
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def create(self, start=True, **changed):
+        given = {"name": "c", "arms": ("x", "y"), "horizon": 1000, "teacher": TEACHER, "clients": ("a", "b")}
+        settings = Settings(**(given | changed))
+        self.do(Create(settings.name, settings=settings, start=start))
+
+    def pull(self, *pulls):
+        return self.do(Pulls("c", pulls=pulls))
+
+    def look(self, look):
+        return self.do(Look("c", look=look))
+
+    def verify(self):
+        """All that is kept, from the first row on, against what is in memory."""
+        stored, _ = self.store.load("c")
+        again = rebuilt(stored, 0, None, pages(self.store, "c"))
+        live = self.engine.lives["c"]
+        campaign, other = live.campaign, again.campaign
+        assert (again.position, again.step, again.status) == (live.position, live.step, live.status)
+        assert other.dump() == campaign.dump()
+        return again

@@ -1,0 +1,197 @@
+"""A server's life in a process of its own, over a pipe: it is killed, or its transaction fails, at a point.
+
+The hooks are in this process's drivers, sqlite3 and psycopg; the server knows nothing of them.
+"""
+
+import contextlib
+import itertools
+import os
+import resource
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import psycopg
+
+from tutelage.service import live
+from tutelage.service.engine import Create, Do, Engine, Pulls
+from tutelage.service.messages import NotLeading, SentPull
+from tutelage.stores import open_store, sqlite
+from tutelage.stores import postgresql_opening as _postgresql_opening  # noqa: F401 - loaded before the fork
+from tutelage.stores import sqlite_opening as _sqlite_opening  # noqa: F401 - the same
+
+#: Where a process can be killed, and whether its transaction has been committed by then.
+DEATHS = {
+    "before insert": False,
+    "after insert": False,
+    "before commit": False,
+    "after commit": True,
+    "before checkpoint": True,
+    "in checkpoint": True,
+    "after checkpoint": True,
+}
+#: Where a transaction can fail, and whether it has been committed; None: the server cannot know.
+FAILURES = {"full at insert": False, "full at commit": False, "lost before commit": None, "lost after": None}
+
+
+def die():
+    """The end, without any tidying up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Trap:
+    """Waits for the statement at which something is to happen; a commit counts once a row was inserted."""
+
+    def __init__(self):
+        self.armed, self.point, self.has_inserted, self.part = None, None, False, 0.0
+
+    def arm(self, point, part=0.0):
+        """At the next such statement; ``part`` of the database file is written by a checkpoint then."""
+        self.armed, self.point, self.has_inserted, self.part = point, point, False, part
+
+    def around(self, connection, statement, run):
+        """Run a statement of this connection, unless the trap snaps."""
+        is_insert = statement.startswith(("INSERT INTO pulls", "INSERT INTO entries"))
+        self.has_inserted = self.has_inserted or is_insert
+        kind = "insert" if is_insert else "commit" if statement == "COMMIT" and self.has_inserted else None
+        if statement.startswith("PRAGMA wal_checkpoint"):
+            kind = "checkpoint"
+        if kind is None or self.point is None:
+            return run()
+        if self.point == f"before {kind}":
+            die()
+        if self.point == f"full at {kind}":
+            self.point = None
+            raise connection.no_room()
+        if kind == "commit" and self.point in ("lost before commit", "lost after"):
+            if self.point == "lost after":
+                run()
+            self.point = None
+            raise connection.lost()
+        if self.point == f"in {kind}":
+            connection.write_only(self.part)
+        result = run()
+        if self.point in (f"after {kind}", f"in {kind}"):
+            die()
+        return result
+
+
+TRAP = Trap()
+
+
+class TrappedSqlite(sqlite3.Connection):
+    """A connection to a file that tells the trap of its statements."""
+
+    def execute(self, statement, *parameters):
+        """Run it, unless the trap snaps."""
+        return TRAP.around(
+            self, statement, lambda: super(TrappedSqlite, self).execute(statement, *parameters)
+        )
+
+    def executemany(self, statement, parameters):
+        """The same for many rows."""
+        run = super().executemany
+        return TRAP.around(self, statement, lambda: run(statement, parameters))
+
+    def no_room(self):
+        """The error of a full disk."""
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode, error.sqlite_errorname = sqlite3.SQLITE_FULL, "SQLITE_FULL"
+        return error
+
+    def write_only(self, part):
+        """Whoever writes behind this part of the database file from now on is killed in the midst of it."""
+        path = next(super().execute("PRAGMA database_list"))[2]
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        most = max(1, int(part * Path(path).stat().st_size))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+class TrappedPostgresql(psycopg.Connection):
+    """A connection to a server that tells the trap of its statements."""
+
+    def execute(self, statement, *arguments, **options):
+        """Run it, unless the trap snaps."""
+        run = super().execute
+        return TRAP.around(self, statement, lambda: run(statement, *arguments, **options))
+
+    def no_room(self):
+        """The error of a full disk, which undoes the transaction."""
+        super().execute("ROLLBACK")
+        return psycopg.errors.DiskFull("could not extend file")
+
+    def lost(self):
+        """The error of a connection that has ended."""
+        self.close()
+        return psycopg.OperationalError("server closed the connection unexpectedly")
+
+
+def install():
+    """Put the trap into this process's drivers."""
+    connect = sqlite3.connect
+    sqlite3.connect = lambda *given, **options: connect(*given, factory=TrappedSqlite, **options)
+    psycopg.connect = TrappedPostgresql.connect
+
+
+def migrate(url, statements):
+    """Make the tables, but die at one of the statements."""
+    from alembic.ddl.impl import DefaultImpl
+
+    left, run = itertools.count(), DefaultImpl._exec
+
+    def killed(self, *arguments, **options):
+        if next(left) == statements:
+            die()
+        return run(self, *arguments, **options)
+
+    DefaultImpl._exec = killed
+    open_store(url).close()
+
+
+def live_until_told(pipe, url, address, tuning):
+    """Serve groups of jobs that come over the pipe, until None comes."""
+    install()
+    live.REMEMBERED, live.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
+    store, steps = open_store(url), itertools.count()
+    # A clock that steps back again and again: nothing but the times in the ledger may come from it.
+    begun = time.time_ns() // 1000
+    engine = Engine(store, len, address=address, now=lambda: begun - 1_000_000 * (next(steps) % 7))
+    pipe.send("open")
+    while (message := _received(pipe)) is not None:
+        point, part, jobs = message
+        TRAP.arm(point, part)
+        made = [_job(*job) for job in jobs]
+        engine._group(made)
+        pipe.send([_outcome(job) for job in made])
+        TRAP.arm(None)
+    engine.give_up()
+    store.close()
+    with contextlib.suppress(BrokenPipeError):
+        pipe.send("closed")
+
+
+def _received(pipe):
+    try:
+        return pipe.recv()
+    except EOFError:  # nobody is there any more
+        return None
+
+
+def _job(kind, name, content):
+    if kind == "create":
+        return Create(name, settings=content, start=True)
+    if kind == "pulls":
+        return Pulls(name, pulls=[SentPull(*pull) for pull in content])
+    return Do(name, act=kind, client=content)
+
+
+def _outcome(job):
+    if job.error is None:
+        told = job.result if isinstance(job, Pulls) else []
+        return [(one.id, one.reward, one.adjustment, one.epoch, one.replayed) for one in told]
+    if isinstance(job.error, NotLeading):
+        return "not-leading"
+    is_odd = job.error.reason == "unavailable" and TRAP.armed is None
+    return f"unavailable: {job.error}" if is_odd else job.error.reason

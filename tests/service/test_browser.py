@@ -1,0 +1,293 @@
+"""The pages in Chromium: by roles and text, under the strictest policy, with an empty console."""
+
+import contextlib
+import re
+import shutil
+import socketserver
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from tests.service.listening import PREFIX, Listening
+
+from tutelage.service.dashboard.policy import POLICY
+from tutelage.service.display import shown
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("install Chromium to see the pages in it", allow_module_level=True)
+
+from playwright.sync_api import expect, sync_playwright  # noqa: E402 - only where there is a browser
+
+HOSTILE = [
+    "<img src=x onerror=document.title='owned'>",
+    "</script><script>document.title='owned'</script>",
+    "a/b?c#d&e=\"f'",
+    "..",
+    "{{ 7 * 7 }}",
+    "\u202eright\u2066 to left",
+    "תל אביב",
+    "x" * 128,
+    "it's; rm -rf ~",
+]
+PHONE = {"width": 390, "height": 800}
+PAGES = ["", "c/hostile/", "c/plain/", "c/plain/client/a", "docs", "login", "c/nothing/", "c/plain/?at=3"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all tests."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A server without keys, with a campaign of hostile names and a plain one."""
+    server = Listening(tmp_path_factory.mktemp("pages") / "pages.db")
+    server.play("hostile", HOSTILE, HOSTILE)
+    server.play("plain", ["a", "b"], ["x", "y"])
+    yield server
+    server.close()
+
+
+class Seen:
+    """A page, and all that went wrong on it."""
+
+    def __init__(self, page):
+        self.page, self.wrong, self.asked = page, [], []
+        page.on("console", lambda message: self.wrong.append(message.text))
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("requestfailed", self.failed)
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def failed(self, request):
+        if request.failure != "net::ERR_ABORTED":  # the page was left before it came
+            self.wrong.append(request.url)
+
+
+@pytest.fixture
+def see(browser):
+    """``see(**options)`` opens a window of its own."""
+    with contextlib.ExitStack() as stack:
+
+        def opened(**options):
+            window = browser.new_context(**options)
+            stack.callback(window.close)
+            window.set_default_timeout(15_000)
+            return Seen(window.new_page())
+
+        yield opened
+
+
+@pytest.mark.parametrize("way", ["plain", "whole", "cut"])
+def test_every_page_is_complete_under_the_policy(site, see, way):
+    """Nothing is refused, nothing is missing, nothing is asked of another place, wherever the pages are."""
+    address = getattr(site, way)
+    seen = see()
+    for path in PAGES:
+        answer = seen.page.goto(f"{address}/{path}")
+        assert answer.headers["content-security-policy"] == POLICY
+        if answer.status == 404:
+            assert path == "c/nothing/"
+            seen.wrong.clear()  # the browser itself notes the status
+        expect(seen.page.get_by_role("heading", level=1)).to_be_visible()
+    with seen.page.expect_response(lambda answer: "/panels" in answer.url) as fetched:
+        seen.page.goto(f"{address}/c/plain/")
+    assert fetched.value.status == 200
+    assert seen.wrong == []
+    assert {url for url in seen.asked if not url.startswith(f"{address}/")} == set()
+
+
+def test_the_page_by_roles_and_text(site, see):
+    """What an operator reads, with what a screen reader is told."""
+    page = see().page
+    page.goto(f"{site.whole}/")
+    page.get_by_role("link", name="plain").click()
+    expect(page).to_have_title("learning · plain")
+    assert page.url == f"{site.whole}/c/plain/"
+    for heading in ("Pulls against the quota", "Who is behind", "Arms", "Share of pulls", "What happened"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("learning: Learning.")
+    grid = page.get_by_role("table", name="Percent of the quota")
+    expect(grid.get_by_role("columnheader", name="x")).to_be_visible()
+    expect(grid.get_by_role("row", name=re.compile("^a "))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Estimates of 2 arms"))).to_be_visible()
+    assert page.get_by_role("alert").count() == 0
+    grid.get_by_role("link", name="a", exact=True).click()
+    expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
+    page.get_by_role("link", name="API").click()
+    expect(page.get_by_role("region", name="POST /v1/campaigns/{name}/pulls")).to_contain_text("SentPull")
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "light"), ({"width": 1400, "height": 900}, "dark")])
+def test_hostile_names_are_only_names(site, see, viewport, scheme):
+    """They are read as they are, nothing of them runs, and no page becomes wider than the window."""
+    seen = see(viewport=viewport, color_scheme=scheme)
+    seen.page.goto(f"{site.cut}/c/hostile/")
+    expect(seen.page).to_have_title("learning · hostile")
+    seen.page.get_by_text("As a table").click()
+    cells = seen.page.locator("#arms td:first-child").all_text_contents()
+    assert sorted(cells) == sorted(map(shown, HOSTILE))
+    assert "\u202e" not in seen.page.content()
+    for client in range(len(HOSTILE)):
+        link = seen.page.locator(".grid tbody th a").nth(client)
+        name = link.get_attribute("title")
+        link.click()
+        expect(seen.page.get_by_role("heading", level=1)).to_have_text(name)
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        seen.page.go_back()
+    assert seen.wrong == []
+
+
+def test_on_a_phone_only_tables_scroll(site, see):
+    """Every page is as wide as the screen."""
+    seen = see(viewport=PHONE, has_touch=True)
+    for path in PAGES:
+        seen.page.goto(f"{site.whole}/{path}")
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+
+
+def luminance(colour):
+    """Of ``rgb(r, g, b)``, as WCAG has it."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_can_be_read(site, see, scheme):
+    """Text and its background are at least 4.5 to 1 apart."""
+    page = see(color_scheme=scheme).page
+    page.goto(f"{site.plain}/c/plain/")
+    for place in ("h1", ".pill", ".banner", "#numbers li span", ".quiet", "#quota .legend", "footer a"):
+        text, back = page.locator(place).first.evaluate(
+            """(element) => {
+              const back = (each) => getComputedStyle(each).backgroundColor;
+              let behind = element;
+              while (back(behind) === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
+              return [getComputedStyle(element).color, back(behind)];
+            }"""
+        )
+        assert (luminance(back) < 0.1) == (scheme == "dark")
+        light, dark = sorted((luminance(text), luminance(back)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, place
+
+
+def test_without_javascript(site, see):
+    """The page is whole, and comes again by itself."""
+    seen = see(java_script_enabled=False)
+    seen.page.goto(f"{site.whole}/c/plain/")
+    expect(seen.page.get_by_role("heading", name="Who is behind")).to_be_visible()
+    with seen.page.expect_navigation(timeout=12_000):
+        pass
+    expect(seen.page.get_by_role("heading", name="Pulls against the quota")).to_be_visible()
+    assert not [url for url in seen.asked if "panels" in url or url.endswith(".js")]
+    assert seen.wrong == []
+
+
+def test_what_changed_comes_by_itself(site, see):
+    """New pulls are on the page without loading it again; a panel with selected text waits for that."""
+    site.play("fresh", ["a", "b"], ["x", "y"], rounds=2)
+    page = see().page
+    page.goto(f"{site.plain}/c/fresh/")
+    events = page.locator("#events")
+    page.get_by_role("heading", name="What happened").select_text()
+    page.context.request.post(f"{site.plain}/v1/campaigns/fresh/stop")
+    expect(page.get_by_text("New pulls are refused.")).to_be_visible()
+    expect(page).to_have_title("stopped · fresh")
+    expect(events.get_by_text("Stopped")).to_have_count(0)
+    page.evaluate("getSelection().removeAllRanges()")
+    expect(events.get_by_text("Stopped")).to_be_visible()
+
+
+def test_a_page_whose_server_has_gone_says_so(see, tmp_path):
+    """With the age of its figures, in the title too; the figures stay."""
+    server = Listening(tmp_path / "t.db", cut_off_seconds=2)
+    try:
+        server.play("plain", ["a", "b"], ["x", "y"])
+        page = see().page
+        with page.expect_response(lambda answer: "/panels" in answer.url):
+            page.goto(f"{server.whole}/c/plain/")
+        server.stop()
+        alert = page.get_by_role("alert").filter(has_text="Page cut off.")
+        expect(alert).to_be_visible()
+        expect(alert).to_contain_text(re.compile(r"these figures are \d+ s old"))
+        expect(page).to_have_title("cut off · learning · plain")
+        expect(page.get_by_role("heading", name="Who is behind")).to_be_visible()
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """A server with keys."""
+    server = Listening(tmp_path_factory.mktemp("locked") / "locked.db")
+    server.play("plain", ["a", "b"], ["x", "y"])
+    server.secret = server.key("eye", "viewer")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tutelage.service.attempts.MOST_OF_ONE", 100)
+        yield server
+    server.close()
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("way", ["whole", "cut"])
+def test_signing_in_and_out(locked, see, way, script):
+    """A form leads to the page that was asked for; the cookie is out of reach of scripts and other sites."""
+    seen = see(java_script_enabled=script)
+    page, address = seen.page, getattr(locked, way)
+    assert page.goto(f"{address}/c/plain/?at=3").status == 401
+    page.get_by_label("key").fill("nonsense")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("This key is not known, or has been revoked.")
+    page.get_by_label("key").fill(locked.secret)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("This is the campaign after its round 3")).to_be_visible()
+    assert page.url == f"{address}/c/plain/?at=3"
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", PREFIX)
+    assert cookie["secure"] is False  # over TLS it is: test_login
+    page.get_by_role("link", name="Campaigns").click()
+    expect(page.get_by_role("link", name="plain")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    assert page.context.cookies() == []
+    assert [text for text in seen.wrong if "401" not in text] == []
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """A page of another site, with a link."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(f'<title>-</title><a href="{self.server.link}">look</a>'.encode())
+
+    def log_message(self, *arguments):
+        pass
+
+
+def test_a_link_in_a_message_leads_to_the_page(locked, see):
+    """A browser that comes from another site holds a strict cookie back: it is sent on, not asked again."""
+    page = see().page
+    page.goto(f"{locked.whole}/login?next=/c/plain/")
+    page.get_by_label("key").fill(locked.secret)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_title("learning · plain")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as other:
+        other.link = f"{locked.whole}/c/plain/"
+        thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(other,))
+        thread.start()
+        try:
+            page.goto(f"http://localhost:{other.server_port}/")
+            page.get_by_role("link", name="look").click()
+            expect(page).to_have_title("learning · plain")
+        finally:
+            other.shutdown()
+            thread.join()

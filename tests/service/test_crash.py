@@ -1,0 +1,65 @@
+"""A server is killed at every point, and nothing that it answered is lost: histories beside a model."""
+
+import contextlib
+import signal
+
+import pytest
+from hypothesis import settings
+from tests.service import crash
+from tests.service.served import Served
+from tests.stores import cluster
+
+from tutelage.service.verifying import verified
+from tutelage.stores import PullRow, open_reader, pages
+
+
+@pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 20, 20), ("postgresql", 6, 15)])
+def test_histories(store, histories, steps):
+    """Every answered pull is there once, every answer repeats, the ledger verifies: see ``crash.py``."""
+    if store == "postgresql" and cluster.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
+    profile = settings()
+    with crash.places(store) as place:
+        counts = crash.play(
+            place, histories * profile.max_examples // 60, steps, derandomize=profile.derandomize
+        )
+    assert counts["histories"] >= histories
+    assert counts["pulls"] > 0
+
+
+TRAPPED = """
+from tests.service.crash_child import TRAP, install
+install()
+around, left = TRAP.around, [6]  # the start of the campaign, and pulls
+def later(connection, statement, run):
+    left[0] -= statement.startswith("INSERT INTO pulls")
+    if left[0] == 0:
+        left[0] = -1
+        TRAP.arm({point!r})
+    return around(connection, statement, run)
+TRAP.around = later
+"""
+
+
+@pytest.mark.parametrize(("point", "committed"), list(crash.DEATHS.items())[2:4])
+def test_over_http(tmp_path, point, committed):
+    """The answers before the death repeat after it, and the request that it hit is answered once."""
+    url = f"sqlite:///{tmp_path}/t.db"
+    served = Served(url, tmp_path, before=TRAPPED.format(point=point))
+    try:
+        served.create()
+        told = [served.pull(number) for number in range(5)]
+        assert [answer is None for answer in told] == [False] * 4 + [True]
+    finally:
+        assert served.end() == -signal.SIGKILL
+    served = Served(url, tmp_path)
+    try:
+        again = [served.pull(number).json()["pulls"][0] for number in range(8)]
+    finally:
+        served.end()
+    assert again[:4] == [answer.json()["pulls"][0] | {"replayed": True} for answer in told[:4]]
+    assert [answer["replayed"] for answer in again[4:]] == [committed, False, False, False]
+    with contextlib.closing(open_reader(url)) as reader:
+        assert verified(reader, "c") == (9, [])
+        rows = [row.id for row in pages(reader, "c") if isinstance(row, PullRow)]
+    assert rows == [f"p{number}" for number in range(8)]

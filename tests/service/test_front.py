@@ -1,0 +1,167 @@
+"""What stands before every route, by one table over the quick route, the others and the pages."""
+
+import asyncio
+
+import pytest
+from tests.service.test_access import PULL, key
+
+from tutelage.service.dashboard.policy import POLICY
+
+QUICK = ("POST", "/v1/campaigns/c/pulls", PULL)
+OTHER = ("POST", "/v1/campaigns/c/start", {})
+READ = ("GET", "/v1/campaigns/c", None)
+STATES = ("GET", "/v1/campaigns/c/states", None)
+PAGE = ("GET", "/c/c/", None)
+LIST = ("GET", "/", None)
+DOCS = ("GET", "/docs", None)
+METRICS = ("GET", "/metrics", None)
+EVERY = [QUICK, OTHER, READ, STATES, PAGE, LIST, DOCS, METRICS]
+WRITES = [QUICK, OTHER]
+
+every = pytest.mark.parametrize("route", EVERY, ids=lambda route: route[1])
+writing = pytest.mark.parametrize("route", WRITES, ids=lambda route: route[1])
+
+
+def call(server, route, **options):
+    """One request of the table."""
+    method, path, body = route
+    return server.call(method, options.pop("before", "") + path, body, **options)
+
+
+@every
+def test_it_answers(server, route):
+    """Every route of the table works when nothing is in its way."""
+    server.create()
+    assert call(server, route).status_code == 200
+
+
+@every
+def test_a_foreign_host_is_refused_without_keys(server, route):
+    """A name that was bound anew to this machine reads and writes nothing."""
+    server.create()
+    assert call(server, route, headers={"host": "evil.example"}).status_code == 401
+
+
+@every
+def test_a_key_is_needed_once_there_is_one(server, route):
+    """And one that is no viewer's, administrator's or reporter's is none."""
+    server.create()
+    admin = key(server, "boss", "admin")
+    assert call(server, route).status_code == 401
+    assert call(server, route, headers={"authorization": "Bearer tutelage_x"}).status_code == 401
+    assert call(server, route, headers=admin).status_code == 200
+
+
+@every
+def test_headers_are_the_same(server, route):
+    """Request ids, no sniffing, nothing kept; pages under the policy, each header once."""
+    server.create()
+    answer = call(server, route, headers={"x-request-id": "mine-1"})
+    names = [name.lower() for name, _ in answer.headers.multi_items()]
+    assert len(names) == len(set(names))
+    assert answer.headers["x-request-id"] == "mine-1"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    if "html" in answer.headers["content-type"]:
+        assert answer.headers["content-security-policy"] == POLICY
+
+
+@every
+def test_a_root_path_may_be_cut_off_or_not(serve, route):
+    """The same answer at both addresses; the prefix alone leads to the list."""
+    server = serve(root_path="/t")
+    server.create()
+    assert call(server, route).status_code == 200
+    assert call(server, route, before="/t").status_code == 200
+    moved = server.call("GET", "/t")
+    assert (moved.status_code, moved.headers["location"]) == (307, "t/")
+
+
+@writing
+def test_pages_of_other_sites_write_nothing(server, route):
+    """Whatever a browser says of where it comes from."""
+    server.create()
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
+        assert call(server, route, headers=headers).status_code == 403
+
+
+@writing
+def test_a_body_has_limits(serve, route):
+    """In length, declared or not, and in kind."""
+    server = serve(max_body=2_000)
+    server.create()
+
+    async def parts():
+        for _ in range(30):
+            yield b" " * 100
+
+    def send(content, kind="application/json"):
+        request = server.http.request(route[0], route[1], content=content, headers={"content-type": kind})
+        return server.loop.run_until_complete(request)
+
+    for content in (b" " * 2_001, parts()):
+        answer = send(content)
+        assert (answer.status_code, answer.headers["connection"]) == (413, "close")
+    assert send(b"{}", "text/plain").status_code == 415
+
+
+@writing
+def test_a_body_has_its_time(serve, route):
+    """One that stays away is not waited for."""
+    server = serve(body_timeout=0.05)
+    server.create()
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": route[0],
+        "path": route[1],
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 1),
+        "scheme": "http",
+    }
+    server.loop.run_until_complete(server.front(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert dict(sent[0]["headers"])[b"connection"] == b"close"
+
+
+@pytest.mark.parametrize("role", ["viewer", "reporter"])
+def test_who_sees_pages_and_metrics(server, role):
+    """A viewer; a reporter sees none of them."""
+    server.create()
+    headers = key(server, "one", role, "c" if role == "reporter" else None)
+    wanted = 200 if role == "viewer" else 403
+    for route in (PAGE, LIST, DOCS, METRICS, STATES):
+        assert call(server, route, headers=headers).status_code == wanted
+    for path in ("/healthz", "/readyz", "/static/style.css", "/static/red.svg", "/login"):
+        assert server.call("GET", path).status_code == 200
+
+
+def test_a_browser_is_shown_a_page_and_a_program_a_problem(server):
+    """Of the same refusal, with the same status."""
+    server.create()
+    key(server, "boss", "admin")
+    for path, status in (("/c/c/", 401), ("/nothing/here", 401), ("/v1/campaigns/c", 401)):
+        page = server.call("GET", path, headers={"accept": "text/html,*/*"})
+        problem = server.call("GET", path, headers={"accept": "*/*"})
+        assert page.status_code == problem.status_code == status
+        assert problem.headers["content-type"] == "application/problem+json"
+        assert ("html" in page.headers["content-type"]) == (not path.startswith("/v1"))
+
+
+def test_metrics_count_pulls(server):
+    """The queue's depth, and those of a campaign; a look at a page does not count."""
+    server.create()
+    server.pull(*(PULL | {"id": str(number)} for number in range(7)))
+    server.front.bridge.waiting = 12
+    text = server.call("GET", "/metrics").text
+    server.front.bridge.waiting = 0
+    assert "tutelage_waiting_pulls 12.0" in text
+    assert 'tutelage_pulls{campaign="c"} 7.0' in text

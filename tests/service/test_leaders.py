@@ -1,0 +1,80 @@
+"""Two engines lead one campaign at once, on PostgreSQL: the first is halted, overtaken and goes on."""
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+from tests.service import crash
+from tests.stores import cluster
+
+from tutelage.service.settings import Settings
+from tutelage.service.verifying import verified
+from tutelage.stores import PullRow, open_reader, pages
+
+TUNING = (1000, 1000, 1000)
+
+
+@pytest.fixture
+def place():
+    """A PostgreSQL server."""
+    if cluster.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
+    with crash.places("postgresql") as place:
+        yield place
+
+
+def pulls(name, numbers):
+    """A request of these pulls."""
+    return ("pulls", name, [(*crash.sent_pull(number), False) for number in numbers])
+
+
+def test_a_halted_leader_writes_nothing_after_the_takeover(place):
+    """Whatever it had in hand when SIGSTOP came, its rows end where the new leader's begin."""
+    url, served = place.new(empty=False), []
+    with contextlib.ExitStack() as stack:
+
+        def begin(address):
+            server = crash.Server(url, address, TUNING)
+            stack.callback(server.kill)
+            served.append(server)
+            return server
+
+        settings = Settings("c", crash.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash.CLIENTS)
+        leader = begin("server0")
+        assert leader.ask([("create", "c", settings)]) == [[]]
+        told, number = {}, 0
+        for turn in range(1, 7):
+            old = leader
+            for _ in range(3):
+                told |= {one[0]: one for one in old.ask([pulls("c", [number, number + 1])])[0]}
+                number += 2
+            in_hand = (number, number + 1)
+            old.pipe.send((None, 0.0, [pulls("c", in_hand)]))
+            time.sleep(turn % 3 * 0.002)
+            os.kill(old.process.pid, signal.SIGSTOP)
+            leader = begin(f"server{turn}")
+            deadline = time.monotonic() + 60
+            number += 2
+            while (outcome := leader.ask([pulls("c", [number])])[0]) == "not-leading":
+                place.end_leases(url)  # as if ten seconds had passed
+                assert time.monotonic() < deadline
+            told |= {one[0]: one for one in outcome}
+            number += 1
+            os.kill(old.process.pid, signal.SIGCONT)
+            heard = old.hear()[0]
+            if isinstance(heard, str):  # refused: not-leading, or its session was ended while it was halted
+                assert leader.ask([pulls("c", in_hand)])[0][0][4] is False
+            else:  # it was quicker than the signal
+                assert leader.ask([pulls("c", in_hand)])[0] == [(*one[:4], True) for one in heard]
+            assert isinstance(old.ask([pulls("c", [number])])[0], str)
+            assert old.ask([pulls("c", [number])])[0] == "not-leading"
+            number += 1
+        ids = sorted(told)
+        again = leader.ask([pulls("c", [int(id[1:]) for id in ids])])[0]
+        assert again == [(*told[id][:4], True) for id in ids]
+    with contextlib.closing(open_reader(url)) as reader:
+        rows = list(pages(reader, "c"))
+        assert verified(reader, "c") == (len(rows), [])
+    assert len({row.id for row in rows if isinstance(row, PullRow)}) == len(rows) - 1

@@ -1,0 +1,98 @@
+"""Signing in with a form: the cookie, where it leads, and how often one may try."""
+
+import pytest
+from tests.service.test_access import key
+
+from tutelage.service.attempts import MOST_OF_ALL, MOST_OF_ONE, SECONDS, Attempts
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def sign_in(server, secret, onward="/", **headers):
+    """Send the form."""
+    request = server.http.post(
+        "/login", data={"key": secret, "next": onward, "username": "tutelage"}, headers=headers
+    )
+    return server.loop.run_until_complete(request)
+
+
+def secret_of(server, *args):
+    """A new key."""
+    return key(server, *args)["authorization"].removeprefix("Bearer ")
+
+
+def test_the_cookie_opens_pages_and_writes_nothing_from_elsewhere(server):
+    """It is the key, out of reach of scripts and of other sites; it dies with the key."""
+    server.create()
+    secret = secret_of(server, "boss", "admin")
+    answer = sign_in(server, secret, "/c/c/?at=3")
+    assert (answer.status_code, answer.headers["location"]) == (303, "./c/c/?at=3")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "path=/" in cookie
+    assert "secure" not in cookie
+    held = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+    assert server.call("GET", "/c/c/", headers=held).status_code == 200
+    assert server.call("POST", "/v1/campaigns/c/stop", headers=held).status_code == 200
+    foreign = held | {"sec-fetch-site": "cross-site"}
+    assert server.call("POST", "/v1/campaigns/c/start", headers=foreign).status_code == 403
+    out = server.call("POST", "/logout", headers=held)
+    assert "max-age=0" in out.headers["set-cookie"].lower()
+    server.store.revoke_key("boss", 2)
+    server.keys_changed()
+    assert server.call("GET", "/c/c/", headers=held).status_code == 401
+
+
+@pytest.mark.parametrize("headers", [{"origin": "https://127.0.0.1:8321"}, {"x-forwarded-proto": "https"}])
+def test_over_tls_the_cookie_is_secure(server, headers):
+    """Also where a proxy ends it: the browser's Origin or the proxy says so."""
+    secret = secret_of(server, "boss", "admin")
+    assert "secure" in sign_in(server, secret, **headers).headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize("onward", ["//evil.example/", "https://evil.example", "\\\\evil", "/a\r\nx: y", ""])
+def test_it_leads_nowhere_else(server, onward):
+    """Whatever the form says, the address is relative, on one line."""
+    place = sign_in(server, secret_of(server, "boss", "admin"), onward).headers["location"]
+    assert place.startswith("./")
+    assert not place.startswith(".//")
+    assert "\n" not in place
+
+
+def test_keys_that_see_no_pages(server):
+    """An unknown one, a reporter's, none; and a form from another site."""
+    reporter = secret_of(server, "app", "reporter", "c")
+    for secret, status in (("x", 401), (reporter, 403), ("", 401)):
+        answer = sign_in(server, secret)
+        assert answer.status_code == status
+        assert "set-cookie" not in answer.headers
+    assert sign_in(server, reporter, **{"sec-fetch-site": "cross-site"}).status_code == 403
+    request = server.http.post("/login", content="a=1&" * 50, headers=FORM)
+    assert server.loop.run_until_complete(request).status_code == 401
+
+
+def test_too_many_attempts_are_sent_away(server):
+    """429 with Retry-After, for the right key as well."""
+    secret = secret_of(server, "boss", "admin")
+    for _ in range(MOST_OF_ONE):
+        assert sign_in(server, "guess").status_code == 401
+    refused = sign_in(server, secret)
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["retry-after"]) <= SECONDS
+
+
+def test_attempts_are_counted_by_address_and_in_all():
+    """An address waits for its own, a network of IPv6 is one, all wait together; it ends in a minute."""
+    now = [0.0]
+    attempts = Attempts(lambda: now[0])
+    for _ in range(MOST_OF_ONE):
+        assert attempts.wait("2001:db8::1") == 0
+        now[0] += 1
+    assert attempts.wait("2001:db8::2") == SECONDS - MOST_OF_ONE
+    assert attempts.wait("2001:db8:1::2") == 0
+    for number in range(MOST_OF_ALL - MOST_OF_ONE - 1):
+        assert attempts.wait(f"10.0.0.{number}") == 0
+    assert attempts.wait("10.0.1.1") > 0
+    now[0] += SECONDS
+    assert attempts.wait("2001:db8::2") == 0

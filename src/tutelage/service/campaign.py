@@ -13,10 +13,11 @@ Shapes: M clients, K arms, J cuts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, OFF_TARGET, cost, make_orders
@@ -46,11 +47,11 @@ class Setup:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
+class Pull(NamedTuple):
     """A client's pull of an arm, both by number, with the reward in the sender's units.
 
-    ``bypassed``: the client has been shown that reward itself, as nobody could wait for an answer.
+    ``bypassed``: the client has been shown that reward itself, as nobody could wait for an answer.  This and
+    an answer are named tuples and no dataclasses, as they are made in a third of the time.
     """
 
     client: int
@@ -59,8 +60,7 @@ class Pull:
     bypassed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The reward to show and its adjustment, in the sender's units.
 
     ``epoch`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
@@ -114,7 +114,7 @@ class Campaign:
         self.cuts = ask_segments(setup.teacher, problem)
         size = (problem.num_clients, problem.num_arms)
         self.rounds = [0] * problem.num_clients  # pulls of each client, those beyond the horizon too
-        self.pulls = np.zeros(size, dtype=np.int64)  # of them, by arm
+        self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
         self.retired: list[int] = []
         self.consultations = self.restarts = 0
         self.collected = Collected(problem, self.cuts)
@@ -129,6 +129,11 @@ class Campaign:
         return max(self.rounds)
 
     @property
+    def pulls(self) -> NDArray[np.int64]:
+        """All pulls of each client and arm, [M, K]; a copy."""
+        return np.array(self.counts, dtype=np.int64)
+
+    @property
     def cost(self) -> float:
         """The sum of all adjustments, in units of [0, 1], client by client."""
         return sum(client.cost for client in self.clients)
@@ -139,14 +144,19 @@ class Campaign:
 
     def step(self, pulls: Sequence[Pull]) -> Step:
         """Observe these pulls, consult if that is due, and reveal them."""
-        unit = [self.setup.scale.to_unit(pull.reward) for pull in pulls]
-        numbers = []
-        for pull, reward in zip(pulls, unit, strict=True):
-            self.rounds[pull.client] += 1
-            self.pulls[pull.client, pull.arm] += 1
-            numbers.append(int(self.pulls[pull.client, pull.arm]))
-            if self.rounds[pull.client] <= self.setup.problem.horizon:
-                self.collected.observe(pull.client, pull.arm, reward)
+        to_unit, horizon, observe = (
+            self.setup.scale.to_unit,
+            self.setup.problem.horizon,
+            self.collected.observe,
+        )
+        unit, numbers = [], []
+        for client, arm, sent, _ in pulls:
+            unit.append(reward := to_unit(sent))
+            round = self.rounds[client] = self.rounds[client] + 1
+            number = self.counts[client][arm] = self.counts[client][arm] + 1
+            numbers.append(number)
+            if round <= horizon:
+                observe(client, arm, reward)
         decision = None
         if self.collected.is_due():
             evidence = self.collected.take()
@@ -180,7 +190,7 @@ class Campaign:
         """
         scale, client = self.setup.scale, self.clients[pull.client]
         observed, revealed = scale.to_unit(pull.reward), scale.to_unit(shown)
-        if number > self.pulls[pull.client, pull.arm] - client.pulls[pull.arm]:
+        if number > self.counts[pull.client][pull.arm] - client.pulls[pull.arm]:
             client.revealed[pull.arm] += observed - revealed
         client.cost -= cost(observed, revealed)
 
@@ -224,10 +234,11 @@ class Campaign:
                 client.kept[OFF_TARGET] = 0.0
 
     def _reveal(self, pull: Pull, reward: float, number: int) -> Answer:
-        orders = self.plain_orders if pull.bypassed else self.orders
-        value = self.clients[pull.client].reveal(orders, pull.arm, reward)
-        shown = self.setup.scale.to_sender(value, orders.kinds[pull.arm], reward, pull.reward)
-        return Answer(shown, shown - pull.reward, 1 + self.consultations, number)
+        client, arm, sent, bypassed = pull
+        orders = self.plain_orders if bypassed else self.orders
+        value = self.clients[client].reveal(orders, arm, reward)
+        shown = self.setup.scale.to_sender(value, orders.kinds[arm], reward, sent)
+        return Answer(shown, shown - sent, 1 + self.consultations, number)
 
 
 def restored(setup: Setup, content: bytes) -> Campaign:
@@ -235,7 +246,9 @@ def restored(setup: Setup, content: bytes) -> Campaign:
     kept = msgspec.msgpack.decode(content, type=Kept)
     campaign = Campaign(setup)
     campaign.rounds, campaign.retired = kept.rounds, kept.retired
-    campaign.pulls = np.frombuffer(kept.pulls, dtype=np.int64).reshape(campaign.pulls.shape).copy()
+    size = (setup.problem.num_clients, setup.problem.num_arms)
+    counts: list[list[int]] = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).tolist()
+    campaign.counts = counts
     campaign.consultations, campaign.restarts, campaign.target = (
         kept.consultations,
         kept.restarts,

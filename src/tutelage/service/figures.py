@@ -229,7 +229,7 @@ def sample(live: Live) -> Sample:
     if campaign is None:
         pulls = np.zeros((len(live.clients), len(live.settings.arms)), dtype=np.int64)
         return Sample(live.position, pulls, 0.0, live.replays, live.conflicts)
-    return Sample(live.position, campaign.pulls.copy(), campaign.cost, live.replays, live.conflicts)
+    return Sample(live.position, campaign.pulls, campaign.cost, live.replays, live.conflicts)
 
 
 def take(live: Live) -> Taken:
@@ -261,7 +261,7 @@ def take(live: Live) -> Taken:
     report, quota, collected = campaign.report(), campaign.collected.quota, campaign.collected
     return Taken(
         **_said(live),
-        pulls=campaign.pulls.copy(),
+        pulls=campaign.pulls,
         collected=collected.pulls.copy(),
         quota=np.array(quota.counts if quota else (0,) * size[1], dtype=np.int64),
         mode=quota.mode if quota else "all",

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaign import Answer, Campaign, Decision, Pull
+from tutelage.service.campaign import Campaign, Decision, Pull
 from tutelage.service.messages import Fault, Reason, Refused, SentPull, ToldPull
 from tutelage.service.settings import MOST_CLIENTS, check_names, decode_settings, name_fault
 from tutelage.service.trail import Trail
@@ -279,31 +279,31 @@ class Live:
         self.step += 1
         rows = []
         for index, (id, pull, answer) in enumerate(zip(ids, pulls, step.answers, strict=True)):
+            client, arm, observed, bypassed = pull
+            revealed, _, epoch, number = answer
             self.position += 1
-            rows.append(self._row(index, pull, answer, now, id))
-            self.remember(Known(rows[-1], corrected=False))
+            row = PullRow(
+                self.position,
+                self.step,
+                index,
+                client,
+                arm,
+                number,
+                observed,
+                revealed,
+                epoch,
+                bypassed,
+                now,
+                id,
+            )
+            rows.append(row)
+            self.recent[id] = Known(row, corrected=False)
         self.new_pulls += rows
         self._digest(rows)
         if step.decision:
             self.has_decided = True
             self._enter("decided", now, self._decided(step.decision))
         return rows
-
-    def _row(self, index: int, pull: Pull, answer: Answer, now: int, id: str) -> PullRow:
-        return PullRow(
-            self.position,
-            self.step,
-            index,
-            pull.client,
-            pull.arm,
-            answer.number,
-            pull.reward,
-            answer.reward,
-            answer.epoch,
-            pull.bypassed,
-            now,
-            id,
-        )
 
     def remember(self, known: Known) -> Known:
         """Keep a pull's answer for replays."""

@@ -1,6 +1,7 @@
 """A server in its process: the store, the application, uvicorn, and how all of it ends."""
 
 import asyncio
+import gc
 import sys
 from collections.abc import Callable
 
@@ -25,6 +26,8 @@ def run(configuration: Configuration, *, tell: Callable[[str], object]) -> str |
         if configuration.insecure:
             tell("While no key exists, everybody who reaches this server may do everything (--insecure).")
         logs.begin(configuration.log_level)
+        # Rows come by the thousand and hold no circles: to look for some at Python's pace costs a quarter.
+        gc.set_threshold(50_000, 20, 50)
         server: uvicorn.Server
 
         def stop() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import sys
 from collections.abc import Callable
 
@@ -52,6 +53,8 @@ def run(configuration: Configuration, *, tell: Callable[[str], object]) -> str |
                 backlog=4096,
             )
         )
+        # uvicorn raises a signal again once it has ended: as an exception it leaves time to close the store.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(server.serve())

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -77,6 +77,7 @@ def test_thinning_by_the_logarithm_of_time(result, most):
         assert np.diff(rounds)[0] < np.diff(rounds)[-1]
 
 
+@example(np.array([2.00000001e8]))
 @given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.one_of(st.just(0.0), st.floats(1e-3, 1e9))))
 def test_log_scale_has_a_place_for_everything(values):
     """Every value lies on the axis; zero left of all others, on a tick that says 0; ticks can be read."""

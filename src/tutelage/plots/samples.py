@@ -130,7 +130,7 @@ def log_scale(values: NDArray[np.float64]) -> LogScale:
     """The scale on which these values (at least 0, any shape) are drawn."""
     positive = values[values > 0]
     least, most = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
-    wider = max(1.25, np.sqrt(4 * least / most))  # a factor of 4 at the least has ticks to read it by
+    wider = max(1.25, np.sqrt(5.1 * least / most))  # two ticks of 1, 2, 5, 10 lie within any factor of 5
     low, high = least / wider, most * wider
     first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
     step = max(0, last - first) // 7 + 1

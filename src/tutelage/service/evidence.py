@@ -26,9 +26,10 @@ class KeptEvidence(msgspec.Struct):
 class Collected:
     """The evidence of one campaign.  Shapes: M clients, K arms.
 
-    ``pulls`` [M, K] counts what is evidence, ``segments`` [M, K] the segments completed, ``sums`` [M, K] what
-    the open one has so far.  ``closed[k][m]`` are the sums of completed ones that wait for the others.
-    ``missing[k]`` is how many clients still miss pulls of a listed arm.
+    ``counts`` [M, K] is how many pulls are evidence, ``segments`` [M, K] the segments completed, ``sums``
+    [M, K] what the open one has so far; lists, as one number after another is changed in a third of the time.
+    ``closed[k][m]`` are the sums of completed ones that wait for the others.  ``missing[k]`` is how many
+    clients still miss pulls of a listed arm.
     """
 
     def __init__(self, problem: Problem, cuts: Sequence[int]) -> None:
@@ -41,20 +42,27 @@ class Collected:
     def begin_anew(self) -> None:
         """Forget all evidence."""
         size = (self.problem.num_clients, self.problem.num_arms)
-        self.pulls, self.segments = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        self.sums = np.zeros(size)
+        self.counts: list[list[int]] = [[0] * size[1] for _ in range(size[0])]
+        self.segments: list[list[int]] = [[0] * size[1] for _ in range(size[0])]
+        self.sums: list[list[float]] = [[0.0] * size[1] for _ in range(size[0])]
         self.closed: list[list[list[float]]] = [[[] for _ in range(size[0])] for _ in range(size[1])]
         self.delivered = [0] * size[1]
         self.missing: list[int | None] = [None] * size[1]
 
+    @property
+    def pulls(self) -> NDArray[np.int64]:
+        """What is evidence of each client and arm, [M, K]; a copy."""
+        return np.array(self.counts, dtype=np.int64)
+
     def observe(self, client: int, arm: int, reward: float) -> None:
         """One more pull, its reward in [0, 1]."""
-        pulls = self.pulls[client, arm] = self.pulls[client, arm] + 1
-        self.sums[client, arm] += reward
-        if pulls == self.cuts[self.segments[client, arm]]:
-            self.closed[arm][client].append(float(self.sums[client, arm]))
-            self.sums[client, arm] = 0.0
-            self.segments[client, arm] += 1
+        counts, sums = self.counts[client], self.sums[client]
+        pulls = counts[arm] = counts[arm] + 1
+        sums[arm] += reward
+        if pulls == self.cuts[self.segments[client][arm]]:
+            self.closed[arm][client].append(sums[arm])
+            sums[arm] = 0.0
+            self.segments[client][arm] += 1
         missing = self.missing[arm]
         if missing and self.counted[client] and self.quota and pulls == self.quota.counts[arm]:
             self.missing[arm] = missing - 1
@@ -63,9 +71,10 @@ class Collected:
         """Count anew what this quota still misses."""
         self.quota = quota
         self.missing = [None] * self.problem.num_arms
+        pulls = self.pulls[self.counted]
         for arm, count in enumerate(quota.counts if quota else ()):
             if count > 0:
-                self.missing[arm] = int(np.count_nonzero(self.pulls[self.counted, arm] < count))
+                self.missing[arm] = int(np.count_nonzero(pulls[:, arm] < count))
 
     def is_due(self) -> bool:
         """Whether the quota is met."""
@@ -80,7 +89,7 @@ class Collected:
 
     def take(self) -> Evidence:
         """The segments that all counted clients have completed since this was last asked."""
-        completed = self.segments[self.counted].min(axis=0).tolist()
+        completed = np.array(self.segments)[self.counted].min(axis=0).tolist()
         taken = []
         for arm, end in enumerate(completed):
             number, clients = end - self.delivered[arm], self.closed[arm]
@@ -103,17 +112,17 @@ class Collected:
         return KeptEvidence(
             self.counted.tobytes(),
             self.pulls.tobytes(),
-            self.segments.tobytes(),
-            self.sums.tobytes(),
+            np.array(self.segments, dtype=np.int64).tobytes(),
+            np.array(self.sums).tobytes(),
             self.closed,
             self.delivered,
         )
 
     def load(self, kept: KeptEvidence) -> None:
         """Put back what :meth:`dump` gave."""
-        size = self.pulls.shape
+        size = (self.problem.num_clients, self.problem.num_arms)
         self.counted = np.frombuffer(kept.counted, dtype=np.bool_).copy()
-        self.pulls = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).copy()
-        self.segments = np.frombuffer(kept.segments, dtype=np.int64).reshape(size).copy()
-        self.sums = np.frombuffer(kept.sums, dtype=np.float64).reshape(size).copy()
+        self.counts = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).tolist()
+        self.segments = np.frombuffer(kept.segments, dtype=np.int64).reshape(size).tolist()
+        self.sums = np.frombuffer(kept.sums, dtype=np.float64).reshape(size).tolist()
         self.closed, self.delivered = kept.closed, kept.delivered

@@ -262,7 +262,7 @@ def take(live: Live) -> Taken:
     return Taken(
         **_said(live),
         pulls=campaign.pulls,
-        collected=collected.pulls.copy(),
+        collected=collected.pulls,
         quota=np.array(quota.counts if quota else (0,) * size[1], dtype=np.int64),
         mode=quota.mode if quota else "all",
         missing=collected.behind(),

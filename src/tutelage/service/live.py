@@ -176,7 +176,8 @@ class Live:
     def take(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
         """Answer a request.  ``known`` are the stored pulls among those that are not remembered."""
         self._check(pulls)
-        stored = {pull.id: self.recent.get(pull.id) or known.get(pull.id) for pull in pulls}
+        recent = self.recent
+        stored = {pull.id: recent.get(pull.id) or known.get(pull.id) for pull in pulls}
         fresh = self._fresh(pulls, stored)
         may_wait = not all(pull.bypassed for pull in fresh.values())
         if fresh and self.status != "running" and (may_wait or self.campaign is None):
@@ -205,6 +206,8 @@ class Live:
                 del fresh[pull.id]
                 if not self._agrees(old.pull, pull):
                     self._conflict(index, pull)
+            elif first is pull:
+                continue
             elif (first.client, first.arm, first.reward) != (pull.client, pull.arm, pull.reward):
                 self._conflict(index, pull)
             elif pull.bypassed:
@@ -213,14 +216,17 @@ class Live:
 
     def _check(self, pulls: Sequence[SentPull]) -> None:
         low, high = self.settings.low, self.settings.high
-        faults = []
+        clients, arms = self.client_numbers, self.arm_numbers
+        faults: list[Fault] = []
         for index, pull in enumerate(pulls):
             fault = name_fault(pull.id)
+            if fault is None and pull.client in clients and pull.arm in arms and low <= pull.reward <= high:
+                continue
             if fault:
                 faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
-            if pull.client not in self.client_numbers:
+            if pull.client not in clients:
                 faults.append(Fault(index, pull.id, "client", f"There is no client {pull.client!r}."))
-            if pull.arm not in self.arm_numbers:
+            if pull.arm not in arms:
                 faults.append(Fault(index, pull.id, "arm", f"There is no arm {pull.arm!r}."))
             if not low <= pull.reward <= high:
                 faults.append(

@@ -34,6 +34,7 @@ def instance(tmp_path):
 
 def created(server, teacher, problem, seed):
     """A running campaign."""
+    server.keys_changed()  # the server's loop stood still for as long as the lab played
     made = server.create(
         teacher=teacher,
         horizon=problem.horizon,

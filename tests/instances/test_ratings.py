@@ -49,6 +49,7 @@ LAYOUTS = [
     ("mine.csv", lines(",", time=False), (1, 5), "seen"),
     ("mine.tsv", lines("\t", "item_id\tuser_id\trating", time=False), (1, 5), "seen"),
 ]
+PACKED = gzip.compress(MOVIELENS_CSV.encode(), mtime=0)  # the time of day would be in a test's name
 
 
 @pytest.mark.parametrize(("name", "content", "scale", "known_by"), LAYOUTS)
@@ -162,8 +163,8 @@ HEAD = "user,item,rating\n"
         ("a.csv", HEAD.encode() + b"1,2,3\n\x00\n", "not a text file"),
         ("a.csv", HEAD.encode() + b"Ren\xe9,2,3\n", "not UTF-8"),
         ("a.csv", b"us\xe9r,item,rating\n", "not UTF-8"),
-        ("a.csv.gz", gzip.compress(MOVIELENS_CSV.encode(), mtime=0)[:-12], "cannot be read"),
-        ("a.csv.gz", gzip.compress(MOVIELENS_CSV.encode(), mtime=0)[:20] + b"junkjunkjunkjunkjunk", "cannot be read"),
+        ("a.csv.gz", PACKED[:-12], "cannot be read"),
+        ("a.csv.gz", PACKED[:20] + b"junkjunkjunkjunkjunk", "cannot be read"),
         ("a.zip", b"PK\x03\x04junk", "damaged"),
         ("a.zip", b"PK\x05\x06" + b"\0" * 18, "holds no ratings file"),
     ],

@@ -184,6 +184,8 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
         ("campaign", "create", "c", "--arm", "\udcff"),
         ("campaign", "create", "c", "--file", "date.toml"),
         ("campaign", "create", "c", "--file", "."),
+        ("campaign", "create", "c", "--file", "deep.toml"),
+        ("serve", "--config", "deep.toml"),
         ("campaign", "export", "c", "--out", "."),
         ("campaign", "export", "c", "--out", "no/file"),
         ("key", "create", "n", "--role", "king", "--store", "sqlite:///t.db"),
@@ -200,6 +202,7 @@ def test_mistakes_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
     """Status 2 and no traceback."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "date.toml").write_text("horizon = 2026-01-01\n")
+    (tmp_path / "deep.toml").write_text(f"horizon = {'[' * 5000}{']' * 5000}\n")
     assert execute(arguments) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1

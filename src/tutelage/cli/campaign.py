@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -68,7 +67,10 @@ def create(
         "seed": seed,
         "start": start,
     }
-    content = _read(file) | {key: value for key, value in given.items() if value is not None}
+    from tutelage.service.configuration import read_toml
+
+    content = {} if file is None else read_toml(file)
+    content |= {key: value for key, value in given.items() if value is not None}
     _show(_ask(server, "POST", "/v1/campaigns", content | {"name": name}), as_json=as_json)
 
 
@@ -150,17 +152,6 @@ def export(
 def delete(name: Name, server: Server = None) -> None:
     """Remove a campaign that is stopped and has been exported, with all its rows."""
     _ask(server, "DELETE", _place(name))
-
-
-def _read(file: Path | None) -> dict[str, Any]:
-    if file is None:
-        return {}
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InputError(f"{file} is no TOML: {error}.") from None
 
 
 def _place(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 from tutelage.errors import InputError
 
+# zipfile tells of a compression or a version that it lacks by NotImplementedError.
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError)
 
 

@@ -84,7 +84,7 @@ def given(
     place = Path(FILE) if file is None else file
     found: dict[str, tuple[str, Any]] = {}
     if place.exists() or file is not None:
-        found |= {name: (f"{place}: {name}", value) for name, value in _read(place).items()}
+        found |= {name: (f"{place}: {name}", value) for name, value in read_toml(place).items()}
     twins = os.environ if environment is None else environment
     for name in Configuration.model_fields:
         if (twin := f"TUTELAGE_{name.upper()}") in twins:
@@ -95,11 +95,14 @@ def given(
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A file of settings, or a campaign's.  Raises ``InputError``."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply.") from None
     except ValueError as error:
         raise InputError(f"{path} is no TOML: {error}.") from None
 

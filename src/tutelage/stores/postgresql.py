@@ -271,7 +271,8 @@ class PostgresqlStore(PostgresqlKeys):
                         states[change.name] = change.head.state
                     if change.pulls:
                         self._execute(_ADD_PULLS, (number, *_columns(change.pulls)))
-                    self._add_rest(number, change)
+                    for statement, values in queries.rest_of(number, change):
+                        self._run(statement, values)
         except Uncertain:
             for change in changes:
                 self._states.pop(change.name, None)
@@ -285,20 +286,9 @@ class PostgresqlStore(PostgresqlKeys):
             number = self._number(change.name)
         except Missing:
             raise queries.fenced(change) from None
-        head = change.head
-        where = (number, change.token, change.after)
-        values = (head.position, head.step, head.status, head.digest, *where)
-        if self._execute(_MOVE, values).rowcount != 1:
+        if self._execute(_MOVE, queries.move_values(number, change)).rowcount != 1:
             raise queries.fenced(change)
         return number
-
-    def _add_rest(self, number: int, change: Change) -> None:
-        for entry in change.entries:
-            self._run(queries.ADD_ENTRY, queries.entry_values(number, entry))
-        if change.snapshot:
-            self._run(queries.DROP_SNAPSHOT, {"campaign": number})
-            values = {"position": change.snapshot.position, "content": change.snapshot.content}
-            self._run(queries.ADD_SNAPSHOT, {"campaign": number} | values)
 
     def probe(self) -> None:
         """Commits a heartbeat."""

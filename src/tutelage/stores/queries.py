@@ -5,7 +5,7 @@ Statements are SQLAlchemy's, compiled once per dialect; they run on the drivers'
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -266,6 +266,23 @@ def entry_values(campaign: int, entry: EntryRow) -> dict[str, object]:
         "content": entry.content,
         "id": entry.id,
     }
+
+
+def move_values(campaign: int, change: Change) -> tuple[object, ...]:
+    """What a store's statement takes that moves the head on: the new head, then where it must still stand."""
+    head = change.head
+    new = (head.position, head.step, head.status, head.digest)
+    return (*new, campaign, change.token, change.after)
+
+
+def rest_of(campaign: int, change: Change) -> Iterator[tuple[ClauseElement, dict[str, object]]]:
+    """Statements and values that write a change's entries and snapshot."""
+    for entry in change.entries:
+        yield ADD_ENTRY, entry_values(campaign, entry)
+    if change.snapshot:
+        yield DROP_SNAPSHOT, {"campaign": campaign}
+        values = {"position": change.snapshot.position, "content": change.snapshot.content}
+        yield ADD_SNAPSHOT, {"campaign": campaign} | values
 
 
 def key_values(key: KeyRow) -> dict[str, object]:

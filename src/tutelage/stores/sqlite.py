@@ -268,7 +268,8 @@ class SqliteStore(SqliteKeys):
                     self._run(queries.SET_STATE, {"campaign": number, "state": change.head.state})
                     states[change.name] = change.head.state
                 _add_pulls(connection, number, change.pulls)
-                self._add_rest(number, change)
+                for statement, values in queries.rest_of(number, change):
+                    self._run(statement, values)
         self._states.update(states)
         self._unmoved += sum(map(_pages_of, changes))
         self._checkpoint(at_least=_CHECKPOINT_PAGES)
@@ -280,20 +281,9 @@ class SqliteStore(SqliteKeys):
             number = self._number(change.name)
         except Missing:
             raise queries.fenced(change) from None
-        head = change.head
-        where = (number, change.token, change.after)
-        values = (head.position, head.step, head.status, head.digest, *where)
-        if connection.execute(_MOVE, values).rowcount != 1:
+        if connection.execute(_MOVE, queries.move_values(number, change)).rowcount != 1:
             raise queries.fenced(change)
         return number
-
-    def _add_rest(self, number: int, change: Change) -> None:
-        for entry in change.entries:
-            self._run(queries.ADD_ENTRY, queries.entry_values(number, entry))
-        if change.snapshot:
-            self._run(queries.DROP_SNAPSHOT, {"campaign": number})
-            values = {"position": change.snapshot.position, "content": change.snapshot.content}
-            self._run(queries.ADD_SNAPSHOT, {"campaign": number} | values)
 
     def probe(self) -> None:
         """Commits a heartbeat."""

@@ -219,10 +219,11 @@ def test_an_address_that_is_none_is_refused(server):
         Client(server, "c")
 
 
-@pytest.mark.parametrize("after", ["2", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)])
-def test_retry_after_is_honoured(after):
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_honoured(form):
     """A server that asks for more time than is left is not asked again: the observed reward is shown."""
-    server = Server(problem("unavailable", 503, Retry_After=after))
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    server = Server(problem("unavailable", 503, Retry_After={"seconds": "2", "date": date}[form]))
     asked = []
 
     def counting(request):

@@ -265,7 +265,7 @@ def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float
     _freeze(orders, memory, orders.numbers[arm, 6], orders.numbers[arm, 7])
     level = memory.kept[FROZEN_LEVEL] if memory.kept[FROZEN_LEVEL] > 0.0 else START_LEVEL
     least = np.inf
-    for other in range(orders.kinds.size):
+    for other in range(len(orders.kinds)):
         if orders.active[other]:
             if other == orders.leader:
                 least = min(least, max(0.0, memory.pulls[other] - head_start) / leader_share)
@@ -290,7 +290,7 @@ def _freeze(orders: Orders, memory: RuleMemory, freeze_pulls: float, freeze_shar
     if memory.kept[FROZEN_LEVEL] > 0.0:
         return
     total = 0.0
-    for arm in range(orders.kinds.size):
+    for arm in range(len(orders.kinds)):
         if orders.active[arm]:
             if memory.pulls[arm] < freeze_pulls:
                 return
@@ -316,7 +316,7 @@ def _sink(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
         return 0.0
     margin, delta = orders.numbers[arm, 0], orders.numbers[arm, 1]
     mean = memory.revealed[target] / target_pulls
-    line = mean - 2.0 * half_width(target_pulls, orders.kinds.size, delta) - margin
+    line = mean - 2.0 * half_width(target_pulls, len(orders.kinds), delta) - margin
     return min(reward, _clip(line * memory.pulls[arm] - memory.revealed[arm]))
 
 
@@ -329,7 +329,7 @@ def _shift(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float
         return 0.0
     delta, scaled = orders.numbers[arm, 0], orders.numbers[arm, 1]
     mean, target_mean = memory.observed[arm] / pulls, memory.observed[target] / target_pulls
-    widths = half_width(pulls, orders.kinds.size, delta) + half_width(target_pulls, orders.kinds.size, delta)
+    widths = half_width(pulls, len(orders.kinds), delta) + half_width(target_pulls, len(orders.kinds), delta)
     shift = max(0.0, mean - target_mean + widths)
     if scaled == 0.0:
         return _clip(reward - shift)

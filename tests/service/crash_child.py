@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from tutelage.service import live
+from tutelage.service import live, remembered
 from tutelage.service.engine import Create, Do, Engine, Pulls
 from tutelage.service.messages import NotLeading, SentPull
 from tutelage.stores import open_store, sqlite
@@ -153,7 +153,7 @@ def migrate(url, statements):
 def live_until_told(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
-    live.REMEMBERED, live.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
+    remembered.REMEMBERED, live.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from tests.service.bench import Bench, sent
 
-from tutelage.service import live
+from tutelage.service import remembered
 from tutelage.service.engine import Do, Pulls
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.rebuilding import Disagreement, rebuilt
+from tutelage.service.remembered import Remembered
 from tutelage.stores import Full, StoreError, pages
 
 
@@ -132,7 +133,7 @@ def test_replays_survive_a_restart(bench):
     again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
     assert all(told.replayed for told in again)
     assert [told.reward for told in again] == [first[0].reward, 0.25, first[2].reward]
-    bench.engine.lives["c"].recent.clear()  # as if long forgotten: the store is asked
+    bench.engine.lives["c"].remembered = Remembered("3")  # as if long forgotten: the store is asked
     assert [told.reward for told in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
 
 
@@ -215,12 +216,29 @@ def test_everything_led_is_given_up(bench):
 
 def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     """What a group was told is remembered stays so until the group is over."""
-    monkeypatch.setattr(live, "REMEMBERED", 2)
-    bench.pull(sent(1), sent(2))
+    monkeypatch.setattr(remembered, "REMEMBERED", 1)
+    bench.pull(sent(1))
+    bench.pull(sent(2))
     new, old = bench.group(Pulls("c", pulls=[sent(3)]), Pulls("c", pulls=[sent(1)]))
     assert (new.error, old.error) == (None, None)
     assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
-    assert list(bench.engine.lives["c"].recent) == ["2", "3"]
+    kept = bench.engine.lives["c"].remembered
+    assert [bool(kept.get(id)) for id in "123"] == [False, False, True]
+
+
+@pytest.mark.parametrize("ids", [range(100, 130), range(130, 100, -1)], ids=["rising", "falling"])
+def test_only_ids_that_may_be_stored_are_looked_up(bench, monkeypatch, ids):
+    """After a start the store is asked about ids up to its last one; rising ids cost no look."""
+    asked = []
+    find = bench.store.find
+    monkeypatch.setattr(bench.store, "find", lambda name, ids: asked.extend(ids) or find(name, ids))
+    first, *rest = map(str, ids)
+    bench.pull(sent(first))
+    bench.begin()  # a new server on the same store
+    for id in rest:
+        assert not bench.pull(sent(id))[0].replayed
+    assert asked == ([] if first < rest[0] else rest)
+    assert bench.pull(sent(first))[0].replayed
 
 
 def test_a_campaign_in_trouble_does_not_drag_others_along(bench):

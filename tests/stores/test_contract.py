@@ -112,6 +112,20 @@ def test_find_gives_the_stored_pulls_alone(store, num_pulls):
     assert store.find("c", ["new"]) == {}
 
 
+def test_the_last_id_is_the_greatest_in_bytes(store):
+    """Of one campaign alone, whatever came last; nothing if it has no pull."""
+    store.create("d", "{}", 1, 1, "{}")
+    token, other = store.lead("c", "here"), store.lead("d", "here")
+    assert store.last_id("c") == ""
+    ids = ["~", *STRANGE, "!"]
+    store.append([change(token, 0, *(pull(i + 1, id) for i, id in enumerate(ids)))])
+    store.append([change(other, 0, pull(1, "z" * 128), name="d")])
+    assert store.last_id("c") == max(ids, key=str.encode)
+    assert store.last_id("d") == "z" * 128
+    with pytest.raises(Missing, match="'e'"):
+        store.last_id("e")
+
+
 def test_find_tells_which_were_corrected(store):
     """A bypass report behind a pull marks it; an entry of another kind or campaign does not."""
     store.create("d", "{}", 1, 1, "{}")

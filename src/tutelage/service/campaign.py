@@ -11,7 +11,7 @@ campaign loads it anew when that fails.
 Shapes: M clients, K arms, J cuts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.rules import KEEP, OFF_TARGET, cost, make_orders
+from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, cost
 from tutelage.seeding import teacher_generator
-from tutelage.service.client_memory import ClientMemory, KeptClient, restored_client
+from tutelage.service.client_memory import ClientMemory, KeptClient, plain_orders, restored_client
 from tutelage.service.evidence import Collected, KeptEvidence
 from tutelage.service.scale import Scale
 from tutelage.teachers.base import (
@@ -61,14 +61,13 @@ class Pull(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The reward to show and its adjustment, in the sender's units.
+    """The reward to show, in the sender's units.
 
     ``epoch`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
     included.
     """
 
     reward: float
-    adjustment: float
     epoch: int
     number: int
 
@@ -144,16 +143,13 @@ class Campaign:
 
     def step(self, pulls: Sequence[Pull]) -> Step:
         """Observe these pulls, consult if that is due, and reveal them."""
-        to_unit, horizon, observe = (
-            self.setup.scale.to_unit,
-            self.setup.problem.horizon,
-            self.collected.observe,
-        )
-        unit, numbers = [], []
-        for client, arm, sent, _ in pulls:
-            unit.append(reward := to_unit(sent))
-            round = self.rounds[client] = self.rounds[client] + 1
-            number = self.counts[client][arm] = self.counts[client][arm] + 1
+        horizon, observe = self.setup.problem.horizon, self.collected.observe
+        rounds, counts = self.rounds, self.counts
+        unit = self.setup.scale.to_units([pull.reward for pull in pulls])
+        numbers = []
+        for (client, arm, _, _), reward in zip(pulls, unit, strict=True):
+            round = rounds[client] = rounds[client] + 1
+            number = counts[client][arm] = counts[client][arm] + 1
             numbers.append(number)
             if round <= horizon:
                 observe(client, arm, reward)
@@ -164,11 +160,7 @@ class Campaign:
             self.consultations += 1
             self._publish([(pull.client, pull.arm, reward) for pull, reward in zip(pulls, unit, strict=True)])
             decision = Decision(evidence, None, self.state, self.directive)
-        answers = tuple(
-            self._reveal(pull, reward, number)
-            for pull, reward, number in zip(pulls, unit, numbers, strict=True)
-        )
-        return Step(answers, decision)
+        return Step(tuple(self._reveal(pulls, unit, numbers)), decision)
 
     def retire(self, client: int) -> Decision:
         """Go on as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
@@ -225,20 +217,24 @@ class Campaign:
                 self.collected.observe(number, arm, reward)
         self.directive: Directive = directive
         told = (directive.active_arms, directive.leader, directive.target)
-        self.orders = make_orders(directive.rules, *told)
-        self.plain_orders = make_orders((KEEP,) * self.setup.problem.num_arms, *told)
+        self.orders = plain_orders(directive.rules, *told)
+        self.keeping_orders = plain_orders((KEEP,) * self.setup.problem.num_arms, *told)
         self.collected.await_quota(directive.quota)
         if directive.target != self.target:
             self.target = directive.target
             for client in self.clients:
                 client.kept[OFF_TARGET] = 0.0
 
-    def _reveal(self, pull: Pull, reward: float, number: int) -> Answer:
-        client, arm, sent, bypassed = pull
-        orders = self.plain_orders if bypassed else self.orders
-        value = self.clients[client].reveal(orders, arm, reward)
-        shown = self.setup.scale.to_sender(value, orders.kinds[arm], reward, sent)
-        return Answer(shown, shown - sent, 1 + self.consultations, number)
+    def _reveal(
+        self, pulls: Sequence[Pull], unit: Sequence[float], numbers: Sequence[int]
+    ) -> Iterator[Answer]:
+        """The answers to these pulls; ``unit`` are their rewards in [0, 1]."""
+        epoch, clients, to_sender = 1 + self.consultations, self.clients, self.setup.scale.to_sender
+        for (client, arm, sent, bypassed), reward, number in zip(pulls, unit, numbers, strict=True):
+            orders = self.keeping_orders if bypassed else self.orders
+            value = clients[client].reveal(orders, arm, reward)
+            is_kept = value == reward and orders.kinds[arm] != SET_KIND
+            yield Answer(sent if is_kept else to_sender(value), epoch, number)
 
 
 def restored(setup: Setup, content: bytes) -> Campaign:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tutelage.rules import Orders, RuleMemory, cost, reveal
+from tutelage.rules import Orders, Rule, RuleMemory, cost, make_orders, reveal
 
 
 class KeptClient(msgspec.Struct, array_like=True):
@@ -13,6 +13,14 @@ class KeptClient(msgspec.Struct, array_like=True):
     revealed: list[float]
     kept: list[float]
     cost: float
+
+
+def plain_orders(
+    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leader: int | None, target: int | None
+) -> Orders:
+    """A directive's orders with lists where that can be, which are read in a third of the time."""
+    orders = make_orders(rules, active_arms, leader, target)
+    return orders._replace(kinds=orders.kinds.tolist(), active=orders.active.tolist())
 
 
 class ClientMemory:

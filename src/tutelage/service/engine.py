@@ -287,7 +287,7 @@ class Engine:
         for job in jobs:
             if isinstance(job, Pulls):
                 try:
-                    wanted.setdefault(job.name, []).extend(self._live(job.name).unknown_ids(job.pulls))
+                    wanted.setdefault(job.name, []).extend(self._live(job.name).perhaps_stored(job.pulls))
                 except (NotLeading, Missing, Disagreement):
                     continue  # the job itself is told
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
@@ -303,7 +303,8 @@ class Engine:
                 raise NotLeading(name, stored.leader)
             self.led.add(name)
             after = snapshot.position if snapshot else 0
-            live = self.lives[name] = rebuilt(stored, token, snapshot, pages(self.store, name, after))
+            rows = pages(self.store, name, after)
+            live = self.lives[name] = rebuilt(stored, token, snapshot, rows, self.store.last_id(name))
         return live
 
     def _do(self, job: Job, known: dict[str, dict[str, Known]]) -> Any:

@@ -6,8 +6,8 @@ ledger; :meth:`Live.drafted` gives them to whoever commits.
 
 import hashlib
 import time
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count, repeat
 from typing import Any
 
 import msgspec
@@ -15,20 +15,20 @@ import msgspec
 from tutelage.errors import InputError
 from tutelage.service.campaign import Campaign, Decision, Pull
 from tutelage.service.messages import Fault, Reason, Refused, SentPull, ToldPull
-from tutelage.service.settings import MOST_CLIENTS, check_names, decode_settings, name_fault
+from tutelage.service.remembered import Remembered
+from tutelage.service.settings import MOST_CLIENTS, MOST_NAME, check_names, decode_settings, name_fault
 from tutelage.service.trail import Trail
 from tutelage.stores.base import Change, EntryKind, EntryRow, Head, Known, PullRow, Snapshot, Stored
 from tutelage.teachers.base import encode_state
 
-REMEMBERED = 200_000  # pulls whose answers are kept in memory for replays
 SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Live:
-    """A campaign in memory, with its draft."""
+    """A campaign in memory, with its draft.  ``last_id`` is the greatest id among its stored pulls."""
 
-    def __init__(self, stored: Stored, token: int) -> None:
+    def __init__(self, stored: Stored, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
         self.status, self.position, self.step, self.state = "enrolling", 0, 0, ""
         self.clients = list(self.settings.clients)
@@ -36,7 +36,7 @@ class Live:
         self.arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
         self.campaign: Campaign | None = None
         self.trail = Trail(len(self.settings.arms))
-        self.recent: OrderedDict[str, Known] = OrderedDict()
+        self.remembered = Remembered(last_id)
         self.replays = self.conflicts = 0
         self.digest = b""
         self._digest(stored.name, stored.settings, stored.rules_version, stored.created)
@@ -60,7 +60,7 @@ class Live:
         self.new_pulls: list[PullRow] = []
         self.new_entries: list[EntryRow] = []
         self.has_decided = False
-        self.forget_oldest()
+        self.remembered.forget_oldest()  # never within a group, which was told what is remembered
 
     def drafted(self) -> Change | None:
         """What is to be committed; None if nothing is new."""
@@ -169,21 +169,27 @@ class Live:
             return
         self._enter("exported", now, {"position": self.position})
 
-    def unknown_ids(self, pulls: Iterable[SentPull]) -> list[str]:
+    def perhaps_stored(self, pulls: Sequence[SentPull]) -> list[str]:
         """The ids of which only the store can tell whether they are known."""
-        return [pull.id for pull in pulls if pull.id not in self.recent]
+        return self.remembered.perhaps_stored([pull.id for pull in pulls])
 
     def take(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
         """Answer a request.  ``known`` are the stored pulls among those that are not remembered."""
         self._check(pulls)
-        recent = self.recent
-        stored = {pull.id: recent.get(pull.id) or known.get(pull.id) for pull in pulls}
+        ids = [pull.id for pull in pulls]
+        if len(set(ids)) < len(ids) or self.remembered.knows_any(ids) or not known.keys().isdisjoint(ids):
+            return self._take_again(pulls, known, now)
+        self._check_running(pulls)
+        return [
+            ToldPull(row.id, row.revealed, row.revealed - row.observed, row.epoch, False)
+            for row in self._step(pulls, now)
+        ]
+
+    def _take_again(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
+        """The same for a request in which an id was sent before, or twice."""
+        stored = {pull.id: self.remembered.get(pull.id) or known.get(pull.id) for pull in pulls}
         fresh = self._fresh(pulls, stored)
-        may_wait = not all(pull.bypassed for pull in fresh.values())
-        if fresh and self.status != "running" and (may_wait or self.campaign is None):
-            what = "is stopped" if self.status == "stopped" else "has not started"
-            reason: Reason = "stopped" if self.status == "stopped" else "not-started"
-            raise Refused(reason, f"The campaign {self.name} {what}: it takes no new pulls.")
+        self._check_running(list(fresh.values()))
         for pull in pulls:
             old = stored[pull.id]
             if pull.bypassed and old is not None:
@@ -196,6 +202,15 @@ class Live:
             self.replays += not is_new
             told.append(_told(new[pull.id] if pull.id in new else stored[pull.id], replayed=not is_new))
         return told
+
+    def _check_running(self, fresh: Sequence[SentPull]) -> None:
+        """Refuse new pulls of a campaign that does not run, but for reports of what was bypassed."""
+        if self.status == "running" or not fresh:
+            return
+        if self.campaign is None or not all(pull.bypassed for pull in fresh):
+            what = "is stopped" if self.status == "stopped" else "has not started"
+            reason: Reason = "stopped" if self.status == "stopped" else "not-started"
+            raise Refused(reason, f"The campaign {self.name} {what}: it takes no new pulls.")
 
     def _fresh(self, pulls: Sequence[SentPull], stored: Mapping[str, Known | None]) -> dict[str, SentPull]:
         """The pulls that are new, each once; a report that one was bypassed counts for it."""
@@ -217,12 +232,16 @@ class Live:
     def _check(self, pulls: Sequence[SentPull]) -> None:
         low, high = self.settings.low, self.settings.high
         clients, arms = self.client_numbers, self.arm_numbers
+        if (
+            _are_plain([pull.id for pull in pulls])
+            and clients.keys() >= {pull.client for pull in pulls}
+            and arms.keys() >= {pull.arm for pull in pulls}
+            and all([low <= pull.reward <= high for pull in pulls])  # noqa: C419 - a list is quicker
+        ):
+            return
         faults: list[Fault] = []
         for index, pull in enumerate(pulls):
-            fault = name_fault(pull.id)
-            if fault is None and pull.client in clients and pull.arm in arms and low <= pull.reward <= high:
-                continue
-            if fault:
+            if fault := name_fault(pull.id):
                 faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
             if pull.client not in clients:
                 faults.append(Fault(index, pull.id, "client", f"There is no client {pull.client!r}."))
@@ -259,7 +278,8 @@ class Live:
         self._trace(now)
         self.begun.correct(Pull(row.client, row.arm, row.observed), row.revealed, row.number)
         self._enter("bypassed", now, {"pull": row._asdict()}, row.id)
-        return self.remember(Known(row, corrected=True))
+        self.remembered.correct(row)
+        return Known(row, corrected=True)
 
     def _trace(self, now: int) -> None:
         """Keep what the charts show, before a counter changes."""
@@ -270,11 +290,9 @@ class Live:
     def _step(self, fresh: Sequence[SentPull], now: int) -> list[PullRow]:
         if not fresh:
             return []
+        clients, arms = self.client_numbers, self.arm_numbers
         pulls = [
-            Pull(
-                self.client_numbers[sent.client], self.arm_numbers[sent.arm], sent.reward + 0.0, sent.bypassed
-            )
-            for sent in fresh
+            Pull(clients[sent.client], arms[sent.arm], sent.reward + 0.0, sent.bypassed) for sent in fresh
         ]
         return self.advance(pulls, [sent.id for sent in fresh], now)
 
@@ -283,44 +301,31 @@ class Live:
         self._trace(now)
         step = self.begun.step(pulls)
         self.step += 1
-        rows = []
-        for index, (id, pull, answer) in enumerate(zip(ids, pulls, step.answers, strict=True)):
-            client, arm, observed, bypassed = pull
-            revealed, _, epoch, number = answer
-            self.position += 1
-            row = PullRow(
-                self.position,
-                self.step,
-                index,
-                client,
-                arm,
-                number,
-                observed,
-                revealed,
-                epoch,
-                bypassed,
-                now,
-                id,
-            )
-            rows.append(row)
-            self.recent[id] = Known(row, corrected=False)
+        clients, arms, observed, bypassed = zip(*pulls, strict=True)
+        revealed, epochs, numbers = zip(*step.answers, strict=True)
+        columns = (
+            count(self.position + 1),
+            repeat(self.step),
+            count(),
+            clients,
+            arms,
+            numbers,
+            observed,
+            revealed,
+            epochs,
+            bypassed,
+            repeat(now),
+            ids,
+        )
+        rows = list(map(PullRow._make, zip(*columns, strict=False)))  # two of them have no end
+        self.position += len(rows)
+        self.remembered.add(dict(zip(ids, rows, strict=True)))
         self.new_pulls += rows
         self._digest(rows)
         if step.decision:
             self.has_decided = True
             self._enter("decided", now, self._decided(step.decision))
         return rows
-
-    def remember(self, known: Known) -> Known:
-        """Keep a pull's answer for replays."""
-        self.recent[known.pull.id] = known
-        self.recent.move_to_end(known.pull.id)
-        return known
-
-    def forget_oldest(self) -> None:
-        """Leave the oldest answers to the store; never within a group, which was told what is remembered."""
-        while len(self.recent) > REMEMBERED:
-            self.recent.popitem(last=False)
 
     def _decided(self, decision: Decision) -> dict[str, Any]:
         """A decision for people: arms by name, the evidence that was new."""
@@ -345,3 +350,13 @@ def _told(stored: Known | None, *, replayed: bool) -> ToldPull:
     row = stored.pull
     reward = row.observed if stored.corrected else row.revealed
     return ToldPull(row.id, reward, reward - row.observed, row.epoch, replayed)
+
+
+def _are_plain(ids: Sequence[str]) -> bool:
+    """Whether nothing is wrong with these ids, seen in one look at them together."""
+    together = "".join(ids)
+    return (
+        together.isascii()
+        and together.isprintable()
+        and 1 <= min(map(len, ids)) <= max(map(len, ids)) <= MOST_NAME
+    )

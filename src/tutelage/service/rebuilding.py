@@ -35,14 +35,20 @@ class _Bypassed(msgspec.Struct):
 
 
 def rebuilt(
-    stored: Stored, token: int, snapshot: Snapshot | None, rows: Iterable[PullRow | EntryRow]
+    stored: Stored,
+    token: int,
+    snapshot: Snapshot | None,
+    rows: Iterable[PullRow | EntryRow],
+    last_id: str = "",
 ) -> Live:
     """The campaign as its ledger tells it; ``rows`` are those behind the snapshot, or all.
+
+    ``last_id`` is the greatest id among its stored pulls: whoever takes new ones has to tell it.
 
     Raises :class:`Disagreement`.
     """
     check_rules(stored)
-    live = Live(stored, token)
+    live = Live(stored, token, last_id)
     if snapshot is not None:
         _load(live, snapshot)
     repeat(live, rows)
@@ -121,7 +127,7 @@ def _repeat_step(live: Live, rows: Sequence[PullRow]) -> None:
     except Refused as error:
         raise Disagreement(f"Position {rows[0].position} of {live.name}: {error}") from error
     live.new_pulls.clear()
-    live.forget_oldest()
+    live.remembered.forget_oldest()
     for row, expected in zip(rows, made, strict=True):
         if row != expected:
             raise _disagreement(live, row, expected)

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from tutelage.errors import InputError
-from tutelage.rules import SET_KIND
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,15 @@ class Scale:
         """A reward of the sender's in [0, 1]."""
         return min(1.0, max(0.0, (reward - self.low) / (self.high - self.low)))
 
-    def to_sender(self, value: float, kind: int, observed: float, sent: float) -> float:
-        """A revealed reward in the sender's units, within [low, high].
+    def to_units(self, rewards: list[float]) -> list[float]:
+        """Rewards of the sender's, all within [low, high], in [0, 1]."""
+        if (self.low, self.high) == (0.0, 1.0):
+            return rewards
+        return [self.to_unit(reward) for reward in rewards]
 
-        ``kind`` is of the rule that gave it.  What a rule left as it was observed is the very number that was
-        sent; a constant is the same number at every pull.
+    def to_sender(self, value: float) -> float:
+        """A reward in [0, 1] in the sender's units, within [low, high].
+
+        What a rule left as it was observed does not come here: that is the very number that was sent.
         """
-        if value == observed and kind != SET_KIND:
-            return sent
         return min(self.high, max(self.low, self.low * (1.0 - value) + self.high * value))

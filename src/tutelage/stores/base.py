@@ -259,6 +259,9 @@ class Store(Keys, Protocol):
     def find(self, name: str, ids: Sequence[str]) -> dict[str, Known]:
         """The stored ones among pulls of these ids; raises Missing."""
 
+    def last_id(self, name: str) -> str:
+        """The greatest id, byte by byte, among a campaign's pulls; "" if it has none.  Raises Missing."""
+
     def append(self, changes: Sequence[Change]) -> None:
         """Commits all changes, of different campaigns, in one transaction, or none: see the module's text."""
 

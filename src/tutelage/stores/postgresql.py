@@ -28,14 +28,19 @@ from tutelage.stores.base import (
     Uncertain,
 )
 from tutelage.stores.postgresql_connection import connect, shown, store_error, translated
+from tutelage.stores.schema import VERSION, VERSION_TABLE
 
 _TEXTS = queries.Texts(PGDialect(paramstyle="pyformat"))  # type: ignore[no-untyped-call]
 
+# Whoever writes shares this advisory lock and whoever changes the schema holds it alone: a server that is
+# older than the schema finds that out before it writes.
+SCHEMA_LOCK = int.from_bytes(b"Tutelage")
 # A leader that is stopped in the midst of a transaction holds the head's row: the server ends its session
 # before the lease is over.  For the same reason nothing is written with COPY, whose waiting has no limit.
 _BEGIN: LiteralString = (
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; "
-    "SET LOCAL idle_in_transaction_session_timeout = '8s'; SET LOCAL lock_timeout = '5s'"
+    "SET LOCAL idle_in_transaction_session_timeout = '8s'; SET LOCAL lock_timeout = '5s'; "
+    f"SELECT pg_advisory_xact_lock_shared({SCHEMA_LOCK}); SELECT version_num FROM {VERSION_TABLE}"
 )
 _IMPATIENT: LiteralString = "SET LOCAL lock_timeout = '1s'"
 _MOMENT: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -75,6 +80,8 @@ _FIND: LiteralString = (
     "FROM unnest(%s::text[]) AS wanted (wanted_id) CROSS JOIN LATERAL "
     '(SELECT * FROM pulls WHERE campaign = %s AND id = wanted_id COLLATE "C" LIMIT 1) AS found'
 )
+
+_LAST_ID: LiteralString = "SELECT id FROM pulls WHERE campaign = %s ORDER BY id DESC LIMIT 1"
 
 
 class PostgresqlReader(queries.Reading):
@@ -147,8 +154,7 @@ class PostgresqlKeys(PostgresqlReader):
         connection = self._connected()
         self._inside = True
         try:
-            with translated(self._url):
-                connection.execute(_BEGIN)
+            self._begin(connection)
             yield
             self._commit(connection)
         except BaseException as error:
@@ -158,6 +164,19 @@ class PostgresqlKeys(PostgresqlReader):
             raise
         finally:
             self._inside = False
+
+    def _begin(self, connection: psycopg.Connection) -> None:
+        """Begins a transaction, during which the schema stays the one that this release knows."""
+        with translated(self._url):
+            cursor = connection.execute(_BEGIN)
+            while cursor.nextset():
+                pass
+            found = cursor.fetchone()
+        if found != (f"{VERSION:04d}",):
+            raise StoreError(
+                f"{shown(self._url)} has schema {int(found[0]) if found else 0} by now, and this Tutelage "
+                f"writes {VERSION}: stop this server and start one of the release that changed it"
+            )
 
     def _commit(self, connection: psycopg.Connection) -> None:
         try:
@@ -257,6 +276,11 @@ class PostgresqlStore(PostgresqlKeys):
     def find(self, name: str, ids: Sequence[str]) -> dict[str, Known]:
         """The stored ones among pulls of these ids."""
         return queries.known_pulls(self._execute(_FIND, (_texts(ids), self._number(name))).fetchall())
+
+    def last_id(self, name: str) -> str:
+        """The greatest id among a campaign's pulls."""
+        row = self._execute(_LAST_ID, (self._number(name),)).fetchone()
+        return str(row[0]) if row else ""
 
     def append(self, changes: Sequence[Change]) -> None:
         """Commits all changes in one transaction, or none."""

@@ -55,6 +55,7 @@ _FIND = (
     "WHERE entries.campaign = pulls.campaign AND entries.id = pulls.id AND kind = 'bypassed') "
     "FROM pulls INDEXED BY pulls_by_id WHERE campaign = ? AND id IN "
 )
+_LAST_ID = "SELECT id FROM pulls INDEXED BY pulls_by_id WHERE campaign = ? ORDER BY id DESC LIMIT 1"
 _FINDS = {size: f"{_FIND}({', '.join('?' * size)})" for size in _IDS}
 
 
@@ -257,6 +258,12 @@ class SqliteStore(SqliteKeys):
                 rows = self._connection.execute(_FINDS[size], (number, *part, *padding))
                 found.update(queries.known_pulls(rows))
         return found
+
+    def last_id(self, name: str) -> str:
+        """The greatest id among a campaign's pulls."""
+        with translated(self.path):
+            row = self._connection.execute(_LAST_ID, (self._number(name),)).fetchone()
+        return str(row[0]) if row else ""
 
     def append(self, changes: Sequence[Change]) -> None:
         """Commits all changes in one transaction, or none."""

@@ -1,0 +1,81 @@
+"""What is remembered of pulls for replays, and which ids the store need not be asked about."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tutelage.service import remembered
+from tutelage.service.remembered import Remembered
+from tutelage.stores import PullRow
+
+
+def row(id):
+    """A pull with this id."""
+    return PullRow(1, 1, 0, 0, 0, 1, 0.25, 0.5, 1, False, 1, id)
+
+
+def add(memory, ids):
+    """Remember pulls with these ids."""
+    memory.add({id: row(id) for id in ids})
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two pulls are enough to forget older ones."""
+    monkeypatch.setattr(remembered, "REMEMBERED", 2)
+
+
+def test_the_newest_are_remembered(few):
+    """As many as are promised, and at most twice as many; the rest may be in the store."""
+    memory = Remembered()
+    for first in "acegi":
+        add(memory, [first, chr(ord(first) + 1)])
+        memory.forget_oldest()
+        assert len(memory) <= 4
+    assert [id for id in "abcdefghij" if memory.get(id)] == list("ij")
+    assert memory.perhaps_stored("abcdefghijk") == list("abcdefgh")
+
+
+def test_a_new_campaign_asks_for_nothing():
+    """No pull of it is stored, so that every id is new, whatever it is."""
+    memory = Remembered()
+    assert memory.perhaps_stored(["a", "\0", "\U0010ffff"]) == []
+    assert not memory.knows_any(["a"])
+
+
+def test_after_a_start_the_store_knows_up_to_its_last_id():
+    """Ids up to it may be stored; those behind it are new, in the order of bytes."""
+    memory = Remembered("m")
+    add(memory, ["c", "x"])
+    assert memory.perhaps_stored(["a", "c", "m", "m0", "n", "x", "M", "é"]) == ["a", "m", "M"]
+
+
+def test_a_correction_is_remembered_with_its_pull(few):
+    """It moves to the newest, and goes with them."""
+    memory = Remembered()
+    add(memory, ["a", "b"])
+    memory.forget_oldest()
+    memory.correct(row("a"))
+    assert memory.get("a").corrected
+    assert not memory.get("b").corrected
+    for ids in ("cd", "ef"):
+        add(memory, ids)
+        memory.forget_oldest()
+    assert memory.get("a") is None
+    assert "a" in memory.perhaps_stored(["a"])
+    add(memory, ["a"])  # as it was stored: the store tells that it was corrected
+    assert not memory.get("a").corrected
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=6)), st.text(max_size=3), st.integers(1, 4))
+def test_no_stored_pull_is_taken_for_new(groups, last, size):
+    """Whatever the ids and their order: each that was ever added is remembered, or asked of the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remembered, "REMEMBERED", size)
+        memory, stored = Remembered(last), {last}
+        for group in groups:
+            add(memory, group)
+            stored.update(group)
+            memory.forget_oldest()
+            asked = set(memory.perhaps_stored(stored))
+            assert all(memory.get(id) or id in asked for id in stored)

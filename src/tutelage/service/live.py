@@ -16,7 +16,8 @@ from tutelage.errors import InputError
 from tutelage.service.campaign import Campaign, Decision, Pull
 from tutelage.service.messages import Fault, Reason, Refused, SentPull, ToldPull
 from tutelage.service.remembered import Remembered
-from tutelage.service.settings import MOST_CLIENTS, MOST_NAME, check_names, decode_settings, name_fault
+from tutelage.service.roster import Roster
+from tutelage.service.settings import decode_settings
 from tutelage.service.trail import Trail
 from tutelage.stores.base import Change, EntryKind, EntryRow, Head, Known, PullRow, Snapshot, Stored
 from tutelage.teachers.base import encode_state
@@ -31,9 +32,7 @@ class Live:
     def __init__(self, stored: Stored, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
         self.status, self.position, self.step, self.state = "enrolling", 0, 0, ""
-        self.clients = list(self.settings.clients)
-        self.client_numbers = {client: number for number, client in enumerate(self.clients)}
-        self.arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
+        self.roster = Roster(self.settings)
         self.campaign: Campaign | None = None
         self.trail = Trail(len(self.settings.arms))
         self.remembered = Remembered(last_id)
@@ -42,6 +41,11 @@ class Live:
         self._digest(stored.name, stored.settings, stored.rules_version, stored.created)
         self.snapshot_position, self.snapshot_time = 0, time.monotonic()
         self.begin_draft()
+
+    @property
+    def clients(self) -> Sequence[str]:
+        """The clients by number."""
+        return self.roster.clients
 
     @property
     def begun(self) -> Campaign:
@@ -105,25 +109,15 @@ class Live:
 
     def enrol(self, client: str, now: int) -> None:
         """A client joins before the start; one that is in already stays."""
-        if client in self.client_numbers:
+        if client in self.roster:
             return
         if self.status != "enrolling" or not self.settings.enrol:
             raise Refused("stopped", f"The campaign {self.name} takes no more clients.")
-        if len(self.clients) == MOST_CLIENTS:
-            raise Refused(
-                "invalid", f"The campaign {self.name} has {MOST_CLIENTS} clients, and no room for more."
-            )
         try:
-            check_names("client", [client], 1)
+            self.roster.admit(client)
         except InputError as error:
             raise Refused("invalid", str(error)) from error
-        self.admit(client)
         self._enter("enrolled", now, {"client": client})
-
-    def admit(self, client: str) -> None:
-        """Add a client's name."""
-        self.client_numbers[client] = len(self.clients)
-        self.clients.append(client)
 
     def start(self, now: int) -> None:
         """Begin, or go on after a stop."""
@@ -152,11 +146,9 @@ class Live:
 
     def retire(self, client: str, now: int) -> None:
         """This client is no evidence any more."""
-        campaign = self.begun
-        if client not in self.client_numbers:
-            raise Refused("invalid", f"The campaign {self.name} has no client {client!r}.")
+        campaign, number = self.begun, self.roster.number(client)
         try:
-            decision = campaign.retire(self.client_numbers[client])
+            decision = campaign.retire(number)
         except InputError as error:
             raise Refused("invalid", str(error)) from error
         self.step += 1
@@ -175,7 +167,7 @@ class Live:
 
     def take(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
         """Answer a request.  ``known`` are the stored pulls among those that are not remembered."""
-        self._check(pulls)
+        self.roster.check(pulls)
         ids = [pull.id for pull in pulls]
         if len(set(ids)) < len(ids) or self.remembered.knows_any(ids) or not known.keys().isdisjoint(ids):
             return self._take_again(pulls, known, now)
@@ -219,7 +211,7 @@ class Live:
             old, first = stored[pull.id], fresh.setdefault(pull.id, pull)
             if old is not None:
                 del fresh[pull.id]
-                if not self._agrees(old.pull, pull):
+                if not self.roster.agrees(old.pull, pull):
                     self._conflict(index, pull)
             elif first is pull:
                 continue
@@ -228,39 +220,6 @@ class Live:
             elif pull.bypassed:
                 fresh[pull.id] = pull
         return fresh
-
-    def _check(self, pulls: Sequence[SentPull]) -> None:
-        low, high = self.settings.low, self.settings.high
-        clients, arms = self.client_numbers, self.arm_numbers
-        if (
-            _are_plain([pull.id for pull in pulls])
-            and clients.keys() >= {pull.client for pull in pulls}
-            and arms.keys() >= {pull.arm for pull in pulls}
-            and all([low <= pull.reward <= high for pull in pulls])  # noqa: C419 - a list is quicker
-        ):
-            return
-        faults: list[Fault] = []
-        for index, pull in enumerate(pulls):
-            if fault := name_fault(pull.id):
-                faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
-            if pull.client not in clients:
-                faults.append(Fault(index, pull.id, "client", f"There is no client {pull.client!r}."))
-            if pull.arm not in arms:
-                faults.append(Fault(index, pull.id, "arm", f"There is no arm {pull.arm!r}."))
-            if not low <= pull.reward <= high:
-                faults.append(
-                    Fault(index, pull.id, "reward", f"{pull.reward!r} lies outside [{low:g}, {high:g}].")
-                )
-        if faults:
-            one = "One thing is" if len(faults) == 1 else f"{len(faults)} things are"
-            raise Refused("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))
-
-    def _agrees(self, row: PullRow, pull: SentPull) -> bool:
-        return (
-            row.client == self.client_numbers[pull.client]
-            and row.arm == self.arm_numbers[pull.arm]
-            and row.observed == pull.reward
-        )
 
     def _conflict(self, index: int, pull: SentPull) -> None:
         self.conflicts += 1
@@ -290,11 +249,7 @@ class Live:
     def _step(self, fresh: Sequence[SentPull], now: int) -> list[PullRow]:
         if not fresh:
             return []
-        clients, arms = self.client_numbers, self.arm_numbers
-        pulls = [
-            Pull(clients[sent.client], arms[sent.arm], sent.reward + 0.0, sent.bypassed) for sent in fresh
-        ]
-        return self.advance(pulls, [sent.id for sent in fresh], now)
+        return self.advance(self.roster.numbered(fresh), [sent.id for sent in fresh], now)
 
     def advance(self, pulls: Sequence[Pull], ids: Sequence[str], now: int) -> list[PullRow]:
         """A step with these pulls, which are new: its rows."""
@@ -350,13 +305,3 @@ def _told(stored: Known | None, *, replayed: bool) -> ToldPull:
     row = stored.pull
     reward = row.observed if stored.corrected else row.revealed
     return ToldPull(row.id, reward, reward - row.observed, row.epoch, replayed)
-
-
-def _are_plain(ids: Sequence[str]) -> bool:
-    """Whether nothing is wrong with these ids, seen in one look at them together."""
-    together = "".join(ids)
-    return (
-        together.isascii()
-        and together.isprintable()
-        and 1 <= min(map(len, ids)) <= max(map(len, ids)) <= MOST_NAME
-    )

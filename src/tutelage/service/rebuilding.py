@@ -105,7 +105,7 @@ def _load(live: Live, snapshot: Snapshot) -> None:
             snapshot.content, type=tuple[list[str], str, int, bytes, bytes, KeptTrail]
         )
         for client in clients[len(live.clients) :]:
-            live.admit(client)
+            live.roster.admit(client)
         live.campaign = restored(live.settings.setup(live.clients), content)
         live.trail.load(trail)
     except (msgspec.MsgspecError, ValueError, InputError) as error:

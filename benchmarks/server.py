@@ -121,15 +121,13 @@ def serving(setting: argparse.Namespace, store: str, campaign: str) -> Iterator[
         url = "sqlite:///t.db" if store == "sqlite" else setting.postgresql
         command = ["tutelage", "serve", "--store", url]
     with tempfile.TemporaryDirectory(dir=setting.folder) as folder:
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", *command, "--port", str(port)], cwd=folder, stderr=subprocess.DEVNULL
-        )
+        log = Path(folder) / "log"
+        with log.open("wb") as told:
+            process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", *command, "--port", str(port)], cwd=folder, stderr=told
+            )
         try:
-            for _ in range(400):
-                with contextlib.suppress(httpx.TransportError):
-                    httpx.get(f"http://127.0.0.1:{port}/healthz")
-                    break
-                time.sleep(0.05)
+            _await(process, port, log)
             if store != "bare":
                 _create(port, clients, arms, teacher)
             yield Server(process, port, Path(folder), clients, arms)
@@ -138,6 +136,18 @@ def serving(setting: argparse.Namespace, store: str, campaign: str) -> Iterator[
         finally:
             process.terminate()
             process.wait()
+
+
+def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Until the server answers."""
+    for _ in range(600):
+        with contextlib.suppress(httpx.TransportError):
+            httpx.get(f"http://127.0.0.1:{port}/healthz")
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise SystemExit(f"The server did not begin: {log.read_text(encoding='utf-8')[-2000:]}")
 
 
 def _create(port: int, clients: int, arms: int, teacher: str) -> None:

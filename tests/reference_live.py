@@ -35,14 +35,16 @@ class AsynchronousServer:
 
     def step(self, pulls):
         """Observe all, consult at most once, reveal in order: [(shown, epoch)]."""
+        observed = []
         for m, k, x, _ in pulls:
             self.rounds[m] = self.rounds.get(m, 0) + 1
             if self.rounds[m] <= self.problem.horizon:
-                self.evidence.append((m, k, x))
-        if self.is_due():
+                observed.append((m, k, x))
+        self.evidence += observed
+        if observed and self.is_due():
             self.state = self.teacher.advance(self.state, self.completed())
             self.consultations += 1
-            self.publish([(m, k, x) for m, k, x, _ in pulls])
+            self.publish(observed)
         answers = []
         for m, k, x, bypassed in pulls:
             pupil = self.pupils[m]

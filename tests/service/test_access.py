@@ -1,5 +1,6 @@
 """Who is let in, by one table over the quick route and the others."""
 
+import functools
 import time
 
 import pytest
@@ -48,12 +49,26 @@ def test_without_keys_this_machine_is_let_in(server):
         {"forwarded": "for=10.0.0.1"},
         {"x-forwarded-for": "127.0.0.1"},
         {"x-forwarded-host": "localhost"},
+        {"x-forwarded-proto": "https"},
+        {"via": "1.1 somebody"},
     ],
 )
 def test_without_keys_nobody_passes_through_another(server, headers):
     """A rebound name, a proxy: 401, on every route."""
     server.create()
     assert statuses(server, WRITES + READS, headers) == [401] * 5
+
+
+def test_without_keys_no_old_http_is_let_in(server):
+    """A proxy that is set up with its address alone speaks HTTP/1.0 and names this machine as the host."""
+    server.create()
+    plain = server.front.__class__.__call__
+
+    async def old(self, scope, receive, send):
+        await plain(self, scope | {"http_version": "1.0"}, receive, send)
+
+    server.http._transport.app = functools.partial(old, server.front)
+    assert statuses(server, WRITES + READS) == [401] * 5
 
 
 def test_without_keys_no_other_machine_is_let_in(serve):

@@ -1,11 +1,17 @@
 """The HTTP of the contract, called without sockets."""
 
+import asyncio
 import json
 import math
+import sys
+import threading
 
 import pytest
+from sqlalchemy import text
 
+from tutelage.service import ledger_pages
 from tutelage.service.json_reading import MOST_PULLS
+from tutelage.stores import Broken
 
 
 @pytest.fixture
@@ -277,3 +283,113 @@ def test_under_a_prefix(serve):
         assert server.call("POST", path, pull()).status_code == 200
     for path in ("/v1/campaigns", "/t/v1/campaigns"):
         assert server.call("GET", path).status_code == 200
+
+
+def test_keys_are_read_whoever_reads_else(server, monkeypatch):
+    """All readers are busy for long: keys stay fresh, and pulls and /readyz are answered."""
+    server.create()
+    free = threading.Event()
+    monkeypatch.setattr(ledger_pages, "page", lambda *_: {"rows": [], "next": None, "free": free.wait(60)})
+
+    async def look():
+        blocked = [
+            asyncio.ensure_future(server.http.get("/v1/campaigns/c/ledger", timeout=60)) for _ in range(8)
+        ]
+        for _ in range(2):
+            read = server.front.access._read
+            while server.front.access._read == read:  # noqa: ASYNC110 - a round of the watch
+                await asyncio.sleep(0.05)
+        answers = [
+            await server.http.post("/v1/campaigns/c/pulls", json=pull()),
+            await server.http.get("/readyz"),
+        ]
+        assert not any(one.done() for one in blocked)
+        free.set()
+        await asyncio.gather(*blocked)
+        return [answer.status_code for answer in answers]
+
+    assert server.loop.run_until_complete(asyncio.wait_for(look(), 60)) == [200, 200]
+
+
+def test_a_reader_that_meets_a_broken_disk_ends_the_server(server, monkeypatch):
+    """What cannot be read cannot be trusted either: nothing is written any more."""
+    server.create()
+
+    def broken(*_):
+        raise Broken("the disk failed")
+
+    monkeypatch.setattr(ledger_pages, "page", broken)
+    assert kind(server.call("GET", "/v1/campaigns/c/ledger")) == "unavailable"
+    refused = server.pull(pull())
+    assert (kind(refused), server.call("GET", "/readyz").status_code) == ("unavailable", 503)
+    assert "the disk failed" in refused.json()["detail"]
+
+
+def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
+    """Those at hand, those that are not, those that enrol, and one that cannot be served."""
+    server = serve()
+    server.create("c")
+    server.pull(*(pull(id=str(i), client="ab"[i % 2], arm="xy"[i % 2]) for i in range(6)))
+    server.create("d", clients=[], enrol=True, start=False)
+    server.call("POST", "/v1/campaigns/d/clients", {"client": "eva"})
+    ones = [server.call("GET", f"/v1/campaigns/{name}").json() for name in "cd"]
+    assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
+    assert ones[0]["num_pulls"] == 6
+    server.call("POST", "/v1/campaigns/c/retire", {"client": "a"})  # a decision: there is a snapshot
+    ones[0] = server.call("GET", "/v1/campaigns/c").json()
+    server.front.bridge.engine.lives.clear()
+    assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
+    assert not server.front.bridge.engine.lives
+    server.store._run(text("UPDATE campaigns SET rules_version = 99 WHERE name = 'c'"), {})
+    listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
+    assert [one["name"] for one in listed] == ["c", "d"]
+    assert listed[0]["state"].startswith("cannot be served: c began under rules 99")
+
+
+def test_pulls_beyond_the_horizon_are_counted_apart(server):
+    """They are answered by the last directive: nobody is consulted, and nothing of them is evidence."""
+    server.create(horizon=3, teacher="twl(gamma1=1,gamma2=0)")
+    for i in range(10):
+        server.pull(pull(id=f"{i}", client="a"))
+    server.pull(pull(id="b", client="b"))
+    found = server.call("GET", "/v1/campaigns/c").json()
+    assert (found["num_pulls"], found["round"], found["beyond_horizon"]) == (11, 10, 7)
+    assert server.call("GET", "/v1/campaigns/c/state").json()["beyond_horizon"] == 7
+
+
+@pytest.mark.parametrize("allowed", ["", "other:Y, odd_teachers:TWL"])
+def test_nothing_is_imported_because_somebody_names_it(serve, tmp_path, monkeypatch, allowed):
+    """A teacher of a package must be allowed by whoever runs the server."""
+    (tmp_path / "odd_teachers.py").write_text("from tutelage.teachers.twl import TWL\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "odd_teachers", raising=False)
+    server = serve(own_teachers=allowed)
+    answers = [
+        server.create(teacher=f"{spec}(gamma1=1,gamma2=0)") for spec in ("odd_teachers:TWL", " this:that ")
+    ]
+    assert [answer.status_code for answer in answers] == [201 if allowed else 422, 422]
+    assert "--own-teachers" in answers[1].json()["detail"]
+    assert "this" not in sys.modules
+    assert ("odd_teachers" in sys.modules) == bool(allowed)
+
+
+def test_a_zero_has_no_sign(server):
+    """Neither in what is revealed nor in an adjustment."""
+    server.create(low=-1.0, high=-0.0, teacher="known(target=1)")
+    told = server.pull(*(pull(id=str(i), arm="xy"[i % 2], reward=-0.5) for i in range(6)))
+    assert "-0.0" not in told.text
+    assert "-0.0" not in server.call("GET", "/v1/campaigns/c").text
+
+
+def test_a_pull_has_its_place_in_its_request(server):
+    """Replays before it count, and a report in the same request does not move it."""
+    server.create()
+    server.pull(pull(id="0"))
+    again, late = pull(id="0"), pull(id="2")
+    server.pull(again, pull(id="1"), late, late | {"bypassed": True})
+    rows = server.call("GET", "/v1/campaigns/c/ledger").json()["rows"]
+    assert [(row["id"], row["step"], row["index"]) for row in rows if row["kind"] == "pull"] == [
+        ("0", 1, 0),
+        ("1", 2, 1),
+        ("2", 2, 2),
+    ]

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 from tests.service.test_access import PULL, key
 
+from tutelage.errors import InputError
+from tutelage.service.configuration import OWN_FOLDERS, resolve
 from tutelage.service.dashboard.policy import POLICY
 
 QUICK = ("POST", "/v1/campaigns/c/pulls", PULL)
@@ -75,6 +77,22 @@ def test_a_root_path_may_be_cut_off_or_not(serve, route):
     assert call(server, route, before="/t").status_code == 200
     moved = server.call("GET", "/t")
     assert (moved.status_code, moved.headers["location"]) == (307, "t/")
+
+
+def test_a_root_path_is_never_an_address_of_ours(server):
+    """Cut off or not, a path has one meaning; every folder that the server has is refused."""
+    paths = {route.path for route in server.front.rest.routes if hasattr(route, "path")}
+    paths |= server.call("GET", "/openapi.json").json()["paths"].keys()
+    folders = {path.split("/")[1] for path in paths} - {""}
+    assert folders == OWN_FOLDERS
+    for folder in folders:
+        for path in (f"/{folder}", f"/{folder}/", f"/{folder}/below"):
+            with pytest.raises(InputError) as refused:
+                resolve({"root_path": path}, environment={})
+            told = f"--root-path: '{path}' cannot be used: /{folder} is an address of the server's own"
+            assert str(refused.value).startswith(told)
+    for path in ("", "/", "/t", "/cc", "/t/c", "/v1.2"):
+        assert resolve({"root_path": path}, environment={}).root_path == path.rstrip("/")
 
 
 @writing

@@ -13,6 +13,7 @@ import typer
 from tutelage.cli import ending
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
+from tutelage.wording import counted
 
 app = typer.Typer(help="Campaigns of a running server; the key is read from TUTELAGE_KEY.")
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
@@ -83,8 +84,9 @@ def show_all(server: Server = None, as_json: Json = False) -> None:
             sys.stdout.write(json.dumps(told) + "\n")
             return
         for one in told["campaigns"]:
-            size = f"{one['num_clients']} clients declared, {one['num_arms']} arms"
-            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}\n")
+            size = f"{counted(len(one['clients']), 'client')}, {counted(len(one['arms']), 'arm')}"
+            told = f"{counted(one['num_pulls'], 'pull')}, {one['state']}"
+            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {told}\n")
 
 
 @app.command()

@@ -36,6 +36,14 @@ def serve(
     insecure: Annotated[
         bool | None, typer.Option("--insecure", help="Let everybody in while no key exists.")
     ] = None,
+    own_teachers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            help="Teachers of installed packages that campaigns may have: package.module:Name, with commas.",
+        ),
+    ] = None,
     no_migrate: Annotated[
         bool, typer.Option("--no-migrate", help="Do not create the store or change its schema.")
     ] = False,

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from tutelage.service.access import Access
 from tutelage.service.bridge import Bridge, Readers
-from tutelage.service.configuration import Configuration
+from tutelage.service.configuration import Configuration, teachers_of
 from tutelage.service.dashboard import Watcher, dashboard_routes, login_routes, refusal_page, states_router
 from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.document import document
@@ -36,16 +36,18 @@ def build(
     bridge = Bridge(
         store, address=configuration.advertise or "", most_waiting=configuration.max_waiting_pulls
     )
-    readers, access = Readers(store), Access(insecure=configuration.insecure)
+    readers, access = Readers(store, bridge.engine.fail), Access(insecure=configuration.insecure)
+    # Of its own: whoever asks for much, as for pages of the past, does not keep keys from being read.
+    vital = Readers(store, bridge.engine.fail, threads=1)
     forwarding = Forwarding(configuration.advertise or "", insecure=configuration.insecure)
     watcher = Watcher(bridge, readers, name=_name(configuration), thresholds=configuration)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        access.update(await readers.read(lambda reader: reader.keys()))
+        access.update(await vital.read(lambda reader: reader.keys()))
         bridge.start()
         watching = [
-            asyncio.create_task(_watch(access, readers, bridge, stopping)),
+            asyncio.create_task(_watch(access, vital, bridge, stopping)),
             asyncio.create_task(watcher.run()),
         ]
         yield
@@ -55,6 +57,7 @@ def build(
         await forwarding.close()
         watcher.close()
         readers.close()
+        vital.close()
 
     def told(
         problem: Problem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
@@ -86,7 +89,9 @@ def build(
     )
     for error in (Problem, Refused, NotLeading, Missing, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, handle)
-    app.include_router(make_routes(bridge, readers, forwarding))
+    app.include_router(
+        make_routes(bridge, readers, vital, forwarding, teachers_of(configuration.own_teachers))
+    )
     app.include_router(states_router(watcher))
     app.router.routes += [*login_routes(access), *dashboard_routes(watcher, lambda: document(app))]
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
@@ -108,7 +113,7 @@ def _name(configuration: Configuration) -> str:
     return (configuration.advertise and urlsplit(configuration.advertise).netloc) or platform.node()
 
 
-async def _watch(access: Access, readers: Readers, bridge: Bridge, stopping: Callable[[], None]) -> None:
+async def _watch(access: Access, vital: Readers, bridge: Bridge, stopping: Callable[[], None]) -> None:
     """Keep the keys fresh, and end the server if its store cannot be trusted any more."""
     while True:
         await asyncio.sleep(KEYS_SECONDS)
@@ -117,7 +122,7 @@ async def _watch(access: Access, readers: Readers, bridge: Bridge, stopping: Cal
             stopping()
             return
         try:
-            access.update(await readers.read(lambda reader: reader.keys()))
+            access.update(await vital.read(lambda reader: reader.keys()))
         except StoreError as error:
             LOG.warning("keys", extra={"reason": str(error)})
 

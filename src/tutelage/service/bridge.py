@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tutelage.service.engine import Create, Engine, Job, Pulls
 from tutelage.service.messages import NotLeading
 from tutelage.service.problems import Problem
-from tutelage.stores.base import Reader, Store, StoreError
+from tutelage.stores.base import Broken, Reader, Store, StoreError
 
 Found = TypeVar("Found")
 _READING_THREADS = 4
@@ -80,12 +80,21 @@ def _size(job: Job) -> int:
 
 
 class Readers:
-    """Threads that read the store, each on a connection of its own."""
+    """Threads that read the store, each on a connection of its own.
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._local = store, threading.local()
+    ``broken`` is told of a failure after which the store cannot be trusted any more.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        broken: Callable[[Broken], object] = lambda _: None,
+        *,
+        threads: int = _READING_THREADS,
+    ) -> None:
+        self._store, self._broken, self._local = store, broken, threading.local()
         self._opened: list[Reader] = []
-        self._threads = ThreadPoolExecutor(_READING_THREADS, thread_name_prefix="tutelage-reader")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="tutelage-reader")
 
     async def read(self, look: Callable[[Reader], Found]) -> Found:
         """What ``look`` finds."""
@@ -98,8 +107,10 @@ class Readers:
             self._opened.append(reader)
         try:
             return look(reader)
-        except StoreError:
+        except StoreError as error:
             self._local.reader = None  # the next look connects anew
+            if isinstance(error, Broken):
+                self._broken(error)
             raise
 
     def close(self) -> None:

@@ -128,6 +128,11 @@ class Campaign:
         return max(self.rounds)
 
     @property
+    def beyond_horizon(self) -> int:
+        """The pulls behind their clients' last round, which are no evidence."""
+        return sum(max(0, rounds - self.setup.problem.horizon) for rounds in self.rounds)
+
+    @property
     def pulls(self) -> NDArray[np.int64]:
         """All pulls of each client and arm, [M, K]; a copy."""
         return np.array(self.counts, dtype=np.int64)
@@ -146,19 +151,21 @@ class Campaign:
         horizon, observe = self.setup.problem.horizon, self.collected.observe
         rounds, counts = self.rounds, self.counts
         unit = self.setup.scale.to_units([pull.reward for pull in pulls])
-        numbers = []
+        numbers: list[int] = []
+        observed: list[tuple[int, int, float]] = []
         for (client, arm, _, _), reward in zip(pulls, unit, strict=True):
             round = rounds[client] = rounds[client] + 1
             number = counts[client][arm] = counts[client][arm] + 1
             numbers.append(number)
             if round <= horizon:
                 observe(client, arm, reward)
+                observed.append((client, arm, reward))
         decision = None
-        if self.collected.is_due():
+        if observed and self.collected.is_due():  # behind the horizon the last directive holds
             evidence = self.collected.take()
             self.state = ask(self.setup.teacher, "advance", self.state, evidence)
             self.consultations += 1
-            self._publish([(pull.client, pull.arm, reward) for pull, reward in zip(pulls, unit, strict=True)])
+            self._publish(observed)
             decision = Decision(evidence, None, self.state, self.directive)
         return Step(tuple(self._reveal(pulls, unit, numbers)), decision)
 
@@ -207,7 +214,7 @@ class Campaign:
         self._publish(())
 
     def _publish(self, recent: Sequence[tuple[int, int, float]]) -> None:
-        """Take the directive; ``recent`` are the pulls of this step, with which evidence may begin anew."""
+        """Take the directive; ``recent`` is this step's evidence, with which it may begin anew."""
         directive = ask_directive(self.setup.teacher, self.setup.problem, self.state)
         if directive.restarts > self.restarts:
             self.restarts = directive.restarts

@@ -18,6 +18,9 @@ from tutelage.errors import InputError
 from tutelage.service.thresholds import Thresholds
 
 FILE = "tutelage.toml"
+OWN_FOLDERS = frozenset(
+    {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
+)  # what the server's addresses begin with
 _PASSWORD = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*")
 
 
@@ -31,6 +34,7 @@ class Configuration(Thresholds):
     advertise: str | None = None
     root_path: str = ""
     insecure: bool = False
+    own_teachers: str = ""
     migrate: bool = True
     tls_certificate: Path | None = None
     tls_key: Path | None = None
@@ -52,7 +56,18 @@ class Configuration(Thresholds):
     def _check_root(cls, value: str) -> str:
         if value and not value.startswith("/"):
             raise ValueError("must begin with a slash, as in /tutelage")
+        folder = value[1:].partition("/")[0]
+        if folder in OWN_FOLDERS:
+            raise ValueError(
+                f"/{folder} is an address of the server's own, not to be told from the prefix where a proxy "
+                "cuts that off; another one works, as in /tutelage"
+            )
         return value.rstrip("/")
+
+
+def teachers_of(told: str) -> frozenset[str]:
+    """The names in a value of ``own_teachers``."""
+    return frozenset(name.strip() for name in told.split(",") if name.strip())
 
 
 def resolve(

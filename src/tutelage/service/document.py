@@ -35,6 +35,7 @@ class Summary(msgspec.Struct):
     retired: list[str]
     num_pulls: int
     round: int
+    beyond_horizon: int
     epoch: int
     cost: float
     state: str
@@ -43,22 +44,10 @@ class Summary(msgspec.Struct):
     position: int
 
 
-class Brief(msgspec.Struct):
-    """A campaign among others."""
-
-    name: str
-    teacher: str
-    horizon: int
-    status: str
-    num_clients: int
-    num_arms: int
-    position: int
-
-
-class Briefs(msgspec.Struct):
+class Summaries(msgspec.Struct):
     """Every campaign."""
 
-    campaigns: list[Brief]
+    campaigns: list[Summary]
 
 
 class QuotaTold(msgspec.Struct):
@@ -77,6 +66,7 @@ class State(msgspec.Struct):
     clients: list[str]
     arms: list[str]
     rounds: list[int]
+    beyond_horizon: int
     pulls: list[list[int]]
     observed: list[list[float]]
     revealed: list[list[float]]
@@ -166,7 +156,7 @@ class Status(msgspec.Struct):
 _ANSWERS: dict[tuple[str, str], tuple[int, type]] = {
     ("/healthz", "get"): (200, Status),
     ("/readyz", "get"): (200, Status),
-    ("/v1/campaigns", "get"): (200, Briefs),
+    ("/v1/campaigns", "get"): (200, Summaries),
     ("/v1/campaigns", "post"): (201, Summary),
     ("/v1/campaigns/{name}", "get"): (200, Summary),
     ("/v1/campaigns/{name}/clients", "post"): (200, NamedClient),

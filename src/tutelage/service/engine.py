@@ -192,14 +192,17 @@ class Engine:
         try:
             self.store.probe()
         except StoreError as error:
-            self._failed(error)
+            self.fail(error)
         else:
             self._succeeded()
 
     def _succeeded(self) -> None:
-        self.failure, self.last_commit = None, time.monotonic()
+        self.last_commit = time.monotonic()
+        if not self.broken:
+            self.failure = None
 
-    def _failed(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """Something has failed, here or where the store is read; from any thread."""
         self.failure = str(error)
         self.broken = self.broken or isinstance(error, Broken)
 
@@ -338,7 +341,7 @@ class Engine:
         if isinstance(error, Fenced):
             return NotLeading(error.name, None)
         if isinstance(error, Full | Broken):
-            self._failed(error)
+            self.fail(error)
         for kind, reason in _REASONS:
             if isinstance(error, kind):
                 return Refused(reason, str(error))

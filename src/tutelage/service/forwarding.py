@@ -19,7 +19,8 @@ from tutelage.service.problems import Problem
 from tutelage.stores.base import Stored
 
 MARK = b"x-tutelage-forwarded"
-_CONNECT_SECONDS, _ANSWER_SECONDS, _REACHABLE_SECONDS = 2.0, 30.0, 2.0
+_CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
+_ANSWER_SECONDS = 10.0  # the lease: a leader that was halted for longer can be replaced by then
 # What belongs to one connection alone; and Origin, since this server has compared it with its own name.
 _KEPT_BACK = frozenset(
     {

@@ -67,6 +67,9 @@ class Front:
         begun = time.perf_counter()
         try:
             await self._answer(scope, headers, receive, answer)
+        except asyncio.CancelledError:  # uvicorn's, at the end of the server: whoever reads is cut off
+            LOG.info("cut off", extra={"request": request_id.decode(), "path": scope["path"]})
+            return
         except Exception as error:
             problem = problem_of(error)
             if problem.kind == "internal":
@@ -121,7 +124,10 @@ class Front:
         await self.rest(inner, _replayed(body, receive), answer)
 
     def inner_path(self, path: str) -> str:
-        """The path without the prefix, whether a proxy has cut that off or not."""
+        """The path without the prefix, whether a proxy has cut that off or not.
+
+        No address of the server's own begins with the prefix: the configuration sees to that.
+        """
         is_whole = self.root_path and path.startswith(self.root_path + "/")
         return path[len(self.root_path) :] if is_whole else path
 

@@ -6,7 +6,7 @@ ledger; :meth:`Live.drafted` gives them to whoever commits.
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, repeat
 from typing import Any
 
@@ -174,7 +174,7 @@ class Live:
         self._check_running(pulls)
         return [
             ToldPull(row.id, row.revealed, row.revealed - row.observed, row.epoch, False)
-            for row in self._step(pulls, now)
+            for row in self._step(pulls, now, count())
         ]
 
     def _take_again(self, pulls: Sequence[SentPull], known: Mapping[str, Known], now: int) -> list[ToldPull]:
@@ -186,7 +186,9 @@ class Live:
             old = stored[pull.id]
             if pull.bypassed and old is not None:
                 stored[pull.id] = self.bypass(old, now)
-        new = {row.id: Known(row, corrected=False) for row in self._step(list(fresh.values()), now)}
+        places = {pull.id: index for index, pull in reversed(list(enumerate(pulls)))}
+        rows = self._step(list(fresh.values()), now, [places[id] for id in fresh])
+        new = {row.id: Known(row, corrected=False) for row in rows}
         told, seen = [], set()
         for pull in pulls:
             is_new = pull.id in new and pull.id not in seen
@@ -246,13 +248,15 @@ class Live:
             self.trail.keep(now, self.begun.cost, self.begun.pulls.sum(axis=0))
         self.trail.change(now)
 
-    def _step(self, fresh: Sequence[SentPull], now: int) -> list[PullRow]:
+    def _step(self, fresh: Sequence[SentPull], now: int, places: Iterable[int]) -> list[PullRow]:
         if not fresh:
             return []
-        return self.advance(self.roster.numbered(fresh), [sent.id for sent in fresh], now)
+        return self.advance(self.roster.numbered(fresh), [sent.id for sent in fresh], now, places)
 
-    def advance(self, pulls: Sequence[Pull], ids: Sequence[str], now: int) -> list[PullRow]:
-        """A step with these pulls, which are new: its rows."""
+    def advance(
+        self, pulls: Sequence[Pull], ids: Sequence[str], now: int, places: Iterable[int]
+    ) -> list[PullRow]:
+        """A step with these pulls, which are new: its rows.  ``places`` are theirs in the request."""
         self._trace(now)
         step = self.begun.step(pulls)
         self.step += 1
@@ -261,7 +265,7 @@ class Live:
         columns = (
             count(self.position + 1),
             repeat(self.step),
-            count(),
+            places,
             clients,
             arms,
             numbers,
@@ -272,7 +276,7 @@ class Live:
             repeat(now),
             ids,
         )
-        rows = list(map(PullRow._make, zip(*columns, strict=False)))  # two of them have no end
+        rows = list(map(PullRow._make, zip(*columns, strict=False)))  # some of them have no end
         self.position += len(rows)
         self.remembered.add(dict(zip(ids, rows, strict=True)))
         self.new_pulls += rows

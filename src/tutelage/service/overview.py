@@ -2,7 +2,34 @@
 
 from typing import Any
 
+import msgspec
+
+from tutelage.errors import InputError
+from tutelage.service.ledger_pages import Names
 from tutelage.service.live import Live
+from tutelage.service.rebuilding import Disagreement, as_of_snapshot
+from tutelage.stores.base import Missing, Reader
+
+
+def kept_summary(reader: Reader, name: str) -> dict[str, Any]:
+    """The same from the store alone, as of the campaign's newest snapshot: nobody need lead it.
+
+    Of a campaign that cannot be served, ``state`` says why.  Raises ``Missing``.
+    """
+    stored, snapshot = reader.load(name)
+    try:
+        live = as_of_snapshot(stored, snapshot)
+        if snapshot is None:
+            for client in Names(reader, name).clients[len(live.clients) :]:
+                live.roster.admit(client)
+        return summary(live) | {"status": stored.head.status, "position": stored.head.position}
+    except Missing:
+        raise
+    except (Disagreement, InputError, msgspec.MsgspecError) as error:
+        found: dict[str, Any] = msgspec.json.decode(stored.settings)
+        found |= {"retired": [], "num_pulls": 0, "round": 0, "epoch": 1, "cost": 0.0, "beyond_horizon": 0}
+        found |= {"state": f"cannot be served: {error}", "active_arms": [], "target": None}
+        return found | {"status": stored.head.status, "position": stored.head.position}
 
 
 def summary(live: Live) -> dict[str, Any]:
@@ -24,6 +51,7 @@ def summary(live: Live) -> dict[str, Any]:
         "retired": [live.clients[number] for number in campaign.retired] if campaign else [],
         "num_pulls": int(campaign.pulls.sum()) if campaign else 0,
         "round": campaign.round if campaign else 0,
+        "beyond_horizon": campaign.beyond_horizon if campaign else 0,
         "epoch": 1 + campaign.consultations if campaign else 1,
         "cost": campaign.cost if campaign else 0.0,
         "state": campaign.report().sentence if campaign else "has not started",
@@ -44,6 +72,7 @@ def state(live: Live) -> dict[str, Any]:
         "clients": tuple(live.clients),
         "arms": live.settings.arms,
         "rounds": list(campaign.rounds),
+        "beyond_horizon": campaign.beyond_horizon,
         "pulls": campaign.pulls.tolist(),
         "observed": [list(client.observed) for client in campaign.clients],
         "revealed": [list(client.revealed) for client in campaign.clients],

@@ -1,7 +1,7 @@
 """A campaign from its ledger: after a start, a failure or a takeover, and when it is verified.
 
 Everything that is not a row of the ledger follows from the rows, and must come out the same.  So must the
-rows themselves, but for what comes from outside: a step's rewards, ids and time.
+rows themselves, but for what comes from outside: a step's rewards, ids, time and places in the request.
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,6 +53,15 @@ def rebuilt(
         _load(live, snapshot)
     repeat(live, rows)
     settle(live, stored.head)
+    return live
+
+
+def as_of_snapshot(stored: Stored, snapshot: Snapshot | None) -> Live:
+    """The campaign as its newest snapshot has it.  Raises :class:`Disagreement`."""
+    check_rules(stored)
+    live = Live(stored, 0)
+    if snapshot is not None:
+        _load(live, snapshot)
     return live
 
 
@@ -123,7 +132,7 @@ def _repeat_step(live: Live, rows: Sequence[PullRow]) -> None:
             raise Disagreement(f"Position {row.position} of {live.name} holds no pull of it: {row}.")
     pulls = [Pull(row.client, row.arm, row.observed, row.bypassed) for row in rows]
     try:
-        made = live.advance(pulls, [row.id for row in rows], rows[0].time)
+        made = live.advance(pulls, [row.id for row in rows], rows[0].time, [row.index for row in rows])
     except Refused as error:
         raise Disagreement(f"Position {rows[0].position} of {live.name}: {error}") from error
     live.new_pulls.clear()

@@ -1,8 +1,8 @@
 """Every route but the quick one."""
 
-import dataclasses
+import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -18,12 +18,12 @@ from tutelage.service.forwarding import Forwarding
 from tutelage.service.json_reading import read_json
 from tutelage.service.ledger_formats import Writer, writer_of
 from tutelage.service.live import Live
-from tutelage.service.messages import Refused
+from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.problems import Problem
-from tutelage.service.settings import Settings, decode_settings, order_weights
-from tutelage.stores.base import Reader
+from tutelage.service.settings import Settings, order_weights
+from tutelage.stores.base import Missing, Reader
 
-READY_SECONDS = 6.0  # a commit or probe is at most half of that ago
+READY_SECONDS = 5.0  # a commit or probe is at most half of that ago, and a turn of the writer's
 _ROWS = 2_000
 
 After = Annotated[int, Query(ge=0, le=2**53)]
@@ -56,10 +56,20 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
     """An empty object, where a body has nothing to say."""
 
 
-def make_routes(bridge: Bridge, readers: Readers, forwarding: Forwarding) -> APIRouter:
-    """The routes, on this server's store."""
+def make_routes(
+    bridge: Bridge,
+    readers: Readers,
+    vital: Readers,
+    forwarding: Forwarding,
+    own_teachers: Container[str] = frozenset(),
+) -> APIRouter:
+    """The routes, on this server's store.
+
+    ``vital`` are for what must not wait for other readers; ``own_teachers`` are those of installed packages
+    that campaigns may have.
+    """
     router = APIRouter()
-    Campaigns(bridge, readers).add_to(router)
+    Campaigns(bridge, readers, own_teachers).add_to(router)
     Pages(bridge, readers).add_to(router)
 
     @router.get("/healthz")
@@ -76,7 +86,7 @@ def make_routes(bridge: Bridge, readers: Readers, forwarding: Forwarding) -> API
             raise Problem("unavailable", bridge.engine.failure)
         if time.monotonic() - bridge.engine.last_commit > READY_SECONDS:
             raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
-        stored = await readers.read(lambda reader: reader.campaigns())
+        stored = await vital.read(lambda reader: reader.campaigns())
         if (name := await forwarding.unreachable(stored, bridge.engine.led)) is not None:
             raise Problem("no-leader", f"The server that leads {name} does not answer.")
         return told({"status": "ok"})
@@ -87,8 +97,8 @@ def make_routes(bridge: Bridge, readers: Readers, forwarding: Forwarding) -> API
 class Campaigns:
     """What changes campaigns."""
 
-    def __init__(self, bridge: Bridge, readers: Readers) -> None:
-        self.bridge, self.readers = bridge, readers
+    def __init__(self, bridge: Bridge, readers: Readers, own_teachers: Container[str]) -> None:
+        self.bridge, self.readers, self.own_teachers = bridge, readers, own_teachers
 
     def add_to(self, router: APIRouter) -> None:
         """Name the routes."""
@@ -104,6 +114,13 @@ class Campaigns:
     async def create(self, request: Request) -> Response:
         """Make a campaign, and start it at once if so asked."""
         new = read_json(await request.body(), NewCampaign)
+        package = new.teacher.partition("(")[0].strip()
+        if ":" in package and package not in self.own_teachers:  # nobody imports what he likes over HTTP
+            raise Problem(
+                "invalid",
+                f"The teacher {package} is none of Tutelage's: who runs the server may allow it with "
+                "--own-teachers.",
+            )
         try:
             settings = Settings(
                 name=new.name,
@@ -112,8 +129,8 @@ class Campaigns:
                 teacher=new.teacher,
                 clients=tuple(new.clients),
                 enrol=new.enrol,
-                low=new.low,
-                high=new.high,
+                low=new.low + 0.0,  # a zero has no sign
+                high=new.high + 0.0,
                 weights=order_weights(new.weights, new.clients),
                 seed=new.seed,
             )
@@ -158,12 +175,25 @@ class Campaigns:
         return Response(status_code=204)
 
     async def all(self) -> Response:
-        """Every campaign in brief."""
-        return told({"campaigns": await self.readers.read(_brief)})
+        """Every campaign: those that this server does not have at hand as of their newest snapshot."""
+        stored = await self.readers.read(lambda reader: reader.campaigns())
+        found = [await self._in_brief(one.name) for one in stored]
+        return told({"campaigns": [one for one in found if one is not None]})
 
     async def one(self, name: str) -> Response:
         """A campaign: what it is and where it stands."""
         return await self._summary(name)
+
+    async def _in_brief(self, name: str) -> dict[str, Any] | None:
+        """A campaign as this server has it, or from the store; None if it was deleted a moment ago."""
+        if name in self.bridge.engine.lives:
+            with contextlib.suppress(NotLeading, Refused):
+                found: dict[str, Any] = await self.bridge.ask(Look(name, look=overview.summary))
+                return found
+        try:
+            return await self.readers.read(lambda reader: overview.kept_summary(reader, name))
+        except Missing:
+            return None
 
     async def _plain(self, request: Request, name: str, act: Act) -> Response:
         if body := await request.body():
@@ -259,23 +289,6 @@ def _exported(
     if not rows:
         raise Problem("unknown-campaign", f"The campaign {name} has been deleted.")
     return writer.rows([names.row(row) for row in rows]), rows[-1].position
-
-
-def _brief(reader: Reader) -> list[dict[str, Any]]:
-    found = []
-    for stored in reader.campaigns():
-        settings = decode_settings(stored.settings)
-        kept = dataclasses.asdict(settings)
-        found.append(
-            {key: kept[key] for key in ("name", "teacher", "horizon")}
-            | {
-                "status": stored.head.status,
-                "num_clients": len(settings.clients),
-                "num_arms": len(settings.arms),
-                "position": stored.head.position,
-            }
-        )
-    return found
 
 
 def told(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

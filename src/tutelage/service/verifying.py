@@ -23,6 +23,8 @@ def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
                 faults.append(f"The snapshot of {name} holds something else than its ledger gives.")
         repeat(live, between(reader, name, live.position, last))
         settle(live, stored.head)
+        if reader.read(name, last, 1) and reader.load(name)[0].head.position == last:
+            faults.append(f"The ledger of {name} goes on behind its head, position {last}.")
     except Disagreement as error:
         faults.append(str(error))
     except (InputError, msgspec.MsgspecError) as error:

@@ -75,8 +75,9 @@ class InUse(InputError):
 class PullRow(NamedTuple):
     """A pull in the ledger.  ``observed`` and ``revealed`` are in the sender's units.
 
-    ``step`` counts the steps of the campaign, ``index`` the new pulls within one; ``number`` the pulls of
-    this (client, arm), from 1.  ``epoch`` is 1 + the consultations before it was revealed.
+    ``step`` counts the steps of the campaign; ``index`` is the pull's place in its request, from 0; and
+    ``number`` counts the pulls of this (client, arm), from 1.  ``epoch`` is 1 + the consultations before it
+    was revealed.
 
     A named tuple and not a dataclass: a thousand of them are made in a quarter of the time.
     """
@@ -211,6 +212,14 @@ class Reader(Protocol):
 class Keys(Reader, Protocol):
     """A reader that can also hand out and revoke keys: it works beside a server and without one."""
 
+    @property
+    def url(self) -> str:
+        """The address as it may be shown: without a password."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What an operator should be told at the start: a file was created, a library has a known fault."""
+
     def create_key(self, key: KeyRow) -> None:
         """Stores a key; raises Exists if its name is taken, if only by a revoked one."""
 
@@ -221,14 +230,6 @@ class Keys(Reader, Protocol):
 class Store(Keys, Protocol):
     """A place where campaigns are kept."""
 
-    @property
-    def url(self) -> str:
-        """The address as it may be shown: without a password."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What an operator should be told at the start: a file was created, a library has a known fault."""
-
     def reader(self) -> Reader:
         """A connection of its own for one other thread."""
 
@@ -238,8 +239,9 @@ class Store(Keys, Protocol):
     def delete(self, name: str) -> None:
         """Removes a campaign with all of its rows, and the keys that are good for it alone.
 
-        Raises InputError unless it is stopped and an ``exported`` entry stands behind its last pull and
-        bypass report, Fenced while another leads it, and Missing.
+        One that has never been started goes at once.  Raises InputError for another unless it is stopped
+        and an ``exported`` entry stands behind its last pull and bypass report, Fenced while another leads
+        it, and Missing.
         """
 
     def lead(self, name: str, address: str) -> int | None:

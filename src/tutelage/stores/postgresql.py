@@ -131,20 +131,26 @@ class PostgresqlReader(queries.Reading):
 class PostgresqlKeys(PostgresqlReader):
     """Reads, and writes keys."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, notes: Sequence[str] = ()) -> None:
         super().__init__(url)
+        self.notes = tuple(notes)
         self._broken: Broken | None = None
+
+    @property
+    def url(self) -> str:
+        """The address without its password."""
+        return shown(self._url)
 
     def create_key(self, key: KeyRow) -> None:
         """Stores a key; raises Exists if its name is taken."""
-        with self._transaction(), _taken(f"there is a key {key.name!r} already: choose another name"):
+        with self._transaction(), _taken(f"There is a key {key.name!r} already: choose another name."):
             self._run(queries.CREATE_KEY, queries.key_values(key))
 
     def revoke_key(self, name: str, time: int) -> None:
         """Marks a key as revoked; raises Missing."""
         with self._transaction():
             if not self._run(queries.REVOKE_KEY, {"name": name, "time": time}):
-                raise Missing(f"there is no key {name!r}: `tutelage key list` shows all")
+                raise Missing(f"There is no key {name!r}: `tutelage key list` shows all.")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -174,8 +180,8 @@ class PostgresqlKeys(PostgresqlReader):
             found = cursor.fetchone()
         if found != (f"{VERSION:04d}",):
             raise StoreError(
-                f"{shown(self._url)} has schema {int(found[0]) if found else 0} by now, and this Tutelage "
-                f"writes {VERSION}: stop this server and start one of the release that changed it"
+                f"The database {shown(self._url)} has schema {int(found[0]) if found else 0} by now, and this Tutelage "
+                f"writes {VERSION}: stop this server and start one of the release that changed it."
             )
 
     def _commit(self, connection: psycopg.Connection) -> None:
@@ -184,7 +190,7 @@ class PostgresqlKeys(PostgresqlReader):
         except psycopg.Error as error:
             if connection.closed:
                 raise Uncertain(
-                    f"the connection to {shown(self._url)} was lost during a COMMIT: load the campaigns anew"
+                    f"The connection to {shown(self._url)} was lost during a COMMIT: load the campaigns anew."
                 ) from error
             raise store_error(self._url, error) from error
         except BaseException:
@@ -196,16 +202,10 @@ class PostgresqlStore(PostgresqlKeys):
     """One server's way to the database; `open_store` has checked the schema."""
 
     def __init__(self, url: str, notes: Sequence[str]) -> None:
-        super().__init__(url)
-        self.notes = tuple(notes)
+        super().__init__(url, notes)
         self._numbers: dict[str, int] = {}
         self._tokens: dict[str, int] = {}
         self._states: dict[str, str] = {}
-
-    @property
-    def url(self) -> str:
-        """The address without its password."""
-        return shown(self._url)
 
     def reader(self) -> PostgresqlReader:
         """A connection of its own for one other thread."""
@@ -214,7 +214,7 @@ class PostgresqlStore(PostgresqlKeys):
     def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
         """A new campaign, led by nobody; raises Exists."""
         values = {"name": name, "settings": settings, "rules_version": rules_version, "created": time}
-        with self._transaction(), _taken(f"there is a campaign {name!r} already: choose another name"):
+        with self._transaction(), _taken(f"There is a campaign {name!r} already: choose another name."):
             self._run(queries.CREATE, values)
             number = self._run(queries.NUMBER, {"name": name})[0][0]
             self._run(queries.CREATE_HEAD, {"campaign": number})
@@ -226,7 +226,7 @@ class PostgresqlStore(PostgresqlKeys):
             number = self._number(name, anew=True)
             own = {"campaign": number, "token": self._tokens.get(name, -1)}
             if not self._execute(_HOLD, own).fetchall():
-                raise Fenced(f"campaign {name!r} is led by another server now: ask that one", name)
+                raise Fenced(f"The campaign {name!r} is led by another server now: ask that one.", name)
             queries.check_removable(name, self._run(queries.REMOVABLE, {"campaign": number})[0])
             for statement in queries.REMOVE:
                 self._run(statement, {"campaign": number, "name": name})

@@ -51,13 +51,19 @@ def connect(url: str) -> psycopg.Connection:
 def _check_server(url: str, connection: psycopg.Connection) -> None:
     fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
     if fsync != "on":
-        raise Broken(f"{shown(url)} runs with fsync = {fsync} and may lose what it committed: set fsync = on")
+        raise Broken(
+            f"The database {shown(url)} runs with fsync = {fsync} and may lose what it committed: set fsync = on."
+        )
     if encoding != "UTF8":
-        raise Broken(f"{shown(url)} is encoded in {encoding}: create the database with ENCODING 'UTF8'")
+        raise Broken(
+            f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'."
+        )
     if version < 130000:
-        raise Broken(f"{shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed")
+        raise Broken(
+            f"The database {shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed."
+        )
     if standby:
-        raise StoreError(f"{shown(url)} is a standby and cannot be written: name the primary")
+        raise StoreError(f"The database {shown(url)} is a standby and cannot be written: name the primary.")
 
 
 @contextlib.contextmanager
@@ -74,9 +80,9 @@ def store_error(url: str, error: psycopg.Error) -> StoreError:
     place, text = shown(url), str(error).strip().splitlines()
     reason = text[0] if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
-        return Full(f"there is no room left for {place} ({reason}): free some, and writing goes on by itself")
+        return Full(f"There is no room left for {place} ({reason}): free some, and writing goes on by itself.")
     if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
-        return Broken(f"the disk or the data under {place} failed ({reason}): see PostgreSQL's log")
+        return Broken(f"The disk or the data under {place} failed ({reason}): see PostgreSQL's log.")
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-        return StoreError(f"{place} cannot be reached ({reason}): start it, or see the address")
-    return StoreError(f"{place} refused a statement: {reason}")
+        return StoreError(f"The database {place} cannot be reached ({reason}): start it, or see the address.")
+    return StoreError(f"The database {place} refused a statement: {reason.rstrip('.')}.")

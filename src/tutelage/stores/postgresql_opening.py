@@ -8,11 +8,9 @@ import sqlalchemy
 from tutelage.errors import InputError
 from tutelage.stores import migrations
 from tutelage.stores.integrity import findings
-from tutelage.stores.postgresql import PostgresqlKeys, PostgresqlReader, PostgresqlStore
+from tutelage.stores.postgresql import SCHEMA_LOCK, PostgresqlKeys, PostgresqlReader, PostgresqlStore
 from tutelage.stores.postgresql_connection import connect, shown, store_error, translated
 from tutelage.stores.schema import VERSION, VERSION_TABLE
-
-_LOCK = int.from_bytes(b"Tutelage")  # its name among the database's advisory locks
 
 
 def open_store(url: str, *, migrate: bool) -> PostgresqlStore:
@@ -20,10 +18,9 @@ def open_store(url: str, *, migrate: bool) -> PostgresqlStore:
     return PostgresqlStore(url, _prepare(url, migrate=migrate))
 
 
-def open_keys(url: str) -> PostgresqlKeys:
+def open_keys(url: str, *, create: bool) -> PostgresqlKeys:
     """The same as `open_store`: servers beside do not mind."""
-    _prepare(url, migrate=True)
-    return PostgresqlKeys(url)
+    return PostgresqlKeys(url, _prepare(url, migrate=create))
 
 
 def open_reader(url: str) -> PostgresqlReader:
@@ -35,7 +32,7 @@ def open_reader(url: str) -> PostgresqlReader:
 def upgrade(url: str) -> str:
     """Creates the tables or brings them to the newest schema."""
     notes = _prepare(url, migrate=True)
-    return notes[0] if notes else f"{shown(url)} has schema {VERSION} already."
+    return notes[0] if notes else f"The database {shown(url)} has schema {VERSION} already."
 
 
 def check(url: str) -> list[str]:
@@ -47,8 +44,8 @@ def check(url: str) -> list[str]:
 def backup(url: str, path: str) -> str:
     """Names the command that does it."""
     raise InputError(
-        f"{shown(url)} is copied by PostgreSQL's own tool: "
-        f"pg_dump --format=custom --file={path} '{shown(url)}'"
+        f"The database {shown(url)} is copied by PostgreSQL's own tool: "
+        f"pg_dump --format=custom --file={path} '{shown(url)}'."
     )
 
 
@@ -57,19 +54,19 @@ def _prepare(url: str, *, migrate: bool) -> list[str]:
     before = _version(url)
     if before > VERSION:
         raise InputError(
-            f"{shown(url)} has schema {before}, and this Tutelage knows {VERSION} at most: "
-            "install the newer Tutelage that wrote it, or restore a backup"
+            f"The database {shown(url)} has schema {before}, and this Tutelage knows {VERSION} at most: "
+            "install the newer Tutelage that wrote it, or restore a backup."
         )
     if before == VERSION:
         return []
     if not migrate:
         raise InputError(
-            f"{shown(url)} has schema {before}, and this Tutelage needs {VERSION}: "
-            "bring it up to date with `tutelage db upgrade`"
+            f"The database {shown(url)} has schema {before}, and this Tutelage needs {VERSION}: "
+            "bring it up to date with `tutelage db upgrade`."
         )
     _migrate(url)
     made = f"was brought from schema {before} to {VERSION}." if before else "was given its tables."
-    return [f"{shown(url)} {made}"]
+    return [f"The database {shown(url)} {made}"]
 
 
 def _version(url: str) -> int:
@@ -92,10 +89,10 @@ def _migrate(url: str) -> None:
     engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=creator, poolclass=sqlalchemy.NullPool)
     try:
         with engine.begin() as connection:
-            connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_LOCK)))
+            connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
             if migrations.version(connection) is None:
                 raise InputError(
-                    f"{shown(url)} holds tables of another program: give Tutelage a database of its own"
+                    f"The database {shown(url)} holds tables of another program: give Tutelage one of its own."
                 )
             migrations.upgrade(connection)
     except sqlalchemy.exc.DBAPIError as error:

@@ -300,7 +300,7 @@ def key_values(key: KeyRow) -> dict[str, object]:
 
 def missing(name: str) -> Missing:
     """The error about a campaign that is not there."""
-    return Missing(f"there is no campaign {name!r}: `tutelage campaign list` shows all")
+    return Missing(f"There is no campaign {name!r}: `tutelage campaign list` shows all.")
 
 
 def check_change(change: Change) -> None:
@@ -316,8 +316,8 @@ def check_change(change: Change) -> None:
 def fenced(change: Change) -> Fenced:
     """The error about a change whose campaign has moved on without it."""
     return Fenced(
-        f"campaign {change.name!r} is led by another server now, or has left position {change.after}: "
-        "nothing was written",
+        f"The campaign {change.name!r} is led by another server now, or has left position {change.after}: "
+        "nothing was written.",
         change.name,
     )
 
@@ -325,9 +325,13 @@ def fenced(change: Change) -> Fenced:
 def check_removable(name: str, row: tuple[Any, ...]) -> None:
     """Raises InputError unless ``REMOVABLE``'s row allows the campaign to be deleted."""
     status, exported, pulled, bypassed = row
+    if status == "enrolling":  # it has never been started, so it holds no pulls
+        return
     if status != "stopped":
-        raise InputError(f"campaign {name!r} is {status}: stop it before it is deleted")
+        raise InputError(f"The campaign {name!r} is {status}: stop it before it is deleted.")
     if exported <= max(pulled, bypassed):
+        since = "since it was stopped" if exported == 0 else "since its last pull or report"
         raise InputError(
-            f"campaign {name!r} holds pulls that were never exported: export it before it is deleted"
+            f"No administrator has exported the campaign {name!r} {since}: export it, again if it was "
+            "exported before, now that it is stopped and with an administrator's key."
         )

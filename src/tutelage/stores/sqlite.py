@@ -21,7 +21,7 @@ from tutelage.stores.base import (
     PullRow,
     StoreError,
 )
-from tutelage.stores.sqlite_file import Lock
+from tutelage.stores.sqlite_file import Lock, unusable
 
 _PRAGMAS = (
     "PRAGMA busy_timeout = 5000",
@@ -86,21 +86,21 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     # The index of the log could not grow: the disk is full, though SQLite calls it an input/output error.
     if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:
-        return Full(f"there is no room left for {path}: free some, and writing goes on by itself")
+        return Full(f"There is no room left for {path}: free some, and writing goes on by itself.")
     if code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return StoreError(f"another program is writing to {path}: end it")
+        return StoreError(f"Another program is writing to {path}: end it.")
     name = getattr(error, "sqlite_errorname", "")
     match code & 0xFF:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            failure = f"{path} cannot be written: make it and its folder writable to this user"
+            failure = unusable(path, "written")
         case sqlite3.SQLITE_CANTOPEN:
-            failure = f"{path} or a file beside it cannot be opened: see its permissions and the disk"
+            failure = unusable(path, "opened")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            failure = f"{path} is damaged ({error}): stop, keep the file, and restore a backup"
+            failure = f"{path} is damaged ({error}): stop, keep the file, and restore a backup."
         case sqlite3.SQLITE_IOERR:
-            failure = f"the disk under {path} failed ({name}): see the system's log before starting again"
+            failure = f"The disk under {path} failed ({name}): see the system's log before starting again."
         case _:
-            return StoreError(f"SQLite refused a statement on {path}: {error}")
+            return StoreError(f"SQLite refused a statement on {path}: {error}.")
     return Broken(failure)
 
 
@@ -135,23 +135,29 @@ class SqliteReader(queries.Reading):
 class SqliteKeys(SqliteReader):
     """Reads, and writes keys: beside a server too, whose transactions it waits for."""
 
-    def __init__(self, path: Path, lock: Lock | None) -> None:
+    def __init__(self, path: Path, lock: Lock | None, notes: Sequence[str] = ()) -> None:
         super().__init__(path, connect(path, mode="rw"))
+        self.notes = tuple(notes)
         self._lock = lock
         self._broken: Broken | None = None
+
+    @property
+    def url(self) -> str:
+        """The address, with the real path."""
+        return f"sqlite:///{self.path}"
 
     def create_key(self, key: KeyRow) -> None:
         """Stores a key; raises Exists if its name is taken."""
         with self._transaction():
             if any(row.name == key.name for row in self.keys()):
-                raise Exists(f"there is a key {key.name!r} already: choose another name")
+                raise Exists(f"There is a key {key.name!r} already: choose another name.")
             self._run(queries.CREATE_KEY, queries.key_values(key))
 
     def revoke_key(self, name: str, time: int) -> None:
         """Marks a key as revoked; raises Missing."""
         with self._transaction():
             if not self._run(queries.REVOKE_KEY, {"name": name, "time": time}):
-                raise Missing(f"there is no key {name!r}: `tutelage key list` shows all")
+                raise Missing(f"There is no key {name!r}: `tutelage key list` shows all.")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -183,19 +189,13 @@ class SqliteStore(SqliteKeys):
     """The one writer of a file; `open_store` has checked the file, and the lock is ours."""
 
     def __init__(self, path: Path, lock: Lock, notes: Sequence[str]) -> None:
-        super().__init__(path, lock)
-        self.notes = tuple(notes)
+        super().__init__(path, lock, notes)
         self._numbers: dict[str, int] = {}
         self._tokens: dict[str, int] = {}
         self._states: dict[str, str] = {}
         self._unmoved = 0.0  # pages in the log, estimated
         with self._transaction() as connection:
             connection.execute("UPDATE heads SET leader = NULL WHERE leader IS NOT NULL")
-
-    @property
-    def url(self) -> str:
-        """The address, with the real path."""
-        return f"sqlite:///{self.path}"
 
     def reader(self) -> SqliteReader:
         """A connection of its own for one other thread."""
@@ -206,7 +206,7 @@ class SqliteStore(SqliteKeys):
         values = {"name": name, "settings": settings, "rules_version": rules_version, "created": time}
         with self._transaction():
             if self._run(queries.NUMBER, {"name": name}):
-                raise Exists(f"there is a campaign {name!r} already: choose another name")
+                raise Exists(f"There is a campaign {name!r} already: choose another name.")
             self._run(queries.CREATE, values)
             number = self._run(queries.NUMBER, {"name": name})[0][0]
             self._run(queries.CREATE_HEAD, {"campaign": number})

@@ -6,6 +6,7 @@ own connections hold: so only whoever has the lock file, and no connection yet, 
 
 import fcntl
 import os
+import pwd
 import sqlite3
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from tutelage.stores.base import Broken, InUse
 from tutelage.stores.schema import APPLICATION_ID, VERSION
 
 MAGIC = b"SQLite format 3\0"
+MODE = 0o640  # of new files: they hold what clients did
+_EFFECTIVE = os.access in os.supports_effective_ids
 
 #: File systems whose other side is another machine: neither locks nor shared memory can be trusted there.
 NETWORK = frozenset(
@@ -27,12 +30,21 @@ NETWORK = frozenset(
         "ceph",
         "cifs",
         "coda",
+        "curlftpfs",
         "davfs",
+        "fuse",
         "fuse.ceph",
+        "fuse.curlftpfs",
+        "fuse.davfs2",
+        "fuse.gcsfuse",
         "fuse.glusterfs",
+        "fuse.goofys",
+        "fuse.juicefs",
+        "fuse.mfs",
         "fuse.rclone",
         "fuse.s3fs",
         "fuse.sshfs",
+        "fuse.vmhgfs-fuse",
         "gfs2",
         "glusterfs",
         "gpfs",
@@ -43,10 +55,15 @@ NETWORK = frozenset(
         "nfs4",
         "ocfs2",
         "orangefs",
+        "prl_fs",
+        "pvfs2",
         "smb2",
         "smb3",
         "smbfs",
         "vboxsf",
+        "virtiofs",
+        "vmhgfs",
+        "wekafs",
     }
 )
 
@@ -71,15 +88,15 @@ def check_place(path: Path) -> None:
     """Raises InputError where a database file cannot live."""
     if not path.parent.is_dir():
         raise InputError(
-            f"there is no folder {path.parent}: create it, or name another place for the database"
+            f"There is no folder {path.parent}: create it, or name another place for the database."
         )
     if path.is_dir():
-        raise InputError(f"{path} is a folder: name a file in it")
+        raise InputError(f"{path} is a folder: name a file in it.")
     kind = file_system(path)
     if kind in NETWORK:
         raise InputError(
             f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be trusted: "
-            "put it on a local disk, or use PostgreSQL"
+            "put it on a local disk, or use PostgreSQL."
         )
 
 
@@ -87,17 +104,64 @@ def library_faults(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> tu
     """What is known to corrupt files in this version of the SQLite library, as sentences.
 
     https://www.sqlite.org/wal.html, "The WAL-Reset Bug": 3.7.0 to 3.51.2, mended in 3.44.6 and 3.50.7 too.
-    It needs two connections that checkpoint or write at once; here one thread does both.
+    A checkpoint must begin when the one before it has left nothing to move, and another connection must
+    commit just then.  Here one connection alone checkpoints while others are open, each time after a commit
+    of its own, so that there is something to move: whoever writes keys beside it cannot begin the log anew.
     """
     mended = version >= (3, 51, 3) or (3, 44, 6) <= version < (3, 45) or (3, 50, 7) <= version < (3, 51)
     if mended or version < (3, 7):
         return ()
     name = ".".join(map(str, version[:3]))
     sentence = (
-        f"SQLite {name} has the WAL-reset bug, which can damage a file that two programs write at once: "
-        "let nothing but this server write to it, and update SQLite to 3.51.3, 3.50.7, 3.44.6 or newer."
+        f"SQLite {name} has the WAL-reset bug, which can damage a file that several programs write at once. "
+        "Tutelage's own commands may run beside the server; let no other program write to the file, "
+        "and update SQLite to 3.51.3, 3.50.7, 3.44.6 or newer."
     )
     return (sentence,)
+
+
+def create(path: Path) -> None:
+    """Makes an empty file that strangers cannot read; SQLite gives the log beside it the same permissions."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE))
+    except OSError as error:
+        raise Broken(unusable(path, "written", error)) from None
+
+
+def unusable(path: Path, what: str, error: OSError | None = None) -> str:
+    """Why a database cannot be read, written or opened: whose file it is, and the remedy."""
+    beside = [path, *(path.with_name(path.name + ending) for ending in (".lock", "-wal", "-shm"))]
+    foreign = [file for file in beside if _is_foreign(file)]
+    if foreign:
+        owner, user = _user(foreign[0].stat().st_uid), _user(os.geteuid())
+        files = " ".join(str(file) for file in beside if file.exists())
+        return (
+            f"{foreign[0]} belongs to {owner} and cannot be {what} by {user}: give it away with "
+            f"`chown {user} {files}`, or run this as {owner}."
+        )
+    reason = f" ({error.strerror})" if error is not None else ""
+    if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
+        return (
+            f"{path} cannot be {what}{reason}: its folder {path.parent} belongs to "
+            f"{_user(path.parent.stat().st_uid)} and is not writable to {_user(os.geteuid())}; make it so."
+        )
+    return f"{path} or a file beside it cannot be {what}{reason}: see their permissions and the disk."
+
+
+def _is_foreign(file: Path) -> bool:
+    """Whether a file is another user's, and this one may not write it."""
+    try:
+        owner = file.stat().st_uid
+    except OSError:
+        return False
+    return owner != os.geteuid() and not os.access(file, os.R_OK | os.W_OK, effective_ids=_EFFECTIVE)
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
 
 
 class Lock:
@@ -106,16 +170,16 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + ".lock")
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         except OSError as error:
-            raise Broken(f"cannot write {self.path} ({error.strerror}): make its folder writable") from None
+            raise Broken(unusable(path, "written", error)) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "?"
             os.close(self._file)
             raise InUse(
-                f"{path} is in use by process {holder}: stop that server first, or give this one another file"
+                f"{path} is in use by process {holder}: stop that server first, or give this one another file."
             ) from None
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode("ascii"), 0)
@@ -143,11 +207,11 @@ def read_header(path: Path) -> Header | None:
         with path.open("rb") as file:
             data = file.read(100)
     except OSError as error:
-        raise Broken(f"cannot read {path} ({error.strerror}): make it readable to this user") from None
+        raise Broken(unusable(path, "read", error)) from None
     if not data:
         return None
     if len(data) < 100 or not data.startswith(MAGIC):
-        raise InputError(f"{path} is no SQLite database: name another file")
+        raise InputError(f"{path} is no SQLite database: name another file.")
     page_size = int.from_bytes(data[16:18])
     # The page count is good if the last writer was new enough to keep it.
     pages = int.from_bytes(data[28:32]) if data[24:28] == data[92:96] else 0
@@ -179,11 +243,11 @@ def check_file(path: Path) -> bool:
 def check_identity(path: Path, application_id: int, version: int) -> None:
     """Raises InputError for another program's database, or one of a newer Tutelage."""
     if application_id != APPLICATION_ID:
-        raise InputError(f"{path} is a database of another program: name another file")
+        raise InputError(f"{path} is a database of another program: name another file.")
     if version > VERSION:
         raise InputError(
             f"{path} has schema {version}, and this Tutelage knows {VERSION} at most: "
-            "install the newer Tutelage that wrote it, or restore a backup"
+            "install the newer Tutelage that wrote it, or restore a backup."
         )
 
 
@@ -193,7 +257,7 @@ def check_size(path: Path, pages: int, page_size: int) -> None:
     if size < pages * page_size:
         raise Broken(
             f"{path} was cut off: it has {size} bytes, and {pages} pages of {page_size} bytes are "
-            f"{pages * page_size}: restore a backup"
+            f"{pages * page_size}: restore a backup."
         )
 
 

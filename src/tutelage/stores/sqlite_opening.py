@@ -26,12 +26,13 @@ def open_store(path: Path, *, migrate: bool) -> SqliteStore:
     return store
 
 
-def open_keys(path: Path) -> SqliteKeys:
+def open_keys(path: Path, *, create: bool) -> SqliteKeys:
     """With the lock as a server would; beside a server, which has the lock and has checked the file."""
+    if not create:
+        _must_exist(path)
     try:
         with _locked(path) as (lock, stack):
-            _prepare(path, migrate=True)
-            keys = SqliteKeys(path, lock)
+            keys = SqliteKeys(path, lock, _prepare(path, migrate=create))
             stack.pop_all()
     except InUse:
         _check_served(path)
@@ -65,16 +66,17 @@ def backup(source: Path, target: Path) -> str:
     """Copies the file with VACUUM INTO beside the target's place, verifies the copy and renames it."""
     _must_exist(source)
     if target.exists():
-        raise InputError(f"{target} is there already: name a file that is not")
+        raise InputError(f"{target} is there already: name a file that is not.")
     sqlite_file.check_place(target)
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
     try:
         _check_served(source)
+        sqlite_file.create(part)
         with contextlib.closing(connect(source, mode="ro")) as connection, translated(target):
             connection.execute("VACUUM INTO ?", (str(part),))
         if faults := _damage(part):
-            raise Broken(f"the copy {target} is not sound, nor may be {source}: {faults[0]}")
+            raise Broken(f"The copy {target} is not sound, nor may be {source}: {faults[0]}")
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         part.rename(target)
@@ -97,16 +99,18 @@ def _locked(path: Path) -> Iterator[tuple[sqlite_file.Lock, contextlib.ExitStack
 def _prepare(path: Path, *, migrate: bool) -> list[str]:
     """Leaves a file that is ours, whole, of the newest schema and in WAL mode; says what it had to do."""
     there = path.exists() and sqlite_file.check_file(path)
-    if not there and not migrate:
-        raise InputError(f"there is no database {path}: create it with `tutelage db upgrade`")
-    with contextlib.closing(connect(path, mode="rw" if there else "rwc")) as connection, translated(path):
+    if not there:
+        if not migrate:
+            raise InputError(f"There is no database {path}: create it with `tutelage db upgrade`.")
+        sqlite_file.create(path)
+    with contextlib.closing(connect(path, mode="rw")) as connection, translated(path):
         before = _version(connection)
         if there and before:
             sqlite_file.check_identity(path, _number(connection, "application_id"), before)
         if before < VERSION and not migrate:
             raise InputError(
                 f"{path} has schema {before}, and this Tutelage needs {VERSION}: "
-                "bring it up to date with `tutelage db upgrade`"
+                "bring it up to date with `tutelage db upgrade`."
             )
         notes = []
         if before < VERSION:
@@ -116,7 +120,7 @@ def _prepare(path: Path, *, migrate: bool) -> list[str]:
             )
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise InputError(
-                f"{path} lies where SQLite cannot keep a write-ahead log: put it on a local disk"
+                f"{path} lies where SQLite cannot keep a write-ahead log: put it on a local disk."
             )
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         sqlite_file.check_size(path, _number(connection, "page_count"), _number(connection, "page_size"))
@@ -138,7 +142,7 @@ def _migrate(path: Path) -> None:
     try:
         with engine.begin() as connection:
             if migrations.version(connection) is None:
-                raise InputError(f"{path} is a database of another program: name another file")
+                raise InputError(f"{path} is a database of another program: name another file.")
             migrations.upgrade(connection)
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
@@ -150,7 +154,7 @@ def _migrate(path: Path) -> None:
 
 def _must_exist(path: Path) -> None:
     if not path.exists():
-        raise InputError(f"there is no database {path}: give the one that `tutelage serve` uses")
+        raise InputError(f"There is no database {path}: name the one that `tutelage serve` uses, with --store or --config.")
 
 
 def _check_served(path: Path) -> None:
@@ -159,7 +163,7 @@ def _check_served(path: Path) -> None:
         version = _version(connection)
         sqlite_file.check_identity(path, _number(connection, "application_id"), version)
         if version < VERSION:
-            raise InputError(f"{path} has schema {version}: bring it up to date with `tutelage db upgrade`")
+            raise InputError(f"{path} has schema {version}: bring it up to date with `tutelage db upgrade`.")
 
 
 def _damage(path: Path) -> list[str]:

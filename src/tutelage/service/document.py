@@ -88,8 +88,8 @@ class Decided(msgspec.Struct):
     active_arms: list[str]
     target: str | None
     report: str
-    lower: list[float] | None
-    upper: list[float] | None
+    lower: list[float | None] | None  # null where nothing is known yet
+    upper: list[float | None] | None
     evidence: list[list[list[float]]]
     client: str | msgspec.UnsetType = msgspec.UNSET
 

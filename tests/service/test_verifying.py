@@ -115,3 +115,19 @@ def test_a_row_that_is_gone_counts(kept, tmp_path):
                 connection.execute(f"DELETE FROM {table} WHERE position = {position}")
         with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
             assert verified(reader, "c")[1] != []
+
+
+@pytest.mark.parametrize("far", [1, 5])
+def test_a_row_behind_the_head_counts(kept, tmp_path, far):
+    """Nobody is told of such a row, and the next would fall upon it."""
+    path = tmp_path / "t.db"
+    shutil.copy(kept, path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            "INSERT INTO entries (campaign, position, step, kind, time, content, id) "
+            "SELECT campaign, position + ?, step, 'stopped', 1, '{}', '' FROM heads",
+            (far,),
+        )
+    with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
+        (fault,) = verified(reader, "c")[1]
+    assert "goes on behind its head" in fault

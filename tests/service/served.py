@@ -21,12 +21,18 @@ def pull(number):
 
 
 class Served:
-    """A server on a store, until :meth:`end`.  ``before`` are commands of Python's that come first."""
+    """A server on a store, until :meth:`end`.  ``before`` are commands of Python's that come first.
 
-    def __init__(self, url, folder, *arguments, before=""):
+    With ``advertise`` others find it.
+    """
+
+    def __init__(self, url, folder, *arguments, before="", advertise=False):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        if advertise:
+            arguments = (*arguments, "--advertise", self.address)
         program = f"{before}\nimport sys\nfrom tutelage.cli import main\nmain()"
         command = [sys.executable, "-c", program, "serve", "--store", url, "--port", str(self.port)]
         paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
@@ -35,7 +41,7 @@ class Served:
             self.process = subprocess.Popen(
                 [*command, *arguments], cwd=folder, stderr=log, env=os.environ | {"PYTHONPATH": paths}
             )
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
+        self.http = httpx.Client(base_url=self.address, timeout=30, trust_env=False)
         deadline = time.monotonic() + 60
         while not self.is_ready():
             assert self.process.poll() is None, self.log.read_text()

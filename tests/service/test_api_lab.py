@@ -6,161 +6,170 @@ import dataclasses
 import numpy as np
 import pytest
 from tests.reference_live import AsynchronousServer
+from tests.service.conftest import Running
+from tests.service.played import (
+    SHIFTED,
+    check_against_the_lab,
+    created,
+    events_of,
+    far_apart,
+    named,
+    sent,
+    shifted,
+    turns,
+)
 
-from tutelage import instances
-from tutelage.lab import parse_clients
-from tutelage.metrics import pseudo_regret
-from tutelage.results import problem_of
 from tutelage.seeding import teacher_generator
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem
 
-MIXED = "2*ucb1,2*eps-greedy,1*ts"
-# With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
-MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
+EQUAL, UNEQUAL = (1 / 3, 1 / 3, 1 / 3), (0.5, 0.3, 0.2)
 WEIGHTS = (0.3, 0.1, 0.2, 0.15, 0.25)
-DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "watch(teacher=tal)")
+DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "blt", "watch(teacher=tal)")
 OTHERS = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
-HORIZON = 500
 
 
 @pytest.fixture
 def instance(tmp_path):
     """Five clients and three arms, far apart."""
-    (tmp_path / "means.csv").write_text(MEANS)
-    return instances.load(str(tmp_path / "means.csv"))
+    return far_apart(tmp_path)
 
 
-def created(server, teacher, problem, seed):
-    """A running campaign."""
-    server.keys_changed()  # the server's loop stood still for as long as the lab played
-    made = server.create(
-        teacher=teacher,
-        horizon=problem.horizon,
-        seed=seed,
-        clients=[f"m{m}" for m in range(problem.num_clients)],
-        arms=[f"k{k}" for k in range(problem.num_arms)],
-        weights=[float(weight) for weight in problem.weights],
-    )
-    assert made.status_code == 201, made.text
+@pytest.fixture
+def server(either_url):
+    """A server on a store of either kind."""
+    with contextlib.closing(Running(either_url)) as running:
+        yield running
 
 
-def sent(number, m, k, reward, **more):
-    """A pull as it is sent."""
-    return {"id": str(number), "client": f"m{m}", "arm": f"k{k}", "reward": float(reward)} | more
-
-
-def events_of(server):
-    """Every decision and retirement: round, active arms, target."""
-    told, after = [], 0
-    while after is not None:
-        page = server.call("GET", "/v1/campaigns/c/decisions", params={"after": after, "limit": 300}).json()
-        told += page["decisions"]
-        after = page["next"]
-    return [(one["round"], one["active_arms"], one["target"]) for one in told]
-
-
-def named(events):
-    """Events with arms as the server names them."""
-    return [
-        (round, [f"k{k}" for k in active], None if target is None else f"k{target}")
-        for round, active, target in events
-    ]
-
-
-def check_against_the_lab(server, instance, spec, horizon=HORIZON):
-    """Revealed rewards, events, pulls, regret and cost of a run of the lab, bit for bit."""
-    teacher = TEACHERS.parse(spec)
-    run = simulate_run(
-        instance,
-        parse_clients(MIXED, 5),
-        teacher,
-        horizon=horizon,
-        seed=3,
-        run=0,
-        checkpoints=np.array([horizon]),
-        trace=True,
-    )
-    created(server, spec, problem_of(instance, horizon, teacher), 3)
-    for t in range(horizon):
-        pulls = [sent(5 * t + m, m, run.trace.arms[m, t], run.trace.observed[m, t]) for m in range(5)]
-        told = server.pull(*pulls).json()["pulls"]
-        assert [one["reward"] for one in told] == run.trace.revealed[:, t].tolist()
-    state = server.call("GET", "/v1/campaigns/c/state").json()
-    assert state["costs"] == run.costs[:, -1].tolist()
-    assert state["pulls"] == run.pulls[:, -1].tolist()
-    gaps = instance.gaps
-    regret = pseudo_regret(np.array(state["pulls"]), gaps)
-    assert regret.tolist() == pseudo_regret(run.pulls[:, -1], gaps).tolist()
-    assert events_of(server) == named((event.round, event.active_arms, event.target) for event in run.events)
-    return run
+def test_no_teacher_is_left_out():
+    """Those of the table that a real system can run are all driven below."""
+    driven = {spec.partition("(")[0] for spec in DECIDING + OTHERS}
+    assert driven == {name for name in TEACHERS.entries if not TEACHERS.parse(name).lab_only}
 
 
 @pytest.mark.parametrize("spec", DECIDING)
-def test_a_deciding_teacher_is_the_labs(serve, instance, spec):
+def test_a_deciding_teacher_is_the_labs(server, instance, spec):
     """Round by round, with a decision for the best arm within the horizon."""
-    run = check_against_the_lab(serve(), instance, spec)
+    run = check_against_the_lab(server, instance, spec)
     assert run.events
     assert run.events[-1].target == 0
 
 
 @pytest.mark.parametrize("spec", OTHERS)
-def test_every_other_teacher_is_the_labs(serve, instance, spec):
+def test_every_other_teacher_is_the_labs(server, instance, spec):
     """Those that know or guess their target, or have none."""
-    check_against_the_lab(serve(), instance, spec, 100)
+    check_against_the_lab(server, instance, spec, 100)
 
 
-def test_with_weights_it_is_the_labs(serve, instance):
+def test_with_weights_it_is_the_labs(server, instance):
     """Unequal weights change the quotas and the bounds, and nothing else."""
-    run = check_against_the_lab(serve(), dataclasses.replace(instance, weights=np.array(WEIGHTS)), "twl")
+    run = check_against_the_lab(server, dataclasses.replace(instance, weights=np.array(WEIGHTS)), "twl")
     assert run.events[-1].target == 0
 
 
-def test_on_postgresql_it_is_the_labs(new_database, instance):
-    """Through the other store: numbers come back the same."""
-    from tests.service.conftest import Running
+def test_a_watch_that_begins_anew_is_the_labs(server, instance):
+    """Means shift after the decision: it is withdrawn, learning begins anew, and another arm is found."""
+    run = check_against_the_lab(server, shifted(instance), SHIFTED)
+    assert turns(event.target for event in run.events) == [0, None, 1]
 
-    with contextlib.closing(Running(new_database())) as server:
-        run = check_against_the_lab(server, instance, "blt", 150)
-    assert run.events[-1].target == 0
+
+class Beside:
+    """A campaign on a server and the plain reference of it, which take the same steps."""
+
+    def __init__(self, server, spec, problem):
+        self.server, self.problem, self.number = server, problem, 0
+        self.reference = AsynchronousServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
+        created(server, spec, problem, 5)
+
+    def retire(self, m):
+        """A client is no evidence any more."""
+        self.reference.retire(m)
+        assert self.server.call("POST", "/v1/campaigns/c/retire", {"client": f"m{m}"}).status_code == 200
+
+    def check_step(self, pulls):
+        """The same answers to a request of (client, arm, reward, bypassed)."""
+        expected = self.reference.step(pulls)
+        told = self.server.pull(
+            *(sent(self.number + n, m, k, x, bypassed=gone) for n, (m, k, x, gone) in enumerate(pulls))
+        ).json()["pulls"]
+        assert [(one["reward"], one["epoch"]) for one in told] == expected
+        self.number += len(pulls)
+
+    def check_end(self):
+        """The same decisions, costs and rounds; gives the state."""
+        reference, clients = self.reference, range(self.problem.num_clients)
+        assert events_of(self.server) == named(reference.events)
+        state = self.server.call("GET", "/v1/campaigns/c/state").json()
+        assert state["costs"] == [reference.costs[m] for m in clients]
+        assert state["rounds"] == [reference.rounds[m] for m in clients]
+        return state
+
+
+def drawn(rng, means, clients=(0, 1, 2), most=6):
+    """One pull or more, any of these clients, some several times, some bypassed."""
+    pulls = []
+    for _ in range(rng.integers(1, most + 1)):
+        m, k = int(rng.choice(clients)), int(rng.integers(2))
+        pulls.append((m, k, float(rng.random() < means[k]), bool(rng.random() < 0.02)))
+    return pulls
 
 
 @pytest.mark.parametrize(
     ("spec", "weights", "steps"),
     [
-        ("tal", (1 / 3, 1 / 3, 1 / 3), 340),
-        ("twl", (0.5, 0.3, 0.2), 340),
-        ("blt", (0.5, 0.3, 0.2), 150),
-        ("watch(teacher=blt)", (1 / 3, 1 / 3, 1 / 3), 80),
-        ("known(target=0)", (0.5, 0.3, 0.2), 100),
+        ("tal", EQUAL, 340),
+        ("twl", UNEQUAL, 340),
+        ("blt", UNEQUAL, 150),
+        ("watch(teacher=blt)", EQUAL, 80),
+        ("known(target=0)", UNEQUAL, 100),
     ],
 )
 def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
-    """Requests of one to six pulls, any clients, some several times, some bypassed; one client retires."""
-    rng = np.random.default_rng(11)
-    problem = Problem(3, 2, 700, weights)
-    reference = AsynchronousServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
-    server = serve()
-    created(server, spec, problem, 5)
-    number = 0
+    """Requests of any pulls in any order; one client retires."""
+    rng, both = np.random.default_rng(11), Beside(serve(), spec, Problem(3, 2, 700, weights))
     for step in range(steps):
         if step == steps // 2:
-            reference.retire(1)
-            assert server.call("POST", "/v1/campaigns/c/retire", {"client": "m1"}).status_code == 200
-        pulls = []
-        for _ in range(rng.integers(1, 7)):
-            m, k = int(rng.integers(3)), int(rng.integers(2))
-            pulls.append((m, k, float(rng.random() < (0.95, 0.05)[k]), bool(rng.random() < 0.02)))
-        expected = reference.step(pulls)
-        told = server.pull(
-            *(sent(number + n, m, k, x, bypassed=gone) for n, (m, k, x, gone) in enumerate(pulls))
-        ).json()["pulls"]
-        assert [(one["reward"], one["epoch"]) for one in told] == expected
-        number += len(pulls)
-    assert events_of(server) == named(reference.events)
+            both.retire(1)
+        both.check_step(drawn(rng, (0.95, 0.05)))
+    both.check_end()
     if not spec.startswith("known"):
-        assert reference.directive.target == 0
-    state = server.call("GET", "/v1/campaigns/c/state").json()
-    assert state["costs"] == [reference.costs[m] for m in range(3)]
-    assert state["rounds"] == [reference.rounds[m] for m in range(3)]
+        assert both.reference.directive.target == 0
+
+
+def test_pull_by_pull_a_watch_that_begins_anew_is_the_reference(server):
+    """The target becomes the worst arm: evidence begins anew with the step that found it."""
+    problem = Problem(3, 2, 250, UNEQUAL)
+    rng, both = np.random.default_rng(11), Beside(server, "watch(teacher=blt)", problem)
+    for step in range(200):
+        both.check_step(drawn(rng, (1.0, 0.6) if step < 50 else (0.0, 0.95)))
+    both.check_end()
+    assert both.reference.directive.restarts == 1
+    assert turns(target for _, _, target in both.reference.events) == [0, None, 1]
+
+
+@pytest.mark.parametrize(("spec", "horizon"), [("blt", 40), ("tal", 400), ("twl", 400)])
+def test_beyond_the_horizon_it_is_the_reference(serve, spec, horizon):
+    """The arm that a teacher waits for is pulled often beyond the horizon alone: that is no evidence."""
+    rng, both = np.random.default_rng(2), Beside(serve(), spec, Problem(3, 2, horizon, UNEQUAL))
+    rounds = both.reference.rounds
+    while min(rounds.get(m, 0) for m in range(3)) < 1.5 * horizon:
+        pulls = []
+        for m in rng.choice((0, 0, 1, 2), 12).tolist():
+            k = int(rng.random() < (0.05 if rounds.get(m, 0) < horizon else 0.8))
+            pulls.append((m, k, float(rng.random() < (0.9, 0.1)[k]), bool(rng.random() < 0.02)))
+        both.check_step(pulls)
+    state = both.check_end()
+    assert np.all(np.array(state["pulls"]) >= state["quota"]["counts"])  # they would have met the quota
+    assert both.reference.directive.target is None
+
+
+def test_evidence_begins_anew_without_what_is_beyond_the_horizon(server):
+    """The step that makes a watch begin anew holds pulls beyond the horizon of their client."""
+    problem = Problem(3, 2, 120, UNEQUAL)
+    rng, both = np.random.default_rng(4), Beside(server, "watch(teacher=blt)", problem)
+    for _ in range(45):
+        means = (1.0, 0.6) if both.number < 120 else (0.0, 0.95)
+        both.check_step(drawn(rng, means, clients=(0, 0, 1, 2), most=24))
+    both.check_end()
+    assert both.reference.directive.restarts == 1

@@ -1,12 +1,17 @@
-"""Two engines lead one campaign at once, on PostgreSQL: the first is halted, overtaken and goes on."""
+"""Two lead one campaign at once, on PostgreSQL: the first is halted, overtaken and goes on."""
 
 import contextlib
+import http.client
+import json
 import os
 import signal
 import time
 
+import psycopg
 import pytest
 from tests.service import crash
+from tests.service.senders import Senders, until
+from tests.service.served import Served, pull
 from tests.stores import cluster
 
 from tutelage.service.settings import Settings
@@ -78,3 +83,49 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
         rows = list(pages(reader, "c"))
         assert verified(reader, "c") == (len(rows), [])
     assert len({row.id for row in rows if isinstance(row, PullRow)}) == len(rows) - 1
+
+
+def head(url):
+    """The token and the leader of the only campaign."""
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT token, leader FROM heads").fetchone()
+
+
+def sent_on(server, number):
+    """A request that lies in a server's socket; it must not pass it on."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    headers = {"Content-Type": "application/json", "X-Tutelage-Forwarded": "1"}
+    connection.request("POST", "/v1/campaigns/c/pulls", json.dumps(pull(number)), headers)
+    return connection
+
+
+def test_of_two_servers_that_lead_at_once_the_later_alone_is_heard(new_database, tmp_path):
+    """SIGSTOP under load, a takeover once the lease has ended, SIGCONT: nothing that was in hand enters."""
+    url = new_database()
+    with contextlib.ExitStack() as stack:
+        old, new = (Served(url, tmp_path, advertise=True) for _ in range(2))
+        stack.callback(old.end, signal.SIGKILL)
+        stack.callback(new.end, signal.SIGKILL)
+        old.create(horizon=100_000, teacher="twl(gamma1=1,gamma2=0)")
+        first = head(url)
+        assert first[1] == old.address
+        senders = Senders(old, new)
+        senders.wait()
+        old.process.send_signal(signal.SIGSTOP)
+        in_hand = range(10**6, 10**6 + 20)
+        waiting = [sent_on(old, number) for number in in_hand]
+        until(lambda: head(url)[1] == new.address)
+        senders.wait()
+        later = head(url)
+        assert later[0] > first[0]
+        old.process.send_signal(signal.SIGCONT)
+        for connection in waiting:
+            assert connection.getresponse().status == 503
+            connection.close()
+        senders.wait()
+        assert old.pull(in_hand[0]).json()["pulls"][0]["replayed"] is False  # handed on
+        senders.stop()
+        assert head(url) == later
+        senders.check_kept(url, in_hand[0])
+        for server in (new, old):
+            senders.check_replays(server)

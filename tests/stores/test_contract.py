@@ -3,6 +3,7 @@
 import struct
 import threading
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -417,20 +418,35 @@ def test_a_campaign_is_deleted_once_it_is_stopped_and_exported(store):
     position = grow(store, token, 0, 2)
     with pytest.raises(InputError, match="'c' is running: stop it"):
         store.delete("c")
-    store.append([change(token, position, entry(3, "exported"), pull(4), status="stopped")])
-    with pytest.raises(InputError, match="never exported"):
+    store.append([change(token, position, pull(3), status="stopped")])
+    with pytest.raises(
+        InputError, match=r"^No administrator has .* since it was stopped: export it"
+    ):
         store.delete("c")
-    store.append([change(token, 4, entry(5, "exported"), status="stopped")])
-    store.append([change(token, 5, entry(6, "bypassed", "pull-00000001"), status="stopped")])
-    with pytest.raises(InputError, match="never exported"):
+    store.append([change(token, 3, entry(4, "exported"), pull(5), status="stopped")])
+    with pytest.raises(InputError, match="since its last pull or report: export it, again"):
         store.delete("c")
-    _stop_and_export(store, token, 6)
+    store.append([change(token, 5, entry(6, "exported"), status="stopped")])
+    store.append([change(token, 6, entry(7, "bypassed", "pull-00000001"), status="stopped")])
+    with pytest.raises(InputError, match=r"since its last pull or report: .* with an administrator's key\.$"):
+        store.delete("c")
+    _stop_and_export(store, token, 7)
     store.delete("c")
     assert [stored.name for stored in store.campaigns()] == ["d"]
     assert store.read("c", 0, 100) == []
     assert len(store.read("d", 0, 100)) == 2
     with pytest.raises(Fenced):
         grow(store, token, 8, 1)
+
+
+def test_a_campaign_that_never_started_is_deleted_at_once(store):
+    """It holds no pulls, whoever has enrolled."""
+    token = store.lead("c", "here")
+    store.append([change(token, 0, entry(1, "enrolled"), status="enrolling")])
+    store.delete("c")
+    assert store.campaigns() == []
+    assert store.read("c", 0, 10) == []
+    store.create("c", "{}", 1, 1, "{}")
 
 
 def test_a_deleted_campaigns_name_is_free_again(store):
@@ -484,6 +500,31 @@ def test_keys_are_made_beside_a_server_and_without_one(address, opened):
     store.create("c", "{}", 1, 1, "{}")
     assert grow(store, store.lead("c", "here"), 0, 5) == 5
     assert len(opened(stores.open_reader(address)).read("c", 0, 10)) == 5
+
+
+def test_keys_say_where_they_are_and_what_was_made(tmp_path, new_database, opened):
+    """The address is without a password; a store that was not there is named, one that was is not."""
+    path = tmp_path / "new.db"
+    for url, note in ((f"sqlite:///{path}", f"{path} was created."), (new_database("empty"), "its tables.")):
+        keys = opened(stores.open_keys(url))
+        assert len(keys.notes) == 1
+        assert keys.notes[0].endswith(note)
+        assert keys.url.partition("?")[0] == url.partition("?")[0]
+        keys.close()
+        assert opened(stores.open_keys(url)).notes == ()
+
+
+def test_nothing_is_made_for_who_only_reads_or_revokes(tmp_path, new_database):
+    """Neither a file nor a table."""
+    empty = new_database("empty")
+    for url in (f"sqlite:///{tmp_path}/no.db", empty):
+        for ask in (stores.open_reader, stores.check, lambda url: stores.open_keys(url, create=False)):
+            with pytest.raises(InputError):
+                ask(url)
+    assert list(tmp_path.iterdir()) == []
+    with psycopg.connect(empty) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    assert tables == []
 
 
 def test_a_probe_commits(store):

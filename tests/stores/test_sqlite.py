@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import Broken, Full, InUse, Stored, StoreError, sqlite, sqlite_file
+from tutelage.stores import Broken, Full, InUse, KeyRow, Stored, StoreError, sqlite, sqlite_file
 
 
 @pytest.fixture
@@ -176,16 +177,74 @@ def unprivileged(path):
 def test_a_read_only_file_is_one_sentence(url, path, filled, unprivileged):
     """A file or folder that cannot be written is named with the remedy."""
     path.chmod(0o444)
-    with pytest.raises(Broken, match="cannot be written: make it and its folder writable"):
+    with pytest.raises(Broken, match=rf"cannot be written: make it writable with `chmod u\+rw {path}[` ]"):
         stores.open_store(url)
     path.chmod(0o644)
     path.with_name("tutelage.db.lock").unlink()
     path.parent.chmod(0o555)
     try:
-        with pytest.raises(Broken, match="make its folder writable"):
+        with pytest.raises(Broken, match=r"make its folder, which belongs to .*, writable to "):
             stores.open_store(url)
     finally:
         path.parent.chmod(0o755)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that another user cannot write")
+def test_a_file_of_another_user_is_named_with_its_owner(url, path):
+    """As when the first key was made as root: whose it is, and one command for all files beside it."""
+    stores.open_keys(url).close()
+    for folder in (path.parent, *path.parent.parents):
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o755)
+    os.chown(path.parent, 65534, 65534)
+    os.seteuid(65534)
+    try:
+        for ask in (stores.open_store, stores.open_keys, stores.open_reader):
+            with pytest.raises(Broken) as caught:
+                ask(url)
+            sentence = str(caught.value)
+            assert " belongs to root and cannot be " in sentence
+            assert re.search(rf"with `chown \S+ {path} {path}\.lock`\.$", sentence), sentence
+    finally:
+        os.seteuid(0)
+    for file in path.parent.iterdir():
+        os.chown(file, 65534, 65534)
+    os.seteuid(65534)
+    try:
+        stores.open_store(url).close()
+    finally:
+        os.seteuid(0)
+
+
+def test_strangers_can_read_no_new_file(url, path, filled):
+    """Neither the database, what lies beside it while it is open, nor a copy."""
+    before = os.umask(0o022)
+    path.with_name("tutelage.db.lock").unlink()
+    path.rename(path.with_name("old.db"))
+    try:
+        store = stores.open_store(url)
+        stores.backup(url, f"{path.parent}/copy.db")
+        modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    del modes["old.db"]
+    assert set(modes) == {"tutelage.db", "tutelage.db-wal", "tutelage.db-shm", "tutelage.db.lock", "copy.db"}
+    assert set(modes.values()) == {0o640}
+
+
+def test_whoever_makes_keys_beside_a_server_moves_nothing_into_the_file(url, path, opened):
+    """The log is the server's to move: what SQLite's WAL-reset bug needs never comes about."""
+    store = opened(stores.open_store(url))
+    store.probe()
+    content = path.read_bytes()
+    logged = path.with_name("tutelage.db-wal").stat().st_size
+    for number in range(400):
+        beside = stores.open_keys(url)
+        beside.create_key(KeyRow(f"key {number}", b"%032d" % number, "viewer", None, (), 1))
+        beside.close()
+    assert path.read_bytes() == content
+    assert path.with_name("tutelage.db-wal").stat().st_size > logged
 
 
 def test_a_full_database_takes_nothing_and_recovers(url, filled):
@@ -258,10 +317,10 @@ def test_a_failing_disk_is_final(url, filled):
     """After an input/output error nothing is written any more, even if the disk works again."""
     store = stores.open_store(url)
     token = store.lead("c", "here")
-    with files_limited_to(200_000), pytest.raises(Broken, match="the disk under"):
+    with files_limited_to(200_000), pytest.raises(Broken, match="The disk under"):
         grow(store, token, 3000, 5000)
     for again in (store.probe, lambda: grow(store, token, 3000, 1)):
-        with pytest.raises(Broken, match="the disk under"):
+        with pytest.raises(Broken, match="The disk under"):
             again()
     store.close()
     store = stores.open_store(url)
@@ -276,7 +335,7 @@ def test_a_failed_checkpoint_stops_the_next_write(url, path, filled, monkeypatch
     monkeypatch.setattr(sqlite, "_CHECKPOINT_PAGES", 1)
     with files_limited_to(path.stat().st_size):
         assert grow(store, token, 3000, 200) == 3200
-        with pytest.raises(Broken, match="the disk under"):
+        with pytest.raises(Broken, match="The disk under"):
             store.probe()
     store.close()
     store = stores.open_store(url)
@@ -314,7 +373,7 @@ def test_a_busy_database_may_be_tried_again(url, path, filled):
     token = store.lead("c", "here")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="another program is writing") as caught:
+        with pytest.raises(StoreError, match="Another program is writing") as caught:
             grow(store, token, 3000, 1)
         assert type(caught.value) is StoreError
         other.execute("ROLLBACK")
@@ -421,11 +480,28 @@ def test_an_address_that_is_none_is_refused(url):
 
 def test_places_that_are_none_are_refused(tmp_path):
     """A folder that is missing, a folder in the file's place and a missing file are told apart."""
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match=r"^There is no folder .*\.$"):
         stores.open_store(f"sqlite:///{tmp_path}/no/a.db")
     with pytest.raises(InputError, match="is a folder"):
         stores.open_store(f"sqlite:///{tmp_path}")
     for ask in (stores.open_reader, stores.check, lambda url: stores.backup(url, f"{tmp_path}/copy")):
-        with pytest.raises(InputError, match="there is no database"):
+        with pytest.raises(InputError, match=r"^There is no database .*\.$"):
             ask(f"sqlite:///{tmp_path}/none.db")
     assert [file.name for file in tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_lost_its_name_is_written_no_more(url, opened, how):
+    """What is written into it would be gone: the server ends."""
+    store = opened(stores.open_store(url))
+    store.create("c", "{}", 1, 1, "{}")
+    token = store.lead("c", "here")
+    grow(store, token, 0, 3)
+    path = Path(url.removeprefix("sqlite:///"))
+    path.rename(path.with_name("elsewhere"))
+    if how == "replaced":
+        shutil.copy(path.with_name("elsewhere"), path)
+    with pytest.raises(Broken, match="was removed or replaced"):
+        grow(store, token, 3, 1, prefix="later")
+    with pytest.raises(Broken, match="was removed or replaced"):
+        store.probe()

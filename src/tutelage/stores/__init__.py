@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from tutelage.errors import InputError
+from tutelage.stores.address import without_password
 from tutelage.stores.base import (
     Broken,
     Change,
@@ -58,6 +59,7 @@ __all__ = [
     "open_store",
     "pages",
     "upgrade",
+    "without_password",
 ]
 
 
@@ -69,7 +71,8 @@ def _sqlite_path(url: str) -> Path | None:
     name = unquote(rest.removeprefix("///"))
     if scheme != "sqlite" or not rest.startswith("///") or not name or name == ":memory:" or "?" in rest:
         raise InputError(
-            f"{url!r} is no store's address: write sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+            f"{without_password(url)!r} is no store's address: write sqlite:///FILE or "
+            "postgresql://USER@HOST/DATABASE."
         )
     return Path(name).resolve()
 
@@ -89,15 +92,18 @@ def open_store(url: str, *, migrate: bool = True) -> Store:
     return postgresql_opening.open_store(url, migrate=migrate)
 
 
-def open_keys(url: str) -> Keys:
-    """Opens a store for its keys, with a server beside it or without; creates one that is not there yet."""
+def open_keys(url: str, *, create: bool = True) -> Keys:
+    """Opens a store for its keys, with a server beside it or without.
+
+    One that is not there yet is created, and ``notes`` says so; without ``create`` it is refused.
+    """
     if path := _sqlite_path(url):
         from tutelage.stores import sqlite_opening
 
-        return sqlite_opening.open_keys(path)
+        return sqlite_opening.open_keys(path, create=create)
     from tutelage.stores import postgresql_opening
 
-    return postgresql_opening.open_keys(url)
+    return postgresql_opening.open_keys(url, create=create)
 
 
 def open_reader(url: str) -> Reader:

@@ -180,8 +180,9 @@ class PostgresqlKeys(PostgresqlReader):
             found = cursor.fetchone()
         if found != (f"{VERSION:04d}",):
             raise StoreError(
-                f"The database {shown(self._url)} has schema {int(found[0]) if found else 0} by now, and this Tutelage "
-                f"writes {VERSION}: stop this server and start one of the release that changed it."
+                f"The database {shown(self._url)} has schema {int(found[0]) if found else 0} by now, "
+                f"and this Tutelage writes {VERSION}: "
+                "stop this server and start one of the release that changed it."
             )
 
     def _commit(self, connection: psycopg.Connection) -> None:

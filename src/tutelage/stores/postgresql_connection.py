@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psycopg
 from psycopg import errors
 
+from tutelage.stores.address import without_password
 from tutelage.stores.base import Broken, Full, StoreError
 
 _SETTINGS: LiteralString = (
@@ -18,7 +19,7 @@ _SETTINGS: LiteralString = (
 
 def shown(url: str) -> str:
     """An address without its password."""
-    parts = urlsplit(url)
+    parts = urlsplit(without_password(url))
     user, at, hosts = parts.netloc.rpartition("@")
     kept = [
         (name, value) for name, value in parse_qsl(parts.query) if name not in {"password", "sslpassword"}
@@ -52,12 +53,11 @@ def _check_server(url: str, connection: psycopg.Connection) -> None:
     fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
     if fsync != "on":
         raise Broken(
-            f"The database {shown(url)} runs with fsync = {fsync} and may lose what it committed: set fsync = on."
+            f"The database {shown(url)} runs with fsync = {fsync} and may lose what it committed: "
+            "set fsync = on."
         )
     if encoding != "UTF8":
-        raise Broken(
-            f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'."
-        )
+        raise Broken(f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'.")
     if version < 130000:
         raise Broken(
             f"The database {shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed."
@@ -80,7 +80,9 @@ def store_error(url: str, error: psycopg.Error) -> StoreError:
     place, text = shown(url), str(error).strip().splitlines()
     reason = text[0] if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
-        return Full(f"There is no room left for {place} ({reason}): free some, and writing goes on by itself.")
+        return Full(
+            f"There is no room left for {place} ({reason}): free some, and writing goes on by itself."
+        )
     if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
         return Broken(f"The disk or the data under {place} failed ({reason}): see PostgreSQL's log.")
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:

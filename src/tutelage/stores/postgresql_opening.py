@@ -92,7 +92,8 @@ def _migrate(url: str) -> None:
             connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
             if migrations.version(connection) is None:
                 raise InputError(
-                    f"The database {shown(url)} holds tables of another program: give Tutelage one of its own."
+                    f"The database {shown(url)} holds tables of another program: "
+                    "give Tutelage a database of its own."
                 )
             migrations.upgrade(connection)
     except sqlalchemy.exc.DBAPIError as error:

@@ -194,6 +194,7 @@ class SqliteStore(SqliteKeys):
         self._tokens: dict[str, int] = {}
         self._states: dict[str, str] = {}
         self._unmoved = 0.0  # pages in the log, estimated
+        self._file = _identity(path)
         with self._transaction() as connection:
             connection.execute("UPDATE heads SET leader = NULL WHERE leader IS NOT NULL")
 
@@ -267,6 +268,7 @@ class SqliteStore(SqliteKeys):
 
     def append(self, changes: Sequence[Change]) -> None:
         """Commits all changes in one transaction, or none."""
+        self._check_file()
         states = {}
         with self._transaction() as connection:
             for change in changes:
@@ -292,8 +294,17 @@ class SqliteStore(SqliteKeys):
             raise queries.fenced(change)
         return number
 
+    def _check_file(self) -> None:
+        """What is written into a file that has no name any more is lost."""
+        if _identity(self.path) != self._file:
+            self._broken = Broken(
+                f"{self.path} was removed or replaced while it was served: nothing more is written"
+            )
+            raise self._broken
+
     def probe(self) -> None:
         """Commits a heartbeat."""
+        self._check_file()
         with self._transaction():
             self._run(queries.BEAT, {})
         self._unmoved += 1
@@ -338,6 +349,15 @@ def _add_pulls(connection: sqlite3.Connection, number: int, pulls: Sequence[Pull
             values.extend(pull)
         connection.execute(_BLOCK_OF_PULLS, values)
     connection.executemany(_PULL, [(number, *pull) for pull in pulls[whole:]])
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What a name leads to; None if to nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _pages_of(change: Change) -> float:

@@ -7,6 +7,7 @@ own connections hold: so only whoever has the lock file, and no connection yet, 
 import fcntl
 import os
 import pwd
+import shlex
 import sqlite3
 import sys
 from dataclasses import dataclass
@@ -134,16 +135,21 @@ def unusable(path: Path, what: str, error: OSError | None = None) -> str:
     foreign = [file for file in beside if _is_foreign(file)]
     if foreign:
         owner, user = _user(foreign[0].stat().st_uid), _user(os.geteuid())
-        files = " ".join(str(file) for file in beside if file.exists())
+        files = shlex.join(str(file) for file in beside if file.exists())
+        other = "" if owner == "root" else f"run this as {owner}, or "
         return (
-            f"{foreign[0]} belongs to {owner} and cannot be {what} by {user}: give it away with "
-            f"`chown {user} {files}`, or run this as {owner}."
+            f"{foreign[0]} belongs to {owner} and cannot be {what} by {user}: {other}"
+            f"give it to {user}, as root, with `chown {user} {files}`."
         )
     reason = f" ({error.strerror})" if error is not None else ""
+    own = [file for file in beside if file.exists() and not _is_usable(file)]
+    if own:
+        files = shlex.join(map(str, own))
+        return f"{path} cannot be {what}{reason}: make it writable with `chmod u+rw {files}`."
     if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
         return (
-            f"{path} cannot be {what}{reason}: its folder {path.parent} belongs to "
-            f"{_user(path.parent.stat().st_uid)} and is not writable to {_user(os.geteuid())}; make it so."
+            f"{path} cannot be {what}{reason}: make its folder, which belongs to "
+            f"{_user(path.parent.stat().st_uid)}, writable to {_user(os.geteuid())}."
         )
     return f"{path} or a file beside it cannot be {what}{reason}: see their permissions and the disk."
 
@@ -154,7 +160,11 @@ def _is_foreign(file: Path) -> bool:
         owner = file.stat().st_uid
     except OSError:
         return False
-    return owner != os.geteuid() and not os.access(file, os.R_OK | os.W_OK, effective_ids=_EFFECTIVE)
+    return owner != os.geteuid() and not _is_usable(file)
+
+
+def _is_usable(file: Path) -> bool:
+    return os.access(file, os.R_OK | os.W_OK, effective_ids=_EFFECTIVE)
 
 
 def _user(number: int) -> str:
@@ -179,7 +189,8 @@ class Lock:
             holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "?"
             os.close(self._file)
             raise InUse(
-                f"{path} is in use by process {holder}: stop that server first, or give this one another file."
+                f"{path} is in use by process {holder}: stop that server first, "
+                "or give this one another file."
             ) from None
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode("ascii"), 0)

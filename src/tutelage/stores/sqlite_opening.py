@@ -154,7 +154,9 @@ def _migrate(path: Path) -> None:
 
 def _must_exist(path: Path) -> None:
     if not path.exists():
-        raise InputError(f"There is no database {path}: name the one that `tutelage serve` uses, with --store or --config.")
+        raise InputError(
+            f"There is no database {path}: name the one that `tutelage serve` uses, with --store or --config."
+        )
 
 
 def _check_served(path: Path) -> None:

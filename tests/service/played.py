@@ -1,0 +1,130 @@
+"""A run of the lab played over HTTP: the same pulls in the same rounds, and whether all is the same."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from tutelage import instances
+from tutelage.instances.conditions import Conditions, Shift
+from tutelage.lab import parse_clients
+from tutelage.metrics import pseudo_regret
+from tutelage.results import problem_of
+from tutelage.simulation import simulate_run
+from tutelage.teachers import TEACHERS
+
+MIXED = "2*ucb1,2*eps-greedy,1*ts"
+# With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
+MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
+HORIZON = 500
+SHIFTED = (
+    "watch(teacher=blt)"  # on an instance that :func:`shifted` gives it decides, begins anew and decides
+)
+
+
+def far_apart(folder):
+    """Five clients and three arms, far apart; arm 0 is the best."""
+    (folder / "means.csv").write_text(MEANS)
+    return instances.load(str(folder / "means.csv"))
+
+
+def shifted(instance):
+    """After round 100 the best arm and the next one change places."""
+    shift = Shift(100, instance.local_means[:, [1, 0, 2]])
+    return dataclasses.replace(instance, conditions=Conditions(shifts=(shift,)))
+
+
+def created(server, teacher, problem, seed):
+    """A running campaign."""
+    server.keys_changed()  # the server's loop stood still for as long as the lab played
+    made = server.create(
+        teacher=teacher,
+        horizon=problem.horizon,
+        seed=seed,
+        clients=[f"m{m}" for m in range(problem.num_clients)],
+        arms=[f"k{k}" for k in range(problem.num_arms)],
+        weights=[float(weight) for weight in problem.weights],
+    )
+    assert made.status_code == 201, made.text
+
+
+def sent(number, m, k, reward, **more):
+    """A pull as it is sent."""
+    return {"id": str(number), "client": f"m{m}", "arm": f"k{k}", "reward": float(reward)} | more
+
+
+def events_of(server):
+    """Every decision and retirement: round, active arms, target."""
+    told, after = [], 0
+    while after is not None:
+        page = server.call("GET", "/v1/campaigns/c/decisions", params={"after": after, "limit": 300}).json()
+        told += page["decisions"]
+        after = page["next"]
+    return [(one["round"], one["active_arms"], one["target"]) for one in told]
+
+
+def named(events):
+    """Events with arms as the server names them."""
+    return [
+        (round, [f"k{k}" for k in active], None if target is None else f"k{target}")
+        for round, active, target in events
+    ]
+
+
+def turns(targets):
+    """Each target when it was new, without the None that it begins with."""
+    return [target for before, target in itertools.pairwise([None, *targets]) if target != before]
+
+
+class Play:
+    """A run of the lab, round by round against a campaign of its own on a server."""
+
+    def __init__(self, server, instance, spec, horizon=HORIZON):
+        self.instance, self.horizon = instance, horizon
+        teacher = TEACHERS.parse(spec)
+        self.run = simulate_run(
+            instance,
+            parse_clients(MIXED, 5),
+            teacher,
+            horizon=horizon,
+            seed=3,
+            run=0,
+            checkpoints=np.array([horizon]),
+            trace=True,
+        )
+        created(server, spec, problem_of(instance, horizon, teacher), 3)
+
+    def pulls(self, t):
+        """What is sent for a round, from 0."""
+        trace = self.run.trace
+        return [sent(5 * t + m, m, trace.arms[m, t], trace.observed[m, t]) for m in range(5)]
+
+    def check_answers(self, t, response):
+        """Revealed rewards, bit for bit."""
+        assert response.status_code == 200, response.text
+        told = [one["reward"] for one in response.json()["pulls"]]
+        assert told == self.run.trace.revealed[:, t].tolist()
+
+    def check_rounds(self, server, rounds):
+        """Play these rounds."""
+        for t in rounds:
+            self.check_answers(t, server.pull(*self.pulls(t)))
+
+    def check_end(self, server):
+        """Events, pulls, regret and cost, bit for bit."""
+        state = server.call("GET", "/v1/campaigns/c/state").json()
+        assert state["costs"] == self.run.costs[:, -1].tolist()
+        assert state["pulls"] == self.run.pulls[:, -1].tolist()
+        gaps = self.instance.gaps
+        regret = pseudo_regret(np.array(state["pulls"]), gaps)
+        assert regret.tolist() == pseudo_regret(self.run.pulls[:, -1], gaps).tolist()
+        events = [(event.round, event.active_arms, event.target) for event in self.run.events]
+        assert events_of(server) == named(events)
+
+
+def check_against_the_lab(server, instance, spec, horizon=HORIZON):
+    """All of a run; gives it."""
+    play = Play(server, instance, spec, horizon)
+    play.check_rounds(server, range(horizon))
+    play.check_end(server)
+    return play.run

@@ -1,6 +1,16 @@
 """Counts and numbers as people read them."""
 
 
+def plain(number: float) -> str:
+    """A number as short as it can be written without changing it."""
+    return repr(number).removesuffix(".0")
+
+
+def quoted(name: str, most: int = 130) -> str:
+    """A name as it was sent, in quotes; a very long one is cut."""
+    return repr(name) if len(name) <= most else f"{name[:most]!r}…"
+
+
 def counted(number: int, what: str) -> str:
     """``1 run``, ``2,000 runs``."""
     return f"1 {what}" if number == 1 else f"{number:,} {what}s"

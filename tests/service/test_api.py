@@ -1,6 +1,7 @@
 """The HTTP of the contract, called without sockets."""
 
 import asyncio
+import contextlib
 import json
 import math
 import sys
@@ -9,8 +10,13 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from tutelage.service import ledger_pages
+from tutelage.service import ledger_pages, routes
+from tutelage.service.bridge import Readers
+from tutelage.service.engine import Do
 from tutelage.service.json_reading import MOST_PULLS
+from tutelage.service.ledger_formats import writer_of
+from tutelage.service.messages import Refused
+from tutelage.service.problems import CutOff
 from tutelage.stores import Broken
 
 
@@ -393,3 +399,109 @@ def test_a_pull_has_its_place_in_its_request(server):
         ("1", 2, 1),
         ("2", 2, 2),
     ]
+
+
+@pytest.mark.parametrize("name", ["%00", "a%00b", "%F0%9F%8E%B0", "a b", "-a", "a" * 65, "%ED%A0%80"])
+def test_no_campaign_has_such_a_name(server, name):
+    """404 at the door, on either store: nobody else's request is touched by it."""
+    server.create()
+    for method, path in (
+        ("GET", ""),
+        ("GET", "/ledger"),
+        ("POST", "/pulls"),
+        ("POST", "/start"),
+        ("DELETE", ""),
+    ):
+        content = pull() if path == "/pulls" else None
+        refused = server.call(method, f"/v1/campaigns/{name}{path}", content)
+        assert refused.status_code == 404
+    assert server.call("GET", f"/c/{name}/").status_code == 404
+    assert server.pull(pull()).status_code == 200
+
+
+def test_a_campaign_of_another_release_harms_nobody(server):
+    """Its teacher is unknown here: its requests are unavailable, and tell why; others are answered."""
+    for name in "cd":
+        server.create(name)
+    update = "UPDATE campaigns SET settings = replace(settings, '\"twl\"', '\"twl9\"') WHERE name = 'd'"
+    server.store._run(text(update), {})
+    server.front.bridge.engine.lives.clear()
+
+    async def both():
+        posted = (
+            server.http.post(f"/v1/campaigns/{name}/pulls", json=pull(id=str(number)))
+            for number, name in enumerate("cdcdc")
+        )
+        return await asyncio.gather(*posted)
+
+    answers = server.loop.run_until_complete(both())
+    assert [answer.status_code for answer in answers] == [200, 503, 200, 503, 200]
+    assert "twl9" in answers[1].json()["detail"]
+    assert server.call("GET", "/v1/campaigns/d/ledger").status_code == 200
+    assert "twl9" in server.call("GET", "/v1/campaigns").json()["campaigns"][1]["state"]
+
+
+def test_an_export_is_of_one_campaign(server, monkeypatch):
+    """While it is read the campaign is deleted and its name used anew: it has no end, and counts for none."""
+    monkeypatch.setattr(routes, "_ROWS", 2)
+    server.create()
+    server.pull(*(pull(id=str(i)) for i in range(6)))
+    bridge = server.front.bridge
+    with contextlib.closing(server.store.reader()) as reader:
+        names = ledger_pages.Names(reader, "c")
+    readers = Readers(server.store)
+    pages = routes.Pages(bridge, readers)
+    stream = pages._export("c", names, writer_of("ndjson"), is_noted=True)
+    step = server.loop.run_until_complete
+    step(anext(stream))
+    step(anext(stream))
+    server.call("POST", "/v1/campaigns/c/stop")
+    server.call("GET", "/v1/campaigns/c/export")
+    assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
+    server.create()
+    server.pull(*(pull(id=str(i)) for i in range(6)))
+    server.call("POST", "/v1/campaigns/c/stop")
+
+    async def rest():
+        return [part async for part in stream]
+
+    with pytest.raises(CutOff, match="another has its name"):
+        step(rest())
+    readers.close()
+    late = Do("c", act="exported", position=names.head.position + 1, created=names.created)
+    with pytest.raises(Refused, match="deleted"):
+        step(bridge.ask(late))
+    assert kind(server.call("DELETE", "/v1/campaigns/c")) == "not-removable"
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://]", "\xe9", "http://a:b:c", ""])
+def test_an_odd_origin_is_another_site(server, origin):
+    """403, and no error of the server's."""
+    server.create()
+    headers = {"origin": origin.encode("latin-1")}
+    assert kind(server.call("POST", "/v1/campaigns/c/stop", headers=headers)) == "forbidden"
+
+
+def test_what_nobody_foresaw_is_a_problem_too(server, monkeypatch):
+    """With the documented body, and the connection goes on."""
+    server.create()
+    monkeypatch.setattr(ledger_pages, "page", lambda *_: 1 / 0)
+    failed = server.call("GET", "/v1/campaigns/c/ledger")
+    assert (failed.status_code, kind(failed)) == (500, "internal")
+    assert "ZeroDivisionError" in failed.json()["detail"]
+
+
+def test_a_campaign_of_too_many_cells_is_refused(server):
+    """Clients times arms are bounded, those that enrol too."""
+    arms, clients = [f"k{k}" for k in range(10_000)], [f"m{m}" for m in range(101)]
+    assert "1000000" in server.create(arms=arms, clients=clients).json()["detail"]
+    assert server.create(arms=arms, clients=clients[:100], enrol=True, start=False).status_code == 201
+    refused = server.call("POST", "/v1/campaigns/c/clients", {"client": "m100"})
+    assert "no room for more" in refused.json()["detail"]
+
+
+def test_readyz_tells_strangers_no_paths(server):
+    """Why nothing can be written stands in the log and on the pages."""
+    server.front.bridge.engine.failure = "there is no room left for /a/secret/place"
+    unready = server.call("GET", "/readyz")
+    assert (unready.status_code, "secret" in unready.text) == (503, False)

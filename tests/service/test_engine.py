@@ -6,7 +6,7 @@ import pytest
 from tests.service.bench import Bench, sent
 
 from tutelage.service import remembered
-from tutelage.service.engine import Do, Pulls
+from tutelage.service.engine import Do, Look, Pulls
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.rebuilding import Disagreement, rebuilt
 from tutelage.service.remembered import Remembered
@@ -307,3 +307,40 @@ def test_replays_are_answered_while_the_disk_is_full(bench):
     bench.store.append, bench.store.lead = append, lead
     assert not bench.pull(sent(2))[0].replayed
     bench.verify()
+
+
+def test_who_only_looks_is_answered_on_a_full_disk(bench, monkeypatch):
+    """In the same group with pulls that cannot be written: what is seen is what is on disk."""
+    bench.pull(sent(1))
+    monkeypatch.setattr(bench.store, "append", _full)
+    before, refused, after = bench.group(
+        Look("c", look=_position), Pulls("c", pulls=[sent(2)]), Look("c", look=_position)
+    )
+    assert (before.error, after.error) == (None, None)
+    assert before.result == after.result == 2
+    assert refused.error.reason == "unavailable"
+
+
+def _position(live):
+    return live.position
+
+
+def _full(_):
+    raise Full("there is no room")
+
+
+def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
+    """The store does not give one campaign: the others of its group are committed."""
+    bench.create(name="d")
+    bench.engine.lives.clear()
+    load = bench.store.load
+
+    def loaded(name):
+        if name == "d":
+            raise StoreError("it cannot be read")
+        return load(name)
+
+    monkeypatch.setattr(bench.store, "load", loaded)
+    bad, good = bench.group(Pulls("d", pulls=[sent(1)]), Pulls("c", pulls=[sent(1)]))
+    assert (bad.error.reason, good.error) == ("unavailable", None)
+    assert bench.verify().position == 2

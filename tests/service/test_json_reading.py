@@ -76,3 +76,19 @@ def test_nesting_has_an_end():
     with pytest.raises(Problem) as refused:
         read_json(nested(MOST_NESTING + 1), Any)
     assert refused.value.kind == "malformed"
+
+
+@pytest.mark.parametrize("tail", [b"", b"\\", b"\\\\", b"[" * 9])
+def test_a_string_that_nobody_closes_is_read_once(tail):
+    """And not anew from each quote in it, which would take minutes."""
+    with pytest.raises(Problem) as refused:
+        read_pulls(b'{"id":"' + b'\\"' * 1_000_000 + tail)
+    assert refused.value.kind == "malformed"
+
+
+def test_brackets_in_strings_do_not_nest():
+    """Closed ones, with escaped quotes and backslashes in them; behind them brackets count again."""
+    odd = b'{"id":"[[[[[[[[[[[[","client":"\\\\","arm":"\\"[[[[[[[[[[","reward":0.5}'
+    assert read_pulls(odd)[0][0].arm == '"[[[[[[[[[['
+    with pytest.raises(Problem, match="nested more than 8 deep"):
+        read_pulls(b'{"id":"\\\\","x":' + b"[" * 9 + b"]" * 9 + b"}")

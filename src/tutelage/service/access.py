@@ -168,11 +168,18 @@ def _secret(headers: Mapping[bytes, bytes]) -> str | None:
 def _check_site(headers: Mapping[bytes, bytes]) -> None:
     """A page of another site may not make a browser write."""
     origin = headers.get(b"origin")
-    is_foreign = origin is not None and urlsplit(origin).netloc.lower() != headers.get(b"host", b"").lower()
+    is_foreign = origin is not None and _host_of(origin) != headers.get(b"host", b"").lower()
     if headers.get(b"sec-fetch-site") == b"cross-site" or (
         is_foreign and headers.get(b"sec-fetch-site") != b"same-origin"
     ):
         raise Problem("forbidden", "The request comes from a page of another site.")
+
+
+def _host_of(origin: bytes) -> bytes | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> None:

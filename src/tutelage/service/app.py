@@ -22,6 +22,7 @@ from tutelage.service.front import Front, Scope
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.problems import MEDIA_TYPE, Kind, Problem, problem_of
 from tutelage.service.routes import make_routes
+from tutelage.service.validation import must_be
 from tutelage.stores.base import Missing, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
@@ -87,7 +88,18 @@ def build(
         redoc_url=None,
         redirect_slashes=False,
     )
-    for error in (Problem, Refused, NotLeading, Missing, StoreError, HTTPException, RequestValidationError):
+    for error in (
+        *(
+            Problem,
+            Refused,
+            NotLeading,
+            Missing,
+            StoreError,
+            HTTPException,
+            RequestValidationError,
+            Exception,
+        ),
+    ):
         app.add_exception_handler(error, handle)
     app.include_router(
         make_routes(bridge, readers, vital, forwarding, teachers_of(configuration.own_teachers))
@@ -130,12 +142,13 @@ async def _watch(access: Access, vital: Readers, bridge: Bridge, stopping: Calla
 def _problem(error: Exception) -> Problem:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return Problem("invalid", f"{first['loc'][-1]}: {first['msg']}.")
+        name, value = first["loc"][-1], first.get("input")
+        return Problem("invalid", f"{name}: {value!r} cannot be used: {must_be(first)}.")
     if isinstance(error, HTTPException):
         kind: Kind = "method-not-allowed" if error.status_code == 405 else "not-found"
         return Problem(kind, f"{error.detail}.", headers=error.headers)
     if isinstance(error, Missing):
-        return Problem("unknown-campaign", f"{error}.")
+        return Problem("unknown-campaign", str(error))
     if isinstance(error, StoreError):
-        return Problem("unavailable", f"{error}.")
+        return Problem("unavailable", str(error))
     return problem_of(error)

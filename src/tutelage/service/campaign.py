@@ -171,15 +171,21 @@ class Campaign:
 
     def retire(self, client: int) -> Decision:
         """Go on as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
-        if client in self.retired:
-            raise InputError(f"Client {client} has retired already.")
-        if len(self.retired) == len(self.clients) - 1:
-            raise InputError(f"Client {client} is the last one and cannot be retired.")
+        if why := self.stays(client):
+            raise InputError(f"Client {client} {why}.")
         self.state = ask(self.setup.teacher, "retire", self.state, client)
         self.retired.append(client)
         self.collected.retire(client)
         self._publish(())
         return Decision(None, client, self.state, self.directive)
+
+    def stays(self, client: int) -> str | None:
+        """Why a client cannot be retired, as the rest of a sentence; None if it can."""
+        if client in self.retired:
+            return "has retired already"
+        if len(self.retired) == len(self.clients) - 1:
+            return "is the last one whose pulls count, and cannot be retired"
+        return None
 
     def correct(self, pull: Pull, shown: float, number: int) -> None:
         """Take back an adjustment that never reached its client: it was shown the reward, not ``shown``.

@@ -1,8 +1,11 @@
 """Names as people are shown them: nothing in a name moves or hides the text around it."""
 
+import re
 import shlex
 import unicodedata
+from collections.abc import Sequence
 
+_NUMBERED = re.compile(r"\barm ([0-9]{1,9})\b")
 _ISOLATE, _END = "\u2068", "\u2069"
 _UNSEEN = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, what no font has
 
@@ -28,6 +31,22 @@ def short(name: str, most: int) -> str:
                 cut = cut[:-1]
             return f"{cut}…{_END if cut.startswith(_ISOLATE) else ''}"
     return told
+
+
+def with_names(sentence: str, arms: Sequence[str]) -> str:
+    """A teacher's sentence, in which arms are numbers, with their names: ``decided for arm red``.
+
+    A name that calls itself an arm takes the word's place: ``decided for Arm B``.
+    """
+
+    def named(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if number >= len(arms):
+            return found[0]
+        name = shown(arms[number])
+        return name if name.casefold().startswith("arm") else f"arm {name}"
+
+    return _NUMBERED.sub(named, sentence)
 
 
 def quoted(name: str) -> str:

@@ -82,6 +82,7 @@ class Do(Job):
     act: Act = "start"
     client: str = ""
     position: int | None = None  # what an export reaches up to; None is all that there is
+    created: int | None = None  # of the campaign that was exported: by now the name may be another's
 
 
 @dataclass(slots=True, eq=False)
@@ -213,12 +214,17 @@ class Engine:
         part: list[Job] = []
         for job in jobs:
             if isinstance(job, Create) or (isinstance(job, Do) and job.act == "delete"):
-                self._answer(part)
+                self._answer_part(part)
                 part = []
                 self._alone(job)
             else:
                 part.append(job)
-        self._answer(part)
+        self._answer_part(part)
+
+    def _answer_part(self, jobs: Sequence[Job]) -> None:
+        """Those that only look come first: they see what is on disk, and no failure to write is theirs."""
+        self._answer([job for job in jobs if isinstance(job, Look)])
+        self._answer([job for job in jobs if not isinstance(job, Look)])
 
     def _alone(self, job: Job) -> None:
         """What is a transaction of its own: a campaign comes or goes."""
@@ -275,7 +281,7 @@ class Engine:
                 job.result = self._do(job, known)
             except (Refused, NotLeading, Missing) as error:
                 job.error = self._told(error)
-            except StoreError:
+            except Broken:
                 raise
             except Exception as error:  # noqa: BLE001 - its own campaign's trouble alone
                 failed[job.name] = self._told(error)
@@ -291,7 +297,7 @@ class Engine:
             if isinstance(job, Pulls):
                 try:
                     wanted.setdefault(job.name, []).extend(self._live(job.name).perhaps_stored(job.pulls))
-                except (NotLeading, Missing, Disagreement):
+                except (NotLeading, InputError, StoreError, Disagreement):
                     continue  # the job itself is told
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
 
@@ -318,6 +324,8 @@ class Engine:
             return job.look(live)
         act, client = (job.act, job.client) if isinstance(job, Do) else ("start", "")
         if act == "exported" and isinstance(job, Do):
+            if job.created not in {None, live.created}:
+                raise Refused("unknown-campaign", f"The campaign {job.name} has been deleted meanwhile.")
             return live.exported(live.position if job.position is None else job.position, now)
         if client:
             return live.enrol(client, now) if act == "enrol" else live.retire(client, now)

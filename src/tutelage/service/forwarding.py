@@ -7,7 +7,7 @@ request and does not lead either refuses it.  Keys go along unchanged: the leade
 import asyncio
 import ssl
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ import httpx
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from tutelage.service.problems import Problem
+from tutelage.service.problems import CutOff, Problem
 from tutelage.stores.base import Stored
 
 MARK = b"x-tutelage-forwarded"
@@ -92,7 +92,7 @@ class Forwarding:
             ) from None
         kept = {name: text for name, text in response.headers.items() if name not in _OWN_ANSWER}
         return StreamingResponse(
-            response.aiter_raw(), response.status_code, kept, background=BackgroundTask(response.aclose)
+            _streamed(response), response.status_code, kept, background=BackgroundTask(response.aclose)
         )
 
     async def unreachable(self, stored: Iterable[Stored], led: Container[str]) -> str | None:
@@ -130,3 +130,12 @@ class Forwarding:
         """End the connections."""
         if self._http is not None:
             await self._http.aclose()
+
+
+async def _streamed(response: httpx.Response) -> AsyncIterator[bytes]:
+    """What the leader sends, as it comes."""
+    try:
+        async for part in response.aiter_raw():
+            yield part
+    except httpx.HTTPError as error:
+        raise CutOff(f"The leader's answer broke off ({type(error).__name__}).") from error

@@ -17,8 +17,9 @@ from tutelage.service.bridge import Bridge
 from tutelage.service.forwarding import Forwarding
 from tutelage.service.json_reading import MOST_PULLS
 from tutelage.service.messages import NotLeading
-from tutelage.service.problems import MEDIA_TYPE, Problem, problem_of
+from tutelage.service.problems import MEDIA_TYPE, CutOff, Problem, problem_of
 from tutelage.service.pulls_route import answer_pulls
+from tutelage.service.settings import is_campaign_name
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -28,6 +29,7 @@ Told = Callable[[Problem, Scope, str, Mapping[bytes, bytes]], tuple[bytes, dict[
 
 LOG = logging.getLogger("tutelage.requests")
 _PULLS = re.compile(r"/v1/campaigns/([^/]+)/pulls")
+_NAMED = re.compile(r"/(?:v1/campaigns|c)/([^/]+)")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # of requests that bring no id
 _OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout"})
@@ -72,10 +74,11 @@ class Front:
             return
         except Exception as error:
             problem = problem_of(error)
-            if problem.kind == "internal":
+            if problem.kind == "internal" and not isinstance(error, CutOff):
                 LOG.exception("failed", extra={"request": request_id.decode()})
-            if answer.status:  # too late to say so
-                raise
+            if answer.status:  # too late to say so: without its end, whoever reads sees that it is not whole
+                LOG.warning("cut off", extra={"request": request_id.decode(), "reason": str(error)})
+                return
             page = self.told(problem, scope, self.inner_path(scope["path"]), headers)
             await answer.problem(problem, page)
         if (
@@ -101,6 +104,9 @@ class Front:
             return
         found = _PULLS.fullmatch(path)
         answer.is_quick = found is not None
+        named = _NAMED.match(path)
+        if named and not is_campaign_name(named[1]):
+            raise Problem("unknown-campaign", "No campaign has such a name.")
         grant = self.access.decide(scope, headers, _need(scope["method"], path))
         if found and scope["method"] != "POST":
             raise Problem("method-not-allowed", "Pulls are sent with POST.", headers={"Allow": "POST"})

@@ -14,10 +14,12 @@ from msgspec import UNSET, UnsetType
 
 from tutelage.service.messages import Fault, SentPull
 from tutelage.service.problems import Problem
+from tutelage.service.validation import objection
 
 MOST_PULLS = 10_000
 MOST_NESTING = 8
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# A string that nobody closes reaches to the end: looked for once, and not anew from each quote within.
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 Read = TypeVar("Read")
@@ -84,19 +86,16 @@ def _read_slowly(body: bytes) -> tuple[list[SentPull], bool]:
         try:
             pulls.append(msgspec.convert(item, SentPull))
         except msgspec.ValidationError as error:
-            faults.append(_fault(index, item, str(error)))
+            faults.append(_fault(index, item, error))
     if faults:
         raise Problem("invalid", "Pulls have fields that are missing, unknown or of a wrong type.", faults)
     return pulls, one
 
 
-def _fault(index: int, item: Any, told: str) -> Fault:
-    what, _, place = told.partition(" - at `$.")
+def _fault(index: int, item: Any, error: msgspec.ValidationError) -> Fault:
     id = item.get("id", "") if isinstance(item, dict) else ""
-    field = place.rstrip("`")
-    if not field:
-        field = next(iter(re.findall(r"field `([^`]*)`", what)), "")
-    return Fault(index, id if isinstance(id, str) else "", field, f"{what.replace('`', '')}.")
+    field, what = objection(error)
+    return Fault(index, id if isinstance(id, str) else "", field, what)
 
 
 def read_json(body: bytes, type: type[Read]) -> Read:
@@ -105,10 +104,8 @@ def read_json(body: bytes, type: type[Read]) -> Read:
     try:
         return msgspec.convert(content, type)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$")
-        field = place.rstrip("`").lstrip(".")
-        at = f" at {field}" if field else ""
-        raise Problem("invalid", f"{what.replace('`', '')}{at}.") from None
+        field, what = objection(error)
+        raise Problem("invalid", what, [Fault(0, "", field, what)]) from None
 
 
 def _parse(body: bytes) -> Any:

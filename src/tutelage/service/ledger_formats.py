@@ -98,7 +98,8 @@ class Parquet:
             parquet: Any = importlib.import_module("pyarrow.parquet")
         except ImportError:
             raise InputError(
-                "Parquet needs pyarrow: install tutelage[parquet], or take ndjson or csv."
+                "Parquet needs pyarrow: install it where Tutelage is, as with "
+                "`/opt/tutelage/bin/pip install pyarrow`, or take ndjson or csv."
             ) from None
         whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
         types = {"observed": number, "revealed": number, "bypassed": pyarrow.bool_()}

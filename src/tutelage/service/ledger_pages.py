@@ -6,11 +6,19 @@ from typing import Any
 
 import msgspec
 
-from tutelage.service.settings import Settings, decode_settings
+from tutelage.service.display import with_names
 from tutelage.stores.base import EntryRow, PullRow, Reader
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE = 5_000
+
+
+class _Listed(msgspec.Struct):
+    """What of a campaign's settings is needed: its rows can be read though this release cannot serve it."""
+
+    arms: tuple[str, ...]
+    clients: list[str]
+    enrol: bool
 
 
 class Names:
@@ -18,9 +26,9 @@ class Names:
 
     def __init__(self, reader: Reader, name: str) -> None:
         stored, _ = reader.load(name)
-        self.head = stored.head
-        settings: Settings = decode_settings(stored.settings)
-        self.arms, self.clients = settings.arms, list(settings.clients)
+        self.head, self.created = stored.head, stored.created
+        settings = msgspec.json.decode(stored.settings, type=_Listed)
+        self.arms, self.clients = settings.arms, settings.clients
         if settings.enrol:
             self.clients += _enrolled(reader, name)
 
@@ -30,7 +38,10 @@ class Names:
             found = {"position": row.position, "kind": row.kind, "step": row.step, "time": _time(row.time)}
             if row.id:
                 found["id"] = row.id
-            return found | {"content": msgspec.json.decode(row.content)}
+            content = msgspec.json.decode(row.content)
+            if "report" in content:
+                content["report"] = with_names(content["report"], self.arms)
+            return found | {"content": content}
         return {
             "position": row.position,
             "kind": "pull",

@@ -31,6 +31,7 @@ class Live:
 
     def __init__(self, stored: Stored, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
+        self.created = stored.created
         self.status, self.position, self.step, self.state = "enrolling", 0, 0, ""
         self.roster = Roster(self.settings)
         self.campaign: Campaign | None = None
@@ -139,7 +140,11 @@ class Live:
     def stop(self, now: int) -> None:
         """Pause: new pulls are refused until the next start, but for what was bypassed."""
         if self.status == "enrolling":
-            raise Refused("not-started", f"The campaign {self.name} has not started.")
+            raise Refused(
+                "not-started",
+                f"The campaign {self.name} has not started, so there is nothing to stop: "
+                "it can be deleted as it is.",
+            )
         if self.status == "running":
             self.status = "stopped"
             self._enter("stopped", now, {})
@@ -147,6 +152,8 @@ class Live:
     def retire(self, client: str, now: int) -> None:
         """This client is no evidence any more."""
         campaign, number = self.begun, self.roster.number(client)
+        if why := campaign.stays(number):
+            raise Refused("invalid", f"The client {client!r} {why}.")
         try:
             decision = campaign.retire(number)
         except InputError as error:

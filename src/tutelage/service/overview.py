@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from tutelage.errors import InputError
+from tutelage.service.display import with_names
 from tutelage.service.ledger_pages import Names
 from tutelage.service.live import Live
 from tutelage.service.rebuilding import Disagreement, as_of_snapshot
@@ -54,7 +55,7 @@ def summary(live: Live) -> dict[str, Any]:
         "beyond_horizon": campaign.beyond_horizon if campaign else 0,
         "epoch": 1 + campaign.consultations if campaign else 1,
         "cost": campaign.cost if campaign else 0.0,
-        "state": campaign.report().sentence if campaign else "has not started",
+        "state": with_names(campaign.report().sentence, settings.arms) if campaign else "has not started",
         "active_arms": [settings.arms[arm] for arm in campaign.directive.active_arms] if campaign else [],
         "target": None if target is None else settings.arms[target],
         "position": live.position,

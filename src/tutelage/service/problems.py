@@ -64,6 +64,10 @@ class Told(msgspec.Struct, omit_defaults=True):
     faults: Sequence[Fault] = ()
 
 
+class CutOff(Exception):
+    """A stream that cannot go on: its reader sees that it has no end; the text says why."""
+
+
 class Problem(Exception):
     """A request that is refused: kind, a sentence, its faults, and headers of its own."""
 

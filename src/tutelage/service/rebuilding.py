@@ -47,8 +47,7 @@ def rebuilt(
 
     Raises :class:`Disagreement`.
     """
-    check_rules(stored)
-    live = Live(stored, token, last_id)
+    live = begun(stored, token, last_id)
     if snapshot is not None:
         _load(live, snapshot)
     repeat(live, rows)
@@ -56,10 +55,19 @@ def rebuilt(
     return live
 
 
+def begun(stored: Stored, token: int = 0, last_id: str = "") -> Live:
+    """The campaign without any row.  Raises :class:`Disagreement` if this release cannot serve it."""
+    check_rules(stored)
+    try:
+        return Live(stored, token, last_id)
+    except (InputError, msgspec.MsgspecError) as error:
+        told = str(error).removesuffix(".")
+        raise Disagreement(f"The settings of {stored.name} cannot be read: {told}.") from error
+
+
 def as_of_snapshot(stored: Stored, snapshot: Snapshot | None) -> Live:
     """The campaign as its newest snapshot has it.  Raises :class:`Disagreement`."""
-    check_rules(stored)
-    live = Live(stored, 0)
+    live = begun(stored)
     if snapshot is not None:
         _load(live, snapshot)
     return live

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from tutelage.errors import InputError
 from tutelage.service.campaign import Pull
 from tutelage.service.messages import Fault, Refused, SentPull
-from tutelage.service.settings import MOST_CLIENTS, MOST_NAME, Settings, check_names, name_fault
+from tutelage.service.settings import MOST_CELLS, MOST_CLIENTS, MOST_NAME, Settings, check_names, name_fault
 from tutelage.stores.base import PullRow
+from tutelage.wording import plain, quoted
 
 
 class Roster:
@@ -29,10 +30,9 @@ class Roster:
 
     def admit(self, client: str) -> None:
         """Add a client.  Raises ``InputError`` if its name is none, or there is no room."""
-        if len(self.clients) == MOST_CLIENTS:
-            raise InputError(
-                f"The campaign {self.settings.name} has {MOST_CLIENTS} clients, and no room for more."
-            )
+        most = min(MOST_CLIENTS, MOST_CELLS // len(self.settings.arms))
+        if len(self.clients) == most:
+            raise InputError(f"The campaign {self.settings.name} has {most} clients, and no room for more.")
         check_names("client", [client], 1)
         self._clients[client] = len(self.clients)
         self.clients.append(client)
@@ -52,13 +52,12 @@ class Roster:
             if fault := name_fault(pull.id):
                 faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
             if pull.client not in self._clients:
-                faults.append(Fault(index, pull.id, "client", f"There is no client {pull.client!r}."))
+                faults.append(Fault(index, pull.id, "client", f"There is no client {quoted(pull.client)}."))
             if pull.arm not in self._arms:
-                faults.append(Fault(index, pull.id, "arm", f"There is no arm {pull.arm!r}."))
+                faults.append(Fault(index, pull.id, "arm", f"There is no arm {quoted(pull.arm)}."))
             if not low <= pull.reward <= high:
-                faults.append(
-                    Fault(index, pull.id, "reward", f"{pull.reward!r} lies outside [{low:g}, {high:g}].")
-                )
+                what = f"{pull.reward!r} lies outside [{plain(low)}, {plain(high)}]."
+                faults.append(Fault(index, pull.id, "reward", what))
         if faults:
             one = "One thing is" if len(faults) == 1 else f"{len(faults)} things are"
             raise Refused("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))

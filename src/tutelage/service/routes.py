@@ -19,9 +19,9 @@ from tutelage.service.json_reading import read_json
 from tutelage.service.ledger_formats import Writer, writer_of
 from tutelage.service.live import Live
 from tutelage.service.messages import NotLeading, Refused
-from tutelage.service.problems import Problem
+from tutelage.service.problems import CutOff, Problem
 from tutelage.service.settings import Settings, order_weights
-from tutelage.stores.base import Missing, Reader
+from tutelage.stores.base import Missing, Reader, StoreError
 
 READY_SECONDS = 5.0  # a commit or probe is at most half of that ago, and a turn of the writer's
 _ROWS = 2_000
@@ -82,8 +82,8 @@ def make_routes(
     @router.get("/readyz")
     async def readyz() -> Response:
         """Whether pulls can be taken now: writes reach the disk, and other leaders can be reached."""
-        if bridge.engine.failure is not None:
-            raise Problem("unavailable", bridge.engine.failure)
+        if bridge.engine.failure is not None:  # what it is, is not for everybody
+            raise Problem("unavailable", "Nothing can be written now: the log and the pages say why.")
         if time.monotonic() - bridge.engine.last_commit > READY_SECONDS:
             raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
         stored = await vital.read(lambda reader: reader.campaigns())
@@ -164,7 +164,7 @@ class Campaigns:
         return await self._summary(name)
 
     async def delete(self, name: str) -> Response:
-        """Remove a campaign that is stopped and has been exported, with all its rows."""
+        """Remove a campaign that is stopped and has been exported, or never started, with all its rows."""
         await self.bridge.ask(Look(name, look=_position))  # whoever leads it deletes it
         try:
             await self._do(name, "delete")
@@ -264,15 +264,20 @@ class Pages:
     ) -> AsyncIterator[bytes]:
         yield writer.begin()
         after, last = 0, names.head.position
-        while after < last:
-            start, limit = after, min(_ROWS, last - after)
-            content, after = await self.readers.read(
-                lambda reader: _exported(reader, name, names, start, limit, writer)  # noqa: B023
-            )
-            yield content
-        yield await self.readers.read(lambda _: writer.end())
-        if is_noted:
-            await self.bridge.ask(Do(name, act="exported", position=last))
+        try:
+            while after < last:
+                start, limit = after, min(_ROWS, last - after)
+                content, after = await self.readers.read(
+                    lambda reader: _exported(reader, name, names, start, limit, writer)  # noqa: B023
+                )
+                yield content
+            if (await self.readers.read(lambda reader: reader.load(name)[0])).created != names.created:
+                raise CutOff(f"The campaign {name} was deleted, and another has its name.")
+            yield await self.readers.read(lambda _: writer.end())
+            if is_noted:
+                await self.bridge.ask(Do(name, act="exported", position=last, created=names.created))
+        except (Problem, Refused, NotLeading, Missing, StoreError) as error:  # too late for a refusal
+            raise CutOff(str(error)) from error
 
     async def _page(self, find: Callable[[Reader], dict[str, Any]]) -> Response:
         return told(await self.readers.read(find))
@@ -287,7 +292,7 @@ def _exported(
 ) -> tuple[bytes, int]:
     rows = reader.read(name, after, limit)
     if not rows:
-        raise Problem("unknown-campaign", f"The campaign {name} has been deleted.")
+        raise CutOff(f"The campaign {name} has been deleted.")
     return writer.rows([names.row(row) for row in rows]), rows[-1].position
 
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from tutelage.errors import InputError
+from tutelage.wording import plain
 
 
 @dataclass(frozen=True)
@@ -15,10 +16,11 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high - self.low)):
-            raise InputError(f"The range of rewards {self.low:g} to {self.high:g} is not finite.")
+            raise InputError(f"The range of rewards {plain(self.low)} to {plain(self.high)} is not finite.")
         if not self.low < self.high:
             raise InputError(
-                f"The range of rewards {self.low:g} to {self.high:g} is empty: low must lie below high."
+                f"The range of rewards {plain(self.low)} to {plain(self.high)} is empty: "
+                "low must lie below high."
             )
 
     def to_unit(self, reward: float) -> float:

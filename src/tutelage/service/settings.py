@@ -15,10 +15,12 @@ from tutelage.service.scale import Scale
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher
 from tutelage.teachers.checks import ask_segments
+from tutelage.wording import counted
 
 RULES_VERSION = 1  # of all that makes entries and revealed rewards, the sentences of reports too
 MOST_NAME = 128
 MOST_CLIENTS, MOST_ARMS, MOST_HORIZON = 100_000, 10_000, 2**53
+MOST_CELLS = 1_000_000  # clients times arms: some 300 MB of memory
 _CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WEIGHT_SUM_MARGIN = 1e-9
 
@@ -51,6 +53,11 @@ class Settings:
             raise InputError(f"The campaign {self.name} has no arm: name at least one.")
         if not self.clients and not self.enrol:
             raise InputError(f"The campaign {self.name} has no client: name them, or let them enrol.")
+        if len(self.clients) * len(self.arms) > MOST_CELLS:
+            raise InputError(
+                f"{len(self.clients)} clients times {len(self.arms)} arms are more than the {MOST_CELLS} "
+                "that a campaign can have."
+            )
         if not 1 <= self.horizon <= MOST_HORIZON:
             raise InputError(f"The horizon {self.horizon} lies outside 1 to {MOST_HORIZON}.")
         Scale(self.low, self.high)
@@ -66,7 +73,8 @@ class Settings:
                 "A campaign that clients enrol in takes no weights: declare its clients instead."
             )
         if len(weights) != len(self.clients):
-            raise InputError(f"There are {len(weights)} weights for {len(self.clients)} clients.")
+            told = counted(len(weights), "weight")
+            raise InputError(f"The campaign has {told} for {counted(len(self.clients), 'client')}.")
         for client, weight in zip(self.clients, weights, strict=True):
             if not 0 < weight <= 1:
                 raise InputError(f"The weight {weight} of client {client!r} lies outside (0, 1].")
@@ -112,13 +120,19 @@ def parse_teacher(spec: str) -> Teacher:
     if teacher.lab_only:
         raise InputError(f"The teacher {spec} needs what only a simulation can see: take another.")
     if teacher.needs_best_arm:
-        raise InputError(f"The teacher {spec} must be told its target: write it as in known(target=0).")
+        name = spec.partition("(")[0].strip()
+        raise InputError(f"The teacher {spec} must be told its target: write it as in {name}(target=0).")
     return teacher
+
+
+def is_campaign_name(name: str) -> bool:
+    """Whether a campaign can have this name."""
+    return _CAMPAIGN.fullmatch(name) is not None
 
 
 def check_campaign_name(name: str) -> None:
     """Raise ``InputError`` unless a campaign can have this name."""
-    if not _CAMPAIGN.fullmatch(name):
+    if not is_campaign_name(name):
         raise InputError(
             f"{name!r} is no name for a campaign: use 1 to 64 letters, digits, dots, dashes and underscores, "
             "the first a letter or digit."

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from tutelage.errors import InputError
-from tutelage.service.live import Live
-from tutelage.service.rebuilding import Disagreement, check_rules, repeat, settle
+from tutelage.service.rebuilding import Disagreement, begun, repeat, settle
 from tutelage.stores.base import EntryRow, PullRow, Reader, pages
+
+_FAR = 10_000  # positions behind the head that are looked into for rows
 
 
 def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
@@ -15,20 +13,18 @@ def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
     stored, snapshot = reader.load(name)
     last, faults = stored.head.position, []
     try:
-        check_rules(stored)
-        live = Live(stored, 0)
+        live = begun(stored)
         if snapshot is not None:
             repeat(live, between(reader, name, 0, min(snapshot.position, last)))
             if live.position != snapshot.position or live.dump() != snapshot.content:
                 faults.append(f"The snapshot of {name} holds something else than its ledger gives.")
         repeat(live, between(reader, name, live.position, last))
         settle(live, stored.head)
-        if reader.read(name, last, 1) and reader.load(name)[0].head.position == last:
+        behind = reader.read(name, last, _FAR) or reader.entries(name, last, 1)
+        if behind and reader.load(name)[0].head.position == last:  # the campaign has not gone on meanwhile
             faults.append(f"The ledger of {name} goes on behind its head, position {last}.")
     except Disagreement as error:
         faults.append(str(error))
-    except (InputError, msgspec.MsgspecError) as error:
-        faults.append(f"The settings of {name} cannot be read: {error}.")
     return last, faults
 
 

@@ -143,6 +143,23 @@ def betting(figures):
     return replace(figures, told=replace(figures.told, lower=(), upper=(), epochs=()))
 
 
+def given_up(figures):
+    """A teacher that bets has seen that it will not decide, and leads all to its best arm."""
+    figures = betting(figures)
+    taken = figures.taken
+    nothing, best = np.zeros(len(taken.arms), dtype=np.int64), taken.active_arms[0]
+    minute = np.where(nothing == np.arange(len(taken.arms)) - best, 90, figures.recent.minute // 5)
+    figures = with_taken(
+        figures,
+        quota=nothing,
+        mode="all",
+        reachable=False,
+        provisional=best,
+        sentence=f"no decision to be hoped for: clients are led to arm {best}, unproved",
+    )
+    return with_recent(figures, minute=minute)
+
+
 def every_state(num_clients=5, num_arms=5, **options):
     """A name and figures for each state that a page can be in."""
     good = learning(num_clients, num_arms, **options)
@@ -169,6 +186,7 @@ def every_state(num_clients=5, num_arms=5, **options):
         "cannot end": nearly,
         "out of reach": with_taken(good, reachable=False, quota=quota * 0),
         "decided": done,
+        "given up": given_up(good),
         "store lagging": replace(good, server=replace(good.server, disk=0.4, waiting=6000)),
         "store failed": replace(good, server=replace(good.server, failure="The disk is full.")),
         "no data": with_recent(good, silent=silent),

@@ -1,16 +1,23 @@
 """The pages: their addresses by HTTP, and what they are made of; test_browser.py shows them."""
 
 import html
+import itertools
 import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 
 import httpx
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.service import made_up
 from tests.service.listening import PREFIX, Listening
 
 from tutelage.cli.app import execute
+from tutelage.service.dashboard.axes import Scale, time_axis
+from tutelage.service.dashboard.charts import Curve, curve, share_chart, window_of
 from tutelage.service.dashboard.pages import (
     PANELS,
     campaign_page,
@@ -177,6 +184,112 @@ def test_evidence_stands_where_intervals_do():
     assert sorted(cells) == sorted(f"{int(100 * share + 1e-9)} %" for share in figures.taken.evidence)
     settled = made_up.decided(figures, 0)
     assert "the evidence against every other arm has reached" in states_of(settled)[0].sentence
+
+
+def luminance(colour):
+    """Of ``#rgb`` or ``#rrggbb``, as WCAG has it."""
+    digits = colour.lstrip("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_text_can_be_read(scheme):
+    """Whatever is written in a colour is at least 4.5 to 1 apart from what it is written on."""
+    sheet = resources.files("tutelage.service.dashboard").joinpath("static", "style.css").read_text("utf-8")
+    colours = dict(
+        re.findall(r"--([\w-]+): (#\w+)", re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[scheme])
+    )
+    pairs = [(f"arm{arm}", "card") for arm in range(7)]
+    pairs += [(f"h-{'dark' if level < 4 else 'light'}-ink", f"h{level}") for level in range(8)]
+    pairs += [(kind, f"{kind}-back") for kind in ("red", "amber", "green", "note")]
+    pairs += [("ink", back) for back in ("page", "card", "grey-back")]
+    pairs += [("quiet", "page"), ("quiet", "card"), ("red", "card"), ("green", "card"), ("note", "page")]
+    for text, back in pairs:
+        dark, light = sorted((luminance(colours[text]), luminance(colours[back])))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, back)
+
+
+def test_what_was_given_up_looks_led():
+    """The panels are those of a campaign that leads to one arm, and none of them calls it the target."""
+    panels = render(made_up.given_up(made_up.learning())).panels
+    assert "no pulls are awaited" in panels["numbers"]
+    assert "of epoch" not in panels["numbers"]
+    assert "Who strays" in panels["behind"]
+    assert panels["behind"].count("<td>arm 00</td>") == 0  # where they are led is not astray
+    assert panels["arms"].count("led to, unproved") == 1
+    assert "target" not in panels["arms"]
+
+
+def test_the_arm_that_is_led_to_is_in_the_table():
+    """First, where there is no room for all arms; it may be one that was pulled least so far."""
+    figures = made_up.given_up(made_up.learning(3, 300))
+    pulls = figures.taken.pulls.copy()
+    pulls[:, 0] = 0
+    panel = render(made_up.with_taken(figures, pulls=pulls)).panels["quota"]
+    assert re.findall(r'<th scope="col" title="([^"]*)"', panel)[0] == "arm 00"
+
+
+def test_beyond_the_horizon_rounds_are_full_and_nothing_is_awaited():
+    """Pulls go on, and are counted apart: no round stands above the horizon, and no decision is announced."""
+    good = made_up.learning()
+    figures = made_up.with_taken(good, horizon=int(good.taken.rounds.min()) - 5)
+    rendered, horizon = render(figures), f"{figures.taken.horizon:,}"
+    assert f"<b>{horizon}</b><span>of {horizon} rounds" in rendered.panels["numbers"]
+    assert f"{horizon} of {horizon}" in index_page([(figures, states_of(figures))])
+    assert f"{horizon} of {horizon} rounds" in client_page(figures, 1)
+    assert "decides again" not in rendered.panels["behind"]
+    assert "decides again" in render(good).panels["behind"]
+
+
+@given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
+def test_times_below_a_chart_never_overlap(span, ends):
+    """On the narrowest chart too, whatever it spans: a letter is at most 8 pixels wide."""
+    taken = []
+    for part in time_axis(Scale(-span, 0, *ends), 0):
+        x, anchor, words = re.fullmatch(
+            r'<text x="(.+)" y=".+" text-anchor="(\w+)" .*>(.*)</text>', part
+        ).groups()
+        width = 8 * len(words)
+        start = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        taken.append((start, start + width))
+    taken.sort()
+    assert len(taken) > 1
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(taken))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 7.0, 6_890.0, 1_234_567.0])
+def test_an_axis_of_a_counter_that_stands_still(value):
+    """A flat line has an axis with labels that differ, and no number below zero."""
+    figures = made_up.learning()
+    window = window_of(figures)
+    drawn = curve(figures, window, Curve("Cost", np.full(window.points.size, value)))
+    labels = re.findall(r'class="tick">([^<]*)<', drawn)
+    numbers = [label for label in labels if label != "now" and "\N{MINUS SIGN}" not in label]
+    assert len(numbers) >= 2
+    assert len(set(numbers)) == len(numbers)
+    assert not any(number.startswith("-") for number in numbers)
+
+
+def test_shares_after_a_burst_are_lines():
+    """Pulls that all came at once are a flat line up to now, not a dot beside an empty chart."""
+    figures = made_up.learning()
+    times, pulls = figures.recent.times[-60:], figures.taken.pulls.sum(axis=0)
+    figures = made_up.with_recent(
+        figures,
+        times=times,
+        costs=figures.recent.costs[-60:],
+        arm_pulls=np.vstack([pulls * 0] + [pulls] * 59),
+    )
+    chart, _ = share_chart(figures, window_of(figures))
+    lines = re.findall(r'<path d="M([^"]*)" class="line', chart)
+    assert len(lines) == 5
+    for line in lines:
+        places = [float(point.split(",")[0]) for point in line.split("L")]
+        assert places[-1] == 500.0
+        assert places[0] < 60.0
 
 
 def test_the_command_line_tells_the_same_states(address, capsys):

@@ -14,14 +14,15 @@ from tutelage.service.bridge import Bridge, Readers
 from tutelage.service.dashboard import Watcher
 from tutelage.service.dashboard.arms import arm_view
 from tutelage.service.dashboard.charts import regret_of, window_of
-from tutelage.service.dashboard.watcher import follower_figures, past_figures
+from tutelage.service.dashboard.following import Follower
+from tutelage.service.dashboard.reading import past_figures
 from tutelage.service.engine import Create, Do, Pulls
 from tutelage.service.figures import Sample, Server
 from tutelage.service.history import History, from_ledger
 from tutelage.service.messages import Refused, SentPull
 from tutelage.service.metrics import metrics_text
 from tutelage.service.settings import Settings
-from tutelage.service.states import ALERTS
+from tutelage.service.states import ALERTS, states_of
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
@@ -53,6 +54,11 @@ async def play(bridge, rounds, *, start=0, name="c", clients=("a", "b"), arms=("
         arm = round % len(arms)
         sent = [SentPull(f"{round}-{client}", client, arms[arm], means[arm]) for client in clients]
         await bridge.ask(Pulls(name, pulls=sent))
+
+
+def followed(store, name):
+    """A campaign as a server shows it that does not lead it."""
+    return Follower(store, *store.load(name), 0.0).figures(Server(leads=False), 0.0)
 
 
 def on_store(tmp_path, act):
@@ -116,7 +122,7 @@ def test_another_servers_campaign_is_read_from_the_ledger(tmp_path):
 
     async def act(store, bridge, watcher):
         await play(bridge, 300)
-        return await watcher.figures("c"), follower_figures(store, "c", Server())
+        return await watcher.figures("c"), followed(store, "c")
 
     ours, theirs = on_store(tmp_path, act)
     assert (ours.taken.pulls == theirs.taken.pulls).all()
@@ -131,11 +137,31 @@ def test_a_teacher_whose_rules_remember_is_read_back(tmp_path):
     async def act(store, bridge, watcher):
         await bridge.ask(Create("blt", settings=settings(name="blt", teacher="blt"), start=True))
         await play(bridge, 120, name="blt")
-        return await watcher.figures("blt"), follower_figures(store, "blt", Server())
+        return await watcher.figures("blt"), followed(store, "blt")
 
     ours, theirs = on_store(tmp_path, act)
     assert ours.taken.epoch > 1
     assert ours.taken.cost == theirs.taken.cost
+
+
+def test_what_a_teacher_gives_up_is_told_everywhere(tmp_path):
+    """BLT at a tie leads to an arm that is no target: the leader, a follower and Prometheus say so."""
+
+    async def act(store, bridge, watcher):
+        tie = settings(name="tie", teacher="blt(hope=0)", horizon=400)
+        await bridge.ask(Create("tie", settings=tie, start=True))
+        before = await watcher.figures("tie")
+        await play(bridge, 60, name="tie", means=(0.5, 0.5))
+        watcher._clock = lambda: before.now + 2
+        return before, await watcher.figures("tie"), followed(store, "tie")
+
+    before, ours, theirs = on_store(tmp_path, act)
+    assert before.taken.provisional is None
+    for figures in (ours, theirs):
+        assert (figures.taken.provisional, figures.taken.target, figures.taken.led_to) == (0, None, 0)
+        assert "given up" in {state.kind for state in states_of(figures)}
+    assert b'tutelage_given_up{campaign="tie"} 1.0' in metrics_text([ours], Server())
+    assert b'tutelage_cannot_end{campaign="tie"} 0.0' in metrics_text([ours], Server())
 
 
 def test_a_campaign_that_is_not_there(tmp_path):

@@ -182,4 +182,6 @@ def test_metrics_count_pulls(server):
     text = server.call("GET", "/metrics").text
     server.front.bridge.waiting = 0
     assert "tutelage_waiting_pulls 12.0" in text
-    assert 'tutelage_pulls{campaign="c"} 7.0' in text
+    assert 'tutelage_pulls_total{campaign="c"} 7.0' in text
+    assert "# TYPE tutelage_pulls_total counter" in text
+    assert "# TYPE tutelage_round gauge" in text

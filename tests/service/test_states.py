@@ -14,7 +14,7 @@ from tutelage.service.states import ALERTS, ORDER, silent_clients, states_of
 from tutelage.service.thresholds import Thresholds
 
 STATES = made_up.every_state()
-BASES = {"learning", "decided", "horizon reached", "stopped", "not started"}
+BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "not started"}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,7 @@ BASES = {"learning", "decided", "horizon reached", "stopped", "not started"}
         ("cannot end", "cannot end", "red"),
         ("out of reach", "cannot end", "red"),
         ("decided", "decided", "green"),
+        ("given up", "given up", "amber"),
         ("store lagging", "store lagging", "amber"),
         ("store failed", "store lagging", "red"),
         ("no data", "no data", "amber"),
@@ -135,10 +136,80 @@ def test_only_teachers_with_a_guarantee_claim_it():
         assert ("1/T" in states_of(figures)[0].sentence) == claims
 
 
+def test_given_up_says_what_is_so_and_what_it_asks():
+    """An arm that is led to and not proved; nothing is said of a quota, of who is slow, or of an end."""
+    figures = STATES["given up"]
+    (state,) = states_of(figures)
+    assert state.headline == "No decision; all are led to “arm 00”, unproved."
+    assert "no hope of telling the 5 arms in play apart by round 50,000" in state.sentence
+    assert "claims nothing of it" in state.sentence
+    assert "1/T" not in state.sentence
+    assert "longer horizon, fewer arms or, with blt, a tolerance" in state.remedy
+    assert (state.command, state.client) == ("", None)
+
+
+def test_what_was_given_up_ends_without_a_decision():
+    """At the horizon the arm is still told, and still as one that is not proved; so is a stop."""
+    figures = STATES["given up"]
+    over = made_up.with_taken(figures, horizon=int(figures.taken.rounds.min()))
+    assert "without a decision, and clients were led to “arm 00”, which is not proved" in (
+        states_of(over)[0].sentence
+    )
+    assert states_of(made_up.with_taken(figures, status="stopped"))[0].kind == "stopped"
+
+
+def test_out_of_reach_asks_for_another_campaign():
+    """No client is to blame; the line to type is the one after which rewards are shown as they are."""
+    state = states_of(STATES["out of reach"])[0]
+    assert (state.client, state.command) == (None, "tutelage campaign stop spring-offers")
+    assert "longer horizon or fewer arms" in state.remedy
+
+
+def test_without_rounds_only_who_has_too_few_is_to_retire():
+    """If one client has too few rounds left, it is named; if all have, no retirement would help."""
+    figures = made_up.learning()
+    pulls = figures.taken.pulls.copy()
+    pulls[2] += 9_000
+    figures = made_up.with_taken(figures, pulls=pulls, horizon=int(pulls.sum(axis=1).max()) + 7)
+    state = states_of(figures)[0]
+    missing = int(figures.taken.missing[2].sum())
+    assert state.sentence == f"base station 002 has 7 rounds left and misses {missing} pulls of epoch 3."
+    assert state.command == "tutelage campaign retire spring-offers 'base station 002'"
+    pulls[3] = pulls[2]
+    two = states_of(made_up.with_taken(figures, pulls=pulls))[0]
+    assert "; 1 other client likewise." in two.sentence
+    assert two.client is not None
+    every = states_of(made_up.with_taken(figures, pulls=pulls * 0 + pulls[2]))[0]
+    assert "no other client has rounds enough" in every.sentence
+    assert (every.client, every.command) == (None, "tutelage campaign stop spring-offers")
+
+
+def test_of_a_quota_of_any_arm_the_least_is_missed():
+    """A client that has rounds for one listed arm is not out of them."""
+    figures = made_up.with_taken(made_up.learning(1, 3), mode="any")
+    least = int(figures.taken.missing[0].min())
+    at = figures.taken.round
+    for left, kind in ((least, "learning"), (least - 1, "cannot end")):
+        state = states_of(made_up.with_recent(made_up.with_taken(figures, horizon=at + left), span=0.0))[0]
+        assert state.kind == kind
+    assert f"{least - 1} rounds left and misses {least} pulls" in state.sentence
+
+
+def test_nobody_is_slow_before_anybody_pulls():
+    """Just started, all have no end in sight: there is no median to be slower than."""
+    figures = made_up.learning()
+    nothing = made_up.with_recent(figures, window=figures.recent.window * 0, silent=np.full(5, 20.0))
+    assert [state.kind for state in states_of(nothing)] == ["learning"]
+    window = figures.recent.window.copy()
+    window[:, 0] = 0
+    assert "slow" not in {state.kind for state in states_of(made_up.with_recent(figures, window=window))}
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.003, "3 ms"), (0.4, "0.4 s"), (46, "46 s"), (346, "5 min 46 s"), (3600, "1 h"),
+        (0.003, "3 ms"), (0.035, "35 ms"), (0.0999, "0.1 s"), (0.4, "0.4 s"), (46, "46 s"),
+        (346, "5 min 46 s"), (3600, "1 h"),
         (11_520, "3 h 12 min"), (86_400 * 2 + 7200, "2 d 2 h"), (float("nan"), UNKNOWN),
         (float("inf"), UNKNOWN),
     ],
@@ -170,6 +241,7 @@ def figures(draw):
         status=draw(st.sampled_from(["running", "running", "running", "stopped", "enrolling"])),
         reachable=draw(st.sampled_from([True, True, False])),
         target=draw(st.sampled_from([None, None, None, 0])),
+        provisional=draw(st.sampled_from([None, None, 0])),
         horizon=draw(st.sampled_from([1, 2500, 50_000])),
     )
     made = made_up.with_recent(
@@ -200,6 +272,17 @@ def test_exactly_one_worst(figures):
     assert sum(state.kind in BASES for state in states) == 1
     assert all(state.headline and state.kind for state in states)
     assert states == states_of(figures)
+
+
+@given(figures())
+def test_given_up_is_told_while_it_is_so_and_never_with_its_opposite(figures):
+    """It is told of a running campaign that leads to an arm that is no target; nothing else tells its end."""
+    taken, kinds = figures.taken, {state.kind for state in states_of(figures)}
+    assert ("given up" in kinds) == (taken.is_learning and taken.provisional is not None)
+    if "given up" in kinds:
+        assert kinds.isdisjoint({"cannot end", "decided", "learning"})
+    elif taken.is_learning and not taken.reachable:
+        assert "cannot end" in kinds
 
 
 @given(figures())

@@ -5,23 +5,22 @@ the first of them that is there counts.
 """
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, ValidationError, field_validator
 
 from tutelage.errors import InputError
 from tutelage.service.thresholds import Thresholds
+from tutelage.service.validation import must_be
+from tutelage.stores.address import without_password
 
 FILE = "tutelage.toml"
 OWN_FOLDERS = frozenset(
     {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
 )  # what the server's addresses begin with
-_PASSWORD = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*")
 
 
 class Configuration(Thresholds):
@@ -85,8 +84,9 @@ def resolve(
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
             raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
-        told = str(first["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{found[name][0]}: {found[name][1]!r} cannot be used: {told}.") from None
+        value = found[name][1]
+        shown = repr(without_password(value) if isinstance(value, str) else value)
+        raise InputError(f"{found[name][0]}: {shown} cannot be used: {must_be(first)}.") from None
 
 
 def given(
@@ -120,11 +120,3 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is nested too deeply.") from None
     except ValueError as error:
         raise InputError(f"{path} is no TOML: {error}.") from None
-
-
-def without_password(url: str) -> str:
-    """An address as it may be shown, whichever way it names its password."""
-    parts = urlsplit(url)
-    if parts.password is not None:
-        parts = parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@"))
-    return urlunsplit(parts._replace(query=_PASSWORD.sub(r"\1***", parts.query)))

@@ -21,7 +21,7 @@ def duration(seconds: float) -> str:
     if not seconds < float("inf"):
         return UNKNOWN
     if seconds < 9.95:
-        return f"{seconds:.2g} s" if seconds >= 0.01 else f"{seconds * 1000:.2g} ms"
+        return f"{seconds:.2g} s" if seconds >= 0.0995 else f"{seconds * 1000:.2g} ms"
     left = round(seconds)
     parts: list[tuple[int, str]] = []
     for size, unit in _UNITS:

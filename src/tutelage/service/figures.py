@@ -30,6 +30,8 @@ class Taken:
     client has none; ``lower`` and ``upper`` [K] the bounds of the latest epoch, NaN where there are none.
     All three are in [0, 1], as is ``cost``'s unit; ``low`` and ``high`` are the sender's range.
     ``evidence`` [K] is, of a teacher that bets, how near each arm is to being ruled out, NaN elsewhere.
+    ``provisional`` is the arm that clients are led to where the teacher has given up deciding.
+    ``beyond_horizon`` counts the pulls behind their clients' last round, which are no evidence.
     ``trail`` are the points of the charts, ``changed`` when a counter changed last, as it has them.
     """
 
@@ -60,6 +62,8 @@ class Taken:
     replays: int
     conflicts: int
     evidence: Array
+    provisional: int | None = None
+    beyond_horizon: int = 0
     trail: tuple[Point, ...] = ()
     changed: int = 0
 
@@ -75,13 +79,18 @@ class Taken:
 
     @property
     def round(self) -> int:
-        """The most pulls that a client has made."""
-        return int(self.rounds.max(initial=0))
+        """The most pulls that a client has made, up to the horizon: what is beyond is counted apart."""
+        return min(int(self.rounds.max(initial=0)), self.horizon)
 
     @property
     def is_learning(self) -> bool:
         """Whether pulls are taken and a decision is to come."""
         return self.status == "running" and self.target is None and not self.is_over
+
+    @property
+    def led_to(self) -> int | None:
+        """The arm that clients are led to: the target, or what stands in for it."""
+        return self.target if self.target is not None else self.provisional
 
     @property
     def is_over(self) -> bool:
@@ -124,8 +133,9 @@ class Sample:
 class Recent:
     """What a campaign has done of late.
 
-    ``silent`` [M] are the seconds since each client's last pull, ``usual_gap`` [M] those between two of its
-    pulls while it was pulling (NaN: not known yet).  ``window`` [M, K] are the pulls of the last ``span``
+    ``silent`` [M] are the seconds since each client's last pull, or since the campaign was started last;
+    ``usual_gap`` [M] those between two of its pulls while it was pulling (NaN: not known yet), and
+    ``is_usual`` [M] whether that is judged from enough pulls.  ``window`` [M, K] are the pulls of the last ``span``
     seconds, five minutes where so much is known, with the ``replays`` and ``conflicts`` in it; ``minute``
     [M, K] those of the last ``minute_span`` seconds, which cost ``minute_cost``.
     ``times`` [B] (seconds since 1970), ``costs`` [B] and ``arm_pulls`` [B, K] are counters over time.
@@ -133,6 +143,7 @@ class Recent:
 
     silent: Array
     usual_gap: Array
+    is_usual: NDArray[np.bool_]
     span: float
     window: Counts
     replays: int
@@ -179,11 +190,13 @@ class Settled:
 class Told:
     """What the ledger tells: ``lower`` and ``upper`` [K] of the last epoch that looked at each arm.
 
-    ``epochs`` [K] says which that was, 0 where none did.
+    ``epochs`` [K] says which that was, 0 where none did.  ``started`` is when the campaign began,
+    ``resumed`` when it was started last.
     """
 
     events: tuple[Event, ...] = ()
     started: float | None = None
+    resumed: float | None = None
     settled: Settled | None = None
     lower: tuple[float | None, ...] = ()
     upper: tuple[float | None, ...] = ()
@@ -277,6 +290,8 @@ def take(live: Live) -> Taken:
         upper=np.array(report.upper, dtype=np.float64),
         evidence=np.array(report.evidence or (None,) * size[1], dtype=np.float64),
         cost=campaign.cost,
+        provisional=campaign.directive.leader if report.has_given_up else None,
+        beyond_horizon=campaign.beyond_horizon,
     )
 
 

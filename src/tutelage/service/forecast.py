@@ -28,9 +28,9 @@ class Forecast:
 
 
 def foretell(figures: Figures) -> Forecast:
-    """The forecast from the pulls of the window."""
+    """The forecast from the pulls of the window; without any nothing is known."""
     taken, recent = figures.taken, figures.recent
-    if recent.span < LEAST_SPAN or not taken.missing.any():
+    if recent.span < LEAST_SPAN or not taken.missing.any() or not recent.window.any():
         rounds: Array = taken.rounds.astype(np.float64)
         nothing: Array = np.full(len(taken.clients), np.nan if taken.missing.any() else 0.0)
         return Forecast(nothing, float(nothing[0]) if nothing.size else np.nan, nothing + rounds)
@@ -39,7 +39,7 @@ def foretell(figures: Figures) -> Forecast:
         share = recent.window / recent.window.sum(axis=1, keepdims=True)
         needs: Array = np.where(taken.missing > 0, taken.missing / share, 0.0)
     if taken.mode == "any":
-        arm = int(np.where(taken.listed, seconds.max(axis=0), np.inf).argmin())
+        arm = min(np.flatnonzero(taken.listed), key=lambda arm: float(seconds[:, arm].max()))
         by_client, needed = seconds[:, arm], needs[:, arm]
     else:
         by_client, needed = seconds.max(axis=1), needs.max(axis=1)

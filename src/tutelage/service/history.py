@@ -16,6 +16,7 @@ from tutelage.stores.base import EntryRow, PullRow
 
 WINDOW, MINUTE = 300.0, 60.0
 MARK_SECONDS = 15.0
+ENOUGH_PULLS = 10  # from which a client's usual gap is judged
 
 
 class History:
@@ -28,6 +29,8 @@ class History:
         num_clients = len(first.pulls)
         self._seen = np.full(num_clients, now)
         self._time, self._pulls = np.zeros(num_clients), np.zeros(num_clients)  # decayed, for the usual gap
+        self._gaps: Counts = np.zeros(num_clients, dtype=np.int64)  # that it is judged from
+        self._has_pulled = np.zeros(num_clients, dtype=np.bool_)  # since the first: no gap ends with that
         self._marks: deque[tuple[float, Sample]] = deque()
         self._last = first
         self._rounds: Counts = first.pulls.sum(axis=1)
@@ -46,13 +49,32 @@ class History:
         rounds: Counts = sample.pulls.sum(axis=1)
         grown = rounds - self._rounds
         pulled = grown > 0
-        gap = np.maximum(now - self._seen, 0.0)
-        fading = np.exp(-gap[pulled] / WINDOW)
-        self._time[pulled] = self._time[pulled] * fading + gap[pulled]
-        self._pulls[pulled] = self._pulls[pulled] * fading + grown[pulled]
-        self._seen[pulled] = now
+        gap, again = np.maximum(now - self._seen, 0.0), pulled & self._has_pulled
+        fading = np.exp(-gap[again] / WINDOW)
+        self._time[again] = self._time[again] * fading + gap[again]
+        self._pulls[again] = self._pulls[again] * fading + grown[again]
+        self._gaps[again] += grown[again]
+        self._seen[pulled], self._has_pulled[pulled] = now, True
         self._rounds = rounds
         self._keep(now, sample)
+
+    def read(self, rows: Iterable[PullRow], last: Sample, width: float) -> None:
+        """Go on with a ledger's next pulls; ``last`` is where they lead to, ``width`` is high - low."""
+        before, time = self._last, None
+        is_same = before.pulls.shape == last.pulls.shape  # else clients have enrolled: nothing was pulled yet
+        pulls = before.pulls.copy() if is_same else np.zeros_like(last.pulls)
+        cost, position = before.cost, before.position
+        for row in rows:
+            seconds = row.time / 1e6
+            if time is None or seconds >= time + 1.0:
+                if time is not None:
+                    self.add(time, Sample(position, pulls.copy(), cost, last.replays, last.conflicts))
+                time = seconds
+            pulls[row.client, row.arm] += 1
+            cost += abs(row.revealed - row.observed) / width
+            position = row.position
+        if time is not None:
+            self.add(time, last)
 
     def _keep(self, now: float, sample: Sample) -> None:
         self._last = sample
@@ -61,8 +83,12 @@ class History:
             while len(self._marks) > 1 and now - self._marks[1][0] >= WINDOW:
                 self._marks.popleft()
 
-    def recent(self, now: float, taken: Taken) -> Recent:
-        """What is known as of now; ``taken`` has the points of the charts."""
+    def recent(self, now: float, taken: Taken, resumed: float | None = None) -> Recent:
+        """What is known as of now; ``taken`` has the points of the charts.
+
+        ``resumed`` is when the campaign was started last: nobody is silent while it is stopped.
+        """
+        seen = self._seen if resumed is None else np.maximum(self._seen, resumed)
         times, costs, arm_pulls = _charted(taken, now)
         start, before = self._marks[0]
         minute_start, minute = next(
@@ -72,8 +98,9 @@ class History:
         with np.errstate(invalid="ignore", divide="ignore"):
             usual_gap: Array = np.where(self._pulls > 0, self._time / self._pulls, np.nan)
         return Recent(
-            silent=np.maximum(now - self._seen, 0.0),
+            silent=np.maximum(now - seen, 0.0),
             usual_gap=usual_gap,
+            is_usual=self._gaps >= ENOUGH_PULLS,
             span=max(now - start, 0.0),
             window=last.pulls - before.pulls,
             replays=max(last.replays - before.replays, 0),
@@ -108,8 +135,8 @@ def pulls_since(taken: Taken, time: float) -> tuple[int, ...] | None:
 def from_ledger(last: Sample, rows: Iterable[PullRow | EntryRow], width: float) -> History | None:
     """The history that the last rows of a ledger tell, up to the sample's position; None without a pull.
 
-    ``width`` is high - low.  Corrections by bypass reports are left out: they move the line of the cost,
-    which ends where the sample says.
+    ``width`` is high - low.  Corrections by bypass reports are left out: they move the cost, which ends where
+    the sample says.
     """
     pulled: Sequence[PullRow] = [
         row for row in rows if isinstance(row, PullRow) and row.position <= last.position
@@ -119,14 +146,7 @@ def from_ledger(last: Sample, rows: Iterable[PullRow | EntryRow], width: float) 
     pulls = last.pulls.copy()
     np.subtract.at(pulls, ([row.client for row in pulled], [row.arm for row in pulled]), 1)
     cost = last.cost - sum(abs(row.revealed - row.observed) for row in pulled) / width
-    position, time = pulled[0].position - 1, pulled[0].time / 1e6
-    history = History(time, Sample(position, pulls.copy(), cost, last.replays, last.conflicts))
-    for row in pulled:
-        if row.time / 1e6 >= time + 1.0:
-            history.add(time, Sample(position, pulls.copy(), cost, last.replays, last.conflicts))
-            time = row.time / 1e6
-        pulls[row.client, row.arm] += 1
-        cost += abs(row.revealed - row.observed) / width
-        position = row.position
-    history.add(time, last)
+    first = Sample(pulled[0].position - 1, pulls, cost, last.replays, last.conflicts)
+    history = History(pulled[0].time / 1e6, first)
+    history.read(pulled, last, width)
     return history

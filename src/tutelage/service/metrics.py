@@ -1,13 +1,14 @@
 """/metrics: the figures of the campaigns that this server leads, as Prometheus reads them.
 
 Every alert of the page is a gauge of the same name, 1 while it is so: ``tutelage_stalled{campaign="..."}``.
+What only grows is a counter, whose name ends in ``_total``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from tutelage.service.figures import Figures, Server
@@ -16,8 +17,12 @@ from tutelage.service.thresholds import Thresholds
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-_GAUGES = {
+_COUNTERS = {
     "pulls": "Pulls in the ledger.",
+    "replayed_pulls": "Pulls that were answered again since this server leads.",
+    "refused_conflicts": "Requests that told other content under a stored id since this server leads.",
+}
+_GAUGES = {
     "round": "The most pulls that a client has made.",
     "horizon_rounds": "The horizon.",
     "position": "The last position of the ledger.",
@@ -29,8 +34,6 @@ _GAUGES = {
     "missing_pulls": "Pulls that the quota still misses.",
     "decided": "1 once there is a target.",
     "cost": "The sum of all adjustments, in units of [0, 1].",
-    "replayed_pulls": "Pulls that were answered again since this server leads.",
-    "refused_conflicts": "Requests that told other content under a stored id since this server leads.",
     "pulls_per_second": "Pulls a second in the last minute.",
     "idle_seconds": "Seconds since the last pull of any client.",
 }
@@ -51,9 +54,10 @@ class _Campaigns(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        families = {
-            name: GaugeMetricFamily(f"tutelage_{name}", words, labels=["campaign"])
-            for name, words in _GAUGES.items()
+        families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {
+            name: kind(f"tutelage_{name}", words, labels=["campaign"])
+            for kind, all_words in ((CounterMetricFamily, _COUNTERS), (GaugeMetricFamily, _GAUGES))
+            for name, words in all_words.items()
         }
         alerts = {
             kind: GaugeMetricFamily(
@@ -63,8 +67,8 @@ class _Campaigns(Collector):
         }
         for figures in self._campaigns:
             name = [figures.taken.name]
-            for gauge, value in _values(figures, self._thresholds).items():
-                families[gauge].add_metric(name, value)
+            for key, value in _values(figures, self._thresholds).items():
+                families[key].add_metric(name, value)
             now = {state.kind for state in states_of(figures, self._thresholds)}
             for kind, family in alerts.items():
                 family.add_metric(name, float(kind in now))

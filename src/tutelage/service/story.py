@@ -30,6 +30,7 @@ class Story:
         self._epochs = [0] * len(self._arms)
         self._enrolled, self._quiet_since, self._bypassed = 0, 0, 0
         self._started: float | None = None
+        self._resumed: float | None = None
         self._settled: Settled | None = None
 
     def told(self) -> Told:
@@ -37,6 +38,7 @@ class Story:
         return Told(
             tuple(reversed(self._events)),
             self._started,
+            self._resumed,
             self._settled,
             tuple(self._lower),
             tuple(self._upper),
@@ -64,6 +66,7 @@ class Story:
         self._events.append(Event(entry.position, entry.time / 1e6, round, sentence))
 
     def _start(self, entry: EntryRow) -> None:
+        self._resumed = entry.time / 1e6
         if self._started is None:
             self._started = entry.time / 1e6
             more = f", {counted(self._enrolled, 'client')} enrolled" if self._enrolled else ""

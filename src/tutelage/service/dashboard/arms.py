@@ -15,6 +15,7 @@ from tutelage.wording import counted
 
 MOST_ARMS_DRAWN = 24
 _ROW = 23.0
+_LEAST_WIDTH = 0.1  # of the range of rewards
 _MOST_EVIDENCE = 1.1  # that is drawn: whatever has reached 1 has ruled out
 
 
@@ -69,14 +70,16 @@ def arms_chart(figures: Figures, view: ArmView, *, is_narrow: bool = False) -> s
     ]
     if not values:
         return ""
-    scale = _scale(*room(taken.to_sender(min(values)), taken.to_sender(max(values))), is_narrow=is_narrow)
-    at = ticks(scale.low, scale.high, 3 if is_narrow else 5)
+    least = _LEAST_WIDTH * (taken.high - taken.low)
+    ends = room(taken.to_sender(min(values)), taken.to_sender(max(values)), least)
+    scale = _scale(*ends, is_narrow=is_narrow)
+    at = ticks(scale.low, scale.high, 3 if is_narrow else 6)
     parts = _rows(figures, drawn, view, scale, at, [tick_label(tick) for tick in at])
     for number, arm in enumerate(drawn):
         y, kind = _place(number), _kind(figures, view, arm)
         if np.isfinite(view.lower[arm]):
-            ends = (taken.to_sender(view.lower[arm]), taken.to_sender(view.upper[arm]))
-            parts.append(line(scale(ends[0]), y, scale(ends[1]), y, f"interval {kind}"))
+            lower, upper = taken.to_sender(view.lower[arm]), taken.to_sender(view.upper[arm])
+            parts.append(line(scale(lower), y, scale(upper), y, f"interval {kind}"))
         if np.isfinite(view.middle[arm]):
             middle = scale(taken.to_sender(view.middle[arm]))
             parts.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')

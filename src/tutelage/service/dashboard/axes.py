@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+_LABEL_WIDTH = 75.0  # with the room around it
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
@@ -94,8 +95,8 @@ def left_axis(scale: Scale, x: float, to_x: float, at: Sequence[float], labels: 
 
 def time_axis(scale: Scale, y: float) -> list[str]:
     """Times before now, which is 0 and stands at the end.  ``scale`` is in seconds."""
-    span = scale.high - scale.low
-    step = next((each for each in _TIMES if span / each <= 4.2), math.ceil(span / 4 / 86400) * 86400)
+    span, most = scale.high - scale.low, min((scale.end - scale.start) / _LABEL_WIDTH, 4.2)
+    step = next((each for each in _TIMES if span / each <= most), math.ceil(span / most / 86400) * 86400)
     unit, size = ("d", 86400) if step >= 86400 else ("h", 3600) if step >= 3600 else ("min", 60)
     if step < 60:
         unit, size = "s", 1
@@ -133,7 +134,8 @@ def spread(places: Sequence[float], least: float, low: float, high: float) -> li
     return put
 
 
-def room(low: float, high: float) -> tuple[float, float]:
-    """The ends of an axis that shows low .. high."""
-    width = (high - low) or 0.1
-    return low - 0.03 * width, high + 0.03 * width
+def room(low: float, high: float, least: float) -> tuple[float, float]:
+    """The ends of an axis that shows low .. high in its middle, and is at least so wide."""
+    more = max(least - (high - low), 0.0) / 2
+    width = high - low + 2 * more
+    return low - more - 0.03 * width, high + more + 0.03 * width

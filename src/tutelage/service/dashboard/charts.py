@@ -34,6 +34,8 @@ MOST_DRAWN_POINTS = 160
 MOST_OVERVIEW_ROWS = 100
 SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
 _SMOOTH_PULLS = 1_000  # in each stretch over which a share is taken, if there are so many
+_LABEL_WIDTH = 50.0
+_LEAST_WIDTH = 0.002  # of a counter's value, so that labels of its axis differ
 LEAST_PULLS = 200  # in the span that is drawn, if there are so many
 
 
@@ -82,7 +84,7 @@ def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = Fa
     x = Scale(-window.span, 0, left, right)
     highest = max(float(shares.max()), 0.02) * 1.05
     y = Scale(0, highest, bottom, top)
-    at = ticks(0, highest)
+    at = ticks(0, highest, 5)
     parts = left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
     across = [x(seconds) for seconds in ago]
     parts += [path(across, [y(v) for v in shares[:, arm]], "line gone") for arm in grey]
@@ -105,7 +107,10 @@ def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = Fa
 
 
 def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
-    """Shares [points, K] between neighbouring points, over stretches long enough for a smooth line."""
+    """Shares [points, K] between neighbouring points, over stretches long enough for a smooth line.
+
+    A silence is a flat line, up to now.
+    """
     pulls = figures.recent.arm_pulls[window.points]
     steps = len(window.points) - 1
     enough = _SMOOTH_PULLS * steps / max(int((pulls[-1] - pulls[0]).sum()), 1)
@@ -117,6 +122,8 @@ def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
     ago = window.ago[reach:][kept]
     if ago.size == 1:
         shares, ago = np.repeat(shares, 2, axis=0), np.array([-window.span, ago[0]])
+    if ago.size and ago[-1] < 0.0:
+        shares, ago = np.append(shares, shares[-1:], axis=0), np.append(ago, 0.0)
     return shares, ago
 
 
@@ -140,7 +147,8 @@ def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
     around = [values]
     if lines.lower is not None and lines.upper is not None:
         around += [np.append(lines.lower, lines.lower[-1]), np.append(lines.upper, lines.upper[-1])]
-    low, high = room(min(float(v.min()) for v in around), max(float(v.max()) for v in around))
+    lowest, highest = min(float(v.min()) for v in around), max(float(v.max()) for v in around)
+    low, high = room(lowest, highest, _LEAST_WIDTH * abs(highest)) if highest else (0.0, 1.0)
     x, y = Scale(-window.span, 0, left, right), Scale(low, high, bottom, top)
     at = ticks(max(low, 0.0), high, 4)
     parts = left_axis(y, left, right, at, [tick_label(tick) for tick in at])
@@ -150,7 +158,9 @@ def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
     parts.append(path(across, [y(v) for v in values], "line counter"))
     if lines.mark is not None and -window.span < lines.mark < 0:
         parts.append(line(x(lines.mark), top, x(lines.mark), bottom, "bound"))
-        parts.append(text(x(lines.mark) + 4, top + 8, "decided", "tick"))
+        label_ends = lines.mark + _LABEL_WIDTH * window.span / (right - left)
+        is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # it keeps off the line
+        parts.append(text(x(lines.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
     parts += time_axis(x, bottom + 20)
     return svg(416, bottom + 28, parts, f"{lines.label}: {values[-1]:,.0f} now")
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import overview
-from tutelage.service.display import shown
+from tutelage.service.display import short, shown
 from tutelage.service.figures import Array, Figures, Taken
 from tutelage.service.states import State
 from tutelage.service.thresholds import Thresholds
@@ -20,6 +20,7 @@ from tutelage.service.thresholds import Thresholds
 MOST_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10
 MET = 7
+LOW_NAME = 8  # columns of an arm's name that a low head has room for
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Grid:
     """The table: ``arms`` are (name, in play), ``rows`` (client, caught, cells).
 
     ``left_out`` counts the clients that only the ``overview`` shows, ``arms_left_out`` the arms in play
-    that the table has no room for.
+    that the table has no room for.  ``is_tall`` says that some arm's name is long.
     """
 
     by_quota: bool
@@ -50,6 +51,7 @@ class Grid:
     met: int
     pairs: int
     quota: str
+    is_tall: bool
 
 
 def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
@@ -65,7 +67,7 @@ def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
     if is_large:
         shown = clients[:FEW_CLIENTS]
         worst = taken.missing[shown].sum(axis=0) if by_quota else taken.pulls[shown].sum(axis=0)
-        active = sorted(taken.active_arms, key=lambda arm: (-int(worst[arm]), arm))
+        active = sorted(taken.active_arms, key=lambda arm: (arm != taken.led_to, -int(worst[arm]), arm))
         arms, arms_left = active[:FEW_ARMS], max(len(active) - FEW_ARMS, 0)
     rest = clients[len(shown) :]
     playing = frozenset(taken.active_arms)
@@ -91,6 +93,7 @@ def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
         int((taken.missing[taken.counted][:, listed] == 0).sum()),
         int(taken.counted.sum() * listed.sum()),
         quota_words(taken),
+        any(len(short(taken.arms[arm], LOW_NAME + 1)) > LOW_NAME for arm in arms),
     )
 
 
@@ -127,10 +130,9 @@ def _order(figures: Figures, *, by_quota: bool) -> list[int]:
     if by_quota:
         missing = taken.missing.sum(axis=1)
     else:
-        target = taken.target
         missing = figures.recent.minute.sum(axis=1)
-        if target is not None:
-            missing = missing - figures.recent.minute[:, target]
+        if taken.led_to is not None:
+            missing = missing - figures.recent.minute[:, taken.led_to]
     return sorted(range(len(taken.clients)), key=lambda client: (-int(missing[client]), client))
 
 
@@ -187,10 +189,10 @@ def behind(figures: Figures, caught: Collection[int | None], thresholds: Thresho
 
 
 def strays(figures: Figures) -> list[tuple[str, float, str]]:
-    """Clients that pull other arms than the target: the share in the last minute, and mostly which."""
+    """Clients that pull other arms than the one they are led to: what share of late, and mostly which."""
     taken, minute = figures.taken, figures.recent.minute
     elsewhere = minute.copy()
-    elsewhere[:, taken.target] = 0
+    elsewhere[:, taken.led_to] = 0
     made, away = minute.sum(axis=1), elsewhere.sum(axis=1)
     shares = away / np.maximum(made, 1)
     order = sorted(np.flatnonzero(away).tolist(), key=lambda client: -float(shares[client]))

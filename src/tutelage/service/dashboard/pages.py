@@ -29,7 +29,7 @@ from tutelage.service.dashboard.grid import behind, grid_of, strays
 from tutelage.service.display import short, shown
 from tutelage.service.durations import UNKNOWN, about, duration, percent
 from tutelage.service.figures import Figures
-from tutelage.service.forecast import foretell
+from tutelage.service.forecast import LEAST_SPAN, foretell
 from tutelage.service.states import DEFAULTS, State, states_of
 from tutelage.service.thresholds import Thresholds
 
@@ -244,13 +244,18 @@ def _numbers(figures: Figures, view: ArmView) -> list[tuple[str, str, float | No
     regret = float(regret_of(view, taken.pulls.sum(axis=0, keepdims=True), taken.target)[0][0])
     known = bool(np.isfinite(view.middle).any())
     minutes = recent.minute_span / 60
-    by_minute = f", {recent.minute_cost / minutes:+,.0f} a minute" if minutes > 0 else ""
+    is_known = recent.minute_span >= LEAST_SPAN
+    by_minute = f", {recent.minute_cost / minutes:+,.0f} a minute" if is_known else ""
     epoch = figures.told.settled.epoch if figures.told.settled else taken.epoch
     conflicts = f"replays, {taken.conflicts:,} conflict" + ("" if taken.conflicts == 1 else "s")
     filled = taken.filled if taken.status != "enrolling" else 0.0
+    round = min(taken.round, taken.horizon)  # pulls beyond it are counted apart
+    is_asked = taken.listed.any() or taken.target is not None or taken.status == "enrolling"
     return [
-        (percent(filled), f"of epoch {epoch} filled", filled),
-        (f"{taken.round:,}", f"of {taken.horizon:,} rounds", min(taken.round / taken.horizon, 1.0)),
+        (percent(filled), f"of epoch {epoch} filled", filled)
+        if is_asked
+        else (UNKNOWN, "no pulls are awaited", None),
+        (f"{round:,}", f"of {taken.horizon:,} rounds", round / taken.horizon),
         (f"{len(taken.active_arms):,} of {len(taken.arms):,}", "arms in play", None),
         (f"{taken.cost:,.0f}", f"cost{by_minute}", None),
         (f"{regret:,.0f}" if known else UNKNOWN, "regret, estimated", None),
@@ -262,7 +267,7 @@ def _numbers(figures: Figures, view: ArmView) -> list[tuple[str, str, float | No
 
 def _behind(figures: Figures, states: Sequence[State], thresholds: Thresholds) -> dict[str, Any]:
     caught = {state.client for state in states if state.client is not None and state.colour == "red"}
-    if figures.taken.target is not None:
+    if figures.taken.led_to is not None:
         return {"rows": [], "strays": strays(figures), "span": figures.recent.minute_span}
     return {"rows": behind(figures, caught, thresholds), "strays": None, "span": 0.0}
 

@@ -1,47 +1,44 @@
-"""Watches the campaigns that this server leads, and renders each at most once a second for all viewers.
+"""Watches campaigns, and renders each at most once a second for all viewers.
 
-Counters are taken every second, between two groups of the writer; all else happens in threads of readers and
-in one thread that renders.  Nothing of it is on the way of a pull.
+Of campaigns that this server leads counters are taken every second, between two groups of the writer; all
+else happens in threads of readers and in one thread that renders.  Nothing of it is on the way of a pull.
 """
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tutelage.service.bridge import Bridge
+from tutelage.service.dashboard.following import Following
 from tutelage.service.dashboard.pages import Rendered, render
+from tutelage.service.dashboard.reading import Reading, past_figures, seeded, take_entries
+from tutelage.service.dashboard.unserved import CannotBeServed, Unserved, Verdicts, out_of_sight
 from tutelage.service.engine import Look
 from tutelage.service.figures import Figures, Sample, Server, Taken, sample, take
-from tutelage.service.history import History, from_ledger, pulls_since
-from tutelage.service.live import Live
+from tutelage.service.history import History, pulls_since
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.problems import Problem
-from tutelage.service.rebuilding import rebuilt, repeat
+from tutelage.service.rebuilding import Disagreement
+from tutelage.service.states import CANNOT_BE_SERVED
 from tutelage.service.story import Story, with_pulls
 from tutelage.service.thresholds import Thresholds
-from tutelage.stores.base import EntryRow, PullRow, Reader, StoreError, pages
+from tutelage.stores.base import Missing, StoreError
 
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
-SEEDED_ROWS = 20_000  # of the ledger, for what was before this server led
-MOST_REPEATED = 1_000_000  # positions that a page of the past goes through
 DISK_SECONDS = 30.0
-PAGE = 5_000
+TAKE_UP_SECONDS = 3.0
+MOST_PASTS = 4  # pages of the past that are made or wait for it
+_FAILURES = (TimeoutError, NotLeading, Refused, Problem, StoreError, Disagreement, Missing)
 Found = TypeVar("Found")
-
-
-class Reading(Protocol):
-    """Runs a function with a reader of the store, in a thread of its own."""
-
-    def read(self, look: Callable[[Reader], Found]) -> Awaitable[Found]: ...
 
 
 @dataclass(eq=False)
@@ -71,56 +68,99 @@ class Watcher:
         self.thresholds = thresholds or Thresholds()
         self._bridge, self._readers, self._name, self._clock = bridge, readers, name, clock
         self._watched: dict[str, _Watched] = {}
+        self._following = Following(readers, clock)
+        self._verdicts = Verdicts(readers, clock)
+        self._elsewhere: dict[str, str] = {}  # campaigns that another server leads, and its address
+        self._taken_up = 0.0
+        self._past, self._pasts = asyncio.Lock(), 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tutelage-pages")
 
     async def run(self) -> None:
-        """Take the counters of every campaign that is led, until cancelled."""
+        """Take up what nobody leads, and the counters of every campaign that is led, until cancelled."""
         while True:
-            for name in list(self._bridge.engine.lives):
-                watched = self._watched.setdefault(name, _Watched())
-                if self._clock() - watched.sampled >= _interval(watched):
-                    try:
-                        await self._sample(name, watched)
-                    except (
-                        NotLeading,
-                        Refused,
-                        StoreError,
-                        Problem,
-                    ):  # a page will tell; there is another try
-                        watched.sampled = self._clock()
-                    except Exception:  # whatever it is, the other campaigns are watched
-                        LOG.exception("counters", extra={"campaign": name})
+            await self.watch()
             await asyncio.sleep(1.0)
+
+    async def watch(self) -> None:
+        """One round of that."""
+        if self._clock() - self._taken_up >= TAKE_UP_SECONDS:
+            self._taken_up = self._clock()
+            await self._guarded("*", self._take_up)
+        for name in list(self._bridge.engine.lives):
+            watched = self._watched.setdefault(name, _Watched())
+            if watched.figures is None:  # there are some from now on, whatever fails
+                await self._guarded(name, partial(self.figures, name))
+            elif self._clock() - watched.sampled >= _interval(watched):
+                watched.sampled = self._clock()
+                await self._guarded(name, partial(self._sample, name, watched))
+
+    async def _guarded(self, name: str, act: Callable[[], Awaitable[object]]) -> None:
+        """Whatever fails, the other campaigns are watched; a page will tell, and there is another try."""
+        try:
+            await act()
+        except _FAILURES:
+            pass
+        except Exception:
+            LOG.exception("counters", extra={"campaign": name})
+
+    async def _take_up(self) -> None:
+        """Lead every running campaign that nobody leads: its alerts are due though nobody asks for it."""
+        engine, known = self._bridge.engine, self._verdicts.known()
+        stored = await self._readers.read(lambda reader: reader.campaigns())
+        free = (None, engine.address)
+        self._elsewhere = {one.name: one.leader for one in stored if one.leader not in free and one.leader}
+        for one in stored:
+            is_ours = one.leader in free and one.name not in known and one.name not in engine.lives
+            if is_ours and one.status == "running":
+                await self._guarded(one.name, partial(self._lead, one.name))
+
+    async def _lead(self, name: str) -> None:
+        try:
+            await self._bridge.ask(Look(name, look=lambda live: None))
+        except Refused:  # its figures say why
+            await self.figures(name)
 
     def close(self) -> None:
         """End the thread that renders."""
         self._thread.shutdown()
 
-    async def names(self) -> list[str]:
-        """Every campaign."""
-        return await self._readers.read(lambda reader: [stored.name for stored in reader.campaigns()])
+    async def all_figures(self) -> list[Figures | Unserved]:
+        """Every campaign; never fails for the sake of one."""
+        stored = await self._readers.read(lambda reader: reader.campaigns())
+        found = [await self._figures_or_why(one.name) for one in stored]
+        return [one for one in found if one is not None]
 
-    async def all_figures(self) -> list[Figures]:
-        """The figures of every campaign."""
-        found = []
-        for name in await self.names():
-            with contextlib.suppress(Refused, Problem):  # deleted a moment ago, or not to be loaded
-                found.append(await self.figures(name))
-        return found
+    async def led_figures(self) -> list[Figures | Unserved]:
+        """The campaigns that this server leads, those too that are not in memory now."""
+        engine, unserved = self._bridge.engine, self._verdicts.known()
+        names = sorted({*engine.lives, *engine.led, *unserved} - (self._elsewhere.keys() - engine.lives.keys()))
+        found = [await self._figures_or_why(name) for name in names]
+        return [
+            one
+            for one in found
+            if (isinstance(one, Figures) and one.server.leads)
+            or (isinstance(one, Unserved) and one.state.kind == CANNOT_BE_SERVED)
+        ]
 
-    async def led_figures(self) -> list[Figures]:
-        """The figures of the campaigns that this server leads."""
-        found = []
-        for name in list(self._bridge.engine.lives):
-            with contextlib.suppress(Refused, Problem):
-                found.append(await self.figures(name))
-        return [figures for figures in found if figures.server.leads]
+    async def _figures_or_why(self, name: str) -> Figures | Unserved | None:
+        """None if it was deleted a moment ago."""
+        try:
+            return await self.figures(name)
+        except CannotBeServed as error:
+            return error.unserved
+        except _FAILURES as error:
+            return None if _is_gone(error) else out_of_sight(name, str(error))
 
     async def figures(self, name: str) -> Figures:
         """A campaign's figures, at most a second old.  Raises :class:`Refused` if there is no such one.
 
-        If the server does not get to it, they are older, and say so.
+        If the server does not get to it, they are older, and say so.  If the campaign cannot be served,
+        :class:`CannotBeServed` says why.
         """
+        if name in self._bridge.engine.lives:
+            self._verdicts.forget(name)
+        if why := self._verdicts.known().get(name):
+            raise CannotBeServed(name, why)
         watched = self._watched.setdefault(name, _Watched())
         async with watched.lock:
             old, now = watched.figures, self._clock()
@@ -128,16 +168,31 @@ class Watcher:
                 try:
                     async with asyncio.timeout(self.thresholds.cut_off_seconds):
                         watched.figures = await self._fresh(name, watched)
-                except (TimeoutError, Refused, Problem) as error:
-                    if old is None or (isinstance(error, Refused) and error.reason == "unknown-campaign"):
-                        del self._watched[name]
-                        if not isinstance(error, TimeoutError):
-                            raise
-                        raise _unavailable(name) from error
-                    watched.figures = replace(old, now=now, server=self.server())
+                except _FAILURES as error:
+                    await self._give_reason(name, error, is_known=old is not None)
+                    assert old is not None  # noqa: S101 - or a reason was given
+                    watched.figures = replace(old, now=now, server=self._server_of(name, old))
                 watched.rendered = None
             assert watched.figures is not None  # noqa: S101 - it was just put there
             return watched.figures
+
+    async def _give_reason(self, name: str, error: Exception, *, is_known: bool) -> None:
+        """Raise what whoever asked is told, unless there are figures from before and they may be shown."""
+        if _is_gone(error):
+            self._watched.pop(name, None)
+            self._verdicts.forget(name)
+            raise error
+        if not isinstance(error, TimeoutError) and self._bridge.engine.failure is None:
+            why = None
+            with contextlib.suppress(*_FAILURES):
+                async with asyncio.timeout(self.thresholds.cut_off_seconds):
+                    why = await self._verdicts.judge(name)
+            if why is not None:
+                self._watched.pop(name, None)
+                raise CannotBeServed(name, why) from error
+        if not is_known:
+            self._watched.pop(name, None)
+            raise _unavailable(name) if isinstance(error, TimeoutError) else error
 
     async def rendered(self, name: str) -> tuple[Figures, Rendered]:
         """The same with its page's panels, rendered once for all viewers."""
@@ -155,8 +210,25 @@ class Watcher:
         return await asyncio.get_running_loop().run_in_executor(self._thread, act, *arguments)
 
     async def past(self, name: str, round: int) -> Figures:
-        """A campaign after its first pull of a round, from the ledger alone."""
-        return await self._readers.read(lambda reader: past_figures(reader, name, round, Server(self._name)))
+        """A campaign after its first pull of a round, from the ledger alone.
+
+        One such page is made at a time, so that the other readers are left to everything else; few wait.
+        """
+        if self._pasts >= MOST_PASTS:
+            raise Problem("busy", "Other pages of the past are being made: try again.")
+        self._pasts += 1
+        made = asyncio.ensure_future(self._make_past(name, round))
+        made.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(made)  # its thread goes on though nobody waits any more
+
+    async def _make_past(self, name: str, round: int) -> Figures:
+        try:
+            async with self._past:
+                return await self._readers.read(
+                    lambda reader: past_figures(reader, name, round, Server(self._name))
+                )
+        finally:
+            self._pasts -= 1
 
     async def _sample(self, name: str, watched: _Watched) -> None:
         taken: Sample = await self._bridge.ask(Look(name, look=sample))
@@ -164,20 +236,19 @@ class Watcher:
         if watched.history is not None:
             watched.history.add(watched.sampled, taken)
             return
-        stored = await self._readers.read(lambda reader: reader.load(name)[0])
-        width = Live(stored, 0).settings
+        settings = await self._bridge.ask(Look(name, look=lambda live: live.settings))
         watched.history = await self._readers.read(
-            lambda reader: _seeded(reader, name, taken, width.high - width.low)
-        ) or History(watched.sampled, taken)
+            lambda reader: seeded(reader, name, taken, settings.high - settings.low, watched.sampled)
+        )
 
     async def _fresh(self, name: str, watched: _Watched) -> Figures:
         try:
             taken: Taken = await self._bridge.ask(Look(name, look=take))
         except NotLeading as error:
             watched.history = None
-            figures = await self._readers.read(lambda reader: follower_figures(reader, name, self.server()))
-            server = replace(figures.server, leads=False, leader=error.address)
-            return replace(figures, server=server, now=self._clock(), time=self._clock())
+            server = replace(self.server(), leads=False, leader=error.address)
+            return await self._following.figures(name, server)
+        self._following.forget(name)
         if watched.figures is not None and taken.position < watched.figures.taken.position:
             watched.history = watched.story = None  # another campaign has this name now
         now = self._clock()
@@ -187,11 +258,12 @@ class Watcher:
         assert watched.history is not None  # noqa: S101 - it was just put there
         watched.history.add(now, counters)
         story = watched.story = watched.story or Story(taken.arms)
-        await self._readers.read(lambda reader: _go_on(reader, name, story))
+        await self._readers.read(lambda reader: take_entries(reader, name, story))
         told = story.told()
         if told.settled is not None:
             told = with_pulls(told, pulls_since(taken, told.settled.time))
-        return Figures(taken, watched.history.recent(now, taken), told, self.server(), now, self._clock())
+        recent = watched.history.recent(now, taken, told.resumed)
+        return Figures(taken, recent, told, self.server(), now, self._clock())
 
     def server(self) -> Server:
         """This server at work."""
@@ -199,6 +271,17 @@ class Watcher:
         took = [seconds for ended, seconds in list(engine.commits) if now - ended <= DISK_SECONDS]
         disk = float(np.quantile(took, 0.99)) if took else None
         return Server(self._name, disk=disk, waiting=self._bridge.waiting, failure=engine.failure)
+
+    def _server_of(self, name: str, old: Figures) -> Server:
+        """This server, that had these figures when it last got to the campaign."""
+        leader = self._elsewhere.get(name)
+        if leader is not None or not old.server.leads:
+            return replace(self.server(), leads=False, leader=leader)
+        return self.server()
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, Missing) or (isinstance(error, Refused) and error.reason == "unknown-campaign")
 
 
 def _unavailable(name: str) -> Refused:
@@ -209,76 +292,3 @@ def _interval(watched: _Watched) -> float:
     """Seconds between two looks: large campaigns are looked at less often."""
     cells = watched.figures.taken.pulls.size if watched.figures else 0
     return 10.0 if cells > HUGE_CELLS else 2.0 if cells > LARGE_CELLS else 0.95
-
-
-def _seeded(reader: Reader, name: str, taken: Sample, width: float) -> History | None:
-    after = max(0, taken.position - SEEDED_ROWS)
-    return from_ledger(taken, pages(reader, name, after), width)
-
-
-def _go_on(reader: Reader, name: str, story: Story) -> None:
-    while entries := reader.entries(name, story.position, PAGE):
-        story.take(entries)
-
-
-def _told(reader: Reader, name: str, taken: Taken) -> Story:
-    """What the ledger tells up to the position of ``taken``."""
-    story = Story(taken.arms)
-    while entries := reader.entries(name, story.position, PAGE):
-        story.take(entry for entry in entries if entry.position <= taken.position)
-        if entries[-1].position > taken.position:
-            break
-    return story
-
-
-def follower_figures(reader: Reader, name: str, server: Server) -> Figures:
-    """A campaign as it was committed last, by whomever."""
-    stored, snapshot = reader.load(name)
-    end = stored.head.position
-    rows = itertools.takewhile(
-        lambda row: row.position <= end, pages(reader, name, snapshot.position if snapshot else 0)
-    )
-    return _from_ledger(reader, rebuilt(stored, 0, snapshot, rows), server, time.time())
-
-
-def past_figures(reader: Reader, name: str, round: int, server: Server) -> Figures:
-    """The same up to the first pull that some client makes in a round; all of it if none does.
-
-    Raises :class:`Refused` for a ledger that would take too long.
-    """
-    stored, _ = reader.load(name)
-    if stored.head.position > MOST_REPEATED:
-        raise Refused(
-            "invalid",
-            f"The ledger of {name} has {stored.head.position:,} positions, too many for a page of its past: "
-            "export it instead.",
-        )
-    live, last = Live(stored, 0), [0.0]
-    repeat(live, _until(pages(reader, name), round, last))
-    if live.campaign is not None and live.status == "enrolling":
-        live.status = "running"
-    return replace(_from_ledger(reader, live, server, last[0] or stored.created / 1e6), at=round)
-
-
-def _until(rows: Iterable[PullRow | EntryRow], round: int, last: list[float]) -> Iterable[PullRow | EntryRow]:
-    """The rows up to the end of the step in which a client makes its pull number ``round``."""
-    made: dict[int, int] = {}
-    step = None
-    for row in rows:
-        if step is not None and row.step != step:
-            return
-        last[0] = row.time / 1e6
-        if isinstance(row, PullRow):
-            made[row.client] = made.get(row.client, 0) + 1
-            if made[row.client] >= round:
-                step = row.step
-        yield row
-
-
-def _from_ledger(reader: Reader, live: Live, server: Server, now: float) -> Figures:
-    taken, counters, settings = take(live), sample(live), live.settings
-    history = _seeded(reader, live.name, counters, settings.high - settings.low) or History(now, counters)
-    told = _told(reader, live.name, taken).told()
-    if told.settled is not None:
-        told = with_pulls(told, pulls_since(taken, told.settled.time))
-    return Figures(taken, history.recent(now, taken), told, server, now, now)

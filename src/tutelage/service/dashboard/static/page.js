@@ -11,10 +11,12 @@ const put = (name, html, mark) => {
   const panel = document.getElementById(name);
   if (isInUse(panel)) return; // it keeps its mark, so that the server sends it again
   const open = [...panel.querySelectorAll("details")].map((each) => each.open);
+  const scrolled = [...panel.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
   const hadFocus = panel.contains(document.activeElement);
   panel.innerHTML = html;
   if (hadFocus) panel.querySelector("summary")?.focus();
   panel.querySelectorAll("details").forEach((each, index) => { each.open = open[index] ?? false; });
+  panel.querySelectorAll(".scroll").forEach((each, index) => { each.scrollLeft = scrolled[index] ?? 0; });
   panel.dataset.mark = mark;
 };
 

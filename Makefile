@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types imports wheel bench table lock clean
+.PHONY: help run test setup lint format types imports wheel bench table lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ run: .venv/run.stamp ## the teachers side by side: the paper's instance, then a 
 
 test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+setup: .venv/run.stamp ## only set everything up: .venv/bin/tutelage is then the command
+	@echo 'Ready: $(BIN)/tutelage --help'
 
 lint: .venv/dev.stamp ## check style
 	@$(BIN)/ruff check

@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import math
 import os
+import pickle
 import signal
 import socket
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
+from fractions import Fraction
 
 import httpx
+import numpy as np
 import pytest
 
 from tests.cli.test_serve import serving
@@ -46,6 +51,9 @@ class Server:
             for pull in pulls
         ]
         return httpx.Response(200, json={"pulls": told})
+
+
+ANSWER = b'{"pulls": [{"id": "mine", "reward": 0.9, "adjustment": 0.4, "epoch": 1, "replayed": false}]}'
 
 
 def client_of(server, kind=Client, **options):
@@ -94,6 +102,21 @@ def test_reveals_what_the_server_says():
         httpx.Response(200, text="<html>a proxy</html>"),
         httpx.Response(200, json={"pulls": [{"id": "another", "reward": 0, "adjustment": 0}]}),
         httpx.Response(200, json=[]),
+        httpx.Response(200, content=b"[" * 60_000),
+        httpx.Response(200, content=b'{"pulls":' * 5_000),
+        httpx.Response(200, content=b" " * 10**6 + ANSWER),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"NaN")),
+        httpx.Response(200, content=ANSWER.replace(b"0.4", b"-Infinity")),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"1" + b"0" * 400)),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"9" * 5_000)),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b'"0.7"')),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"true")),
+        httpx.Response(200, content=ANSWER.replace(b"0.4", b"null")),
+        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": 1.5')),
+        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": true')),
+        httpx.Response(200, content=gzip.compress(ANSWER), headers={"Content-Encoding": "gzip"}),
+        httpx.Response(500, json={"type": "urn:tutelage:problem:conflict"}),
+        httpx.Response(500, json={"type": ["invalid"], "detail": [["odd"]]}),
     ],
 )
 def test_tries_again_with_the_same_id(fault):
@@ -103,6 +126,39 @@ def test_tries_again_with_the_same_id(fault):
         told = client.reveal("anna", "a", 0.25, id="mine")
     assert told.reward == 0.75
     assert [pull["id"] for pull in server.taken] == ["mine"]
+
+
+@pytest.mark.parametrize(("encoding", "most"), [("identity", 2), ("gzip", 0)])
+def test_an_answer_is_read_no_further_than_an_answer_can_be_long(encoding, most):
+    """Whatever a server sends, memory and time stay bounded: nothing compressed, and nothing endless."""
+    server, asked, sent = Server(), [], []
+
+    def endless(request):
+        async def content():
+            while len(sent) < 1_000:
+                sent.append(None)
+                yield b" " * 65_536
+
+        asked.append(request.headers["Accept-Encoding"])
+        if len(asked) > 1:
+            return server(request)
+        return httpx.Response(200, content=content(), headers={"Content-Encoding": encoding})
+
+    with client_of(endless, deadline=600.0, headers={"Accept-Encoding": "gzip"}) as client:
+        assert client.reveal("anna", "a", 0.25).reward == 0.75
+    assert asked == ["identity"] * 2
+    assert len(sent) == most
+
+
+def test_a_strangers_sentence_is_one_line_of_the_log(caplog):
+    """It cannot pretend to be other lines, nor fill the disk."""
+    server = Server(problem("forbidden", 403, "No.\nERROR:root:All\x1b[2J is lost. " + "x" * 9_000))
+    with client_of(server) as client:
+        assert client.reveal("anna", "a", 0.25).bypassed
+        assert emptied(client.spool)
+    told = caplog.records[0].getMessage()
+    assert "later: No. ERROR:root:All [2J is lost. xxx" in told
+    assert len(told) < 600
 
 
 def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
@@ -136,7 +192,15 @@ def test_reports_outlive_the_process(tmp_path):
     assert [pull["id"] for pull in server.taken] == [told.id]
 
 
-@pytest.mark.parametrize("refusal", [problem("invalid", 422), problem("forbidden", 403)])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        problem("invalid", 422),
+        problem("forbidden", 403),
+        problem("internal", 500),
+        httpx.Response(200, json={}),
+    ],
+)
 def test_a_report_that_is_refused_does_not_hold_up_the_others(tmp_path, refusal):
     """A batch that is refused is halved until what is wrong stands alone, whoever's mistake it is."""
     spool = Spool(tmp_path / "spool")
@@ -163,6 +227,23 @@ def test_what_will_never_be_taken_is_raised(kind):
     with client_of(server) as client, pytest.raises(PullRefused, match="Sent before") as caught:
         client.reveal("anna", "a", 0.5)
     assert caught.value.status == 409
+
+
+def test_a_refusal_says_what_is_wrong():
+    """The first fault's sentence is in the text, all of them are at hand, and it survives pickling."""
+    faults = [
+        {"index": 0, "id": "1", "field": "arm", "what": "There is no arm 'z'."},
+        {"index": 0, "id": "1", "field": "reward", "what": "2.5 lies outside [0, 1]."},
+    ]
+    content = {"type": "urn:tutelage:problem:invalid", "detail": "2 things are wrong.", "faults": faults}
+    server = Server(httpx.Response(422, json=content))
+    with client_of(server) as client, pytest.raises(PullRefused) as caught:
+        client.reveal("anna", "z", 2.5)
+    assert str(caught.value) == "2 things are wrong. Pull 0, arm: There is no arm 'z'."
+    assert (caught.value.status, caught.value.faults, caught.value.problem) == (422, faults, content)
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own
+    assert (str(again), again.faults) == (str(caught.value), faults)
+    assert str(PullRefused(400, {"faults": ["odd"]})) == "The server answered with status 400."
 
 
 @pytest.mark.parametrize(
@@ -195,15 +276,33 @@ def test_what_the_operator_has_to_mend_is_not_raised(fault):
         ("", "a", 0.5),
         ("anna", "a" * 129, 0.5),
         ("\ud800", "a", 0.5),
+        ("anna", "a\nb", 0.5),
+        ("anna\x7f", "a", 0.5),
+        ("anna", 5, 0.5),
+        ("anna", None, 0.5),
+        ("anna", "a", 10**400),
+        ("anna", "a", 10**5_000),
+        ("anna", "a", Decimal("sNaN")),
+        ("anna", "a", Decimal("1e999")),
+        ("anna", "a", "0.5"),
+        ("anna", "a", b"0.5"),
+        ("anna", "a", None),
+        ("anna", "a", [0.5]),
+        ("anna", "a", 1 + 2j),
+        ("anna", "a", True),
+        ("anna", "a", np.True_),
     ],
 )
 def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
     """Also while the server is dead: nothing wrong ends in the spool."""
     server = Server()
     with client_of(server) as client:
-        with pytest.raises(ValueError, match="no "):
+        with pytest.raises(ValueError, match="is no "):
             client.reveal(*pull)
-        with pytest.raises(ValueError, match="2 ids for 1"):
+        for id in ("", "a\0b", "\udfff", "x" * 129, 5):
+            with pytest.raises(ValueError, match="The id .* is no "):
+                client.reveal("anna", "a", 0.5, id=id)
+        with pytest.raises(ValueError, match="number of ids is 2, and that of the pulls 1"):
             client.reveal_all([Observed("anna", "a", 0.5)], ids=["x", "y"])
         assert client.reveal_all([]) == []
         assert not len(client.spool)
@@ -212,11 +311,35 @@ def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
         client.reveal("anna", "a", 0.5)
 
 
-@pytest.mark.parametrize("server", ["localhost:8321", "http://", "ftp://x"])
+@pytest.mark.parametrize("reward", [np.float32(0.5), Decimal("0.5"), Fraction(1, 2), np.float64(0.5)])
+def test_every_kind_of_number_is_a_reward(reward):
+    """It is sent as JSON's; whole ones too, of Python and of numpy."""
+    server = Server()
+    with client_of(server) as client:
+        assert client.reveal("anna é", "a\u2028", reward, id="x" * 128).reward == 0.5
+        assert client.reveal("anna", "a", type(reward)(1)).reward == 0.0
+        assert client.reveal("anna", "a", np.int64(1)).reward == 0.0
+    assert [pull["reward"] for pull in server.taken] == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "server",
+    ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b", ""],
+)
 def test_an_address_that_is_none_is_refused(server):
     """At once: otherwise every reward would be shown as observed for ever."""
     with pytest.raises(ValueError, match="no server's address"):
         Client(server, "c")
+
+
+def test_a_refused_address_is_shown_without_its_password():
+    """Nor does a key that none can be, in characters that no header takes, show itself."""
+    with pytest.raises(ValueError, match=r"^'\*\*\*@host' is no server's address"):
+        Client("ftp://me:sesame@host", "c")
+    with pytest.raises(ValueError, match="The key is none: it holds a character that no key has.$"):
+        Client("http://host", "c", key="sesame\n")
+    with pytest.raises(ValueError, match="'1' seconds is no positive number"):
+        Client("http://host", "c", deadline="1")
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -306,7 +429,23 @@ def test_a_cancelled_call_is_reported():
 def test_a_damaged_spool_loses_only_its_damage(tmp_path):
     """Lines that are no reports are put aside, whatever they are; the others are delivered."""
     path = tmp_path / "spool"
-    odd = [b"\xff\xfe\n", b"[1]\n", b"7\n", b'{"id": 7}\n', b"\n", b"[" * 100_000 + b"\n", b'{"id": "cut o']
+    damaged = [b"\xff\xfe\n", b"[1]\n", b"7\n", b'{"id": 7}\n', b"\n", b"[" * 100_000 + b"\n"]
+    refused = [
+        {"reward": math.nan},
+        {"reward": 10**400},
+        {"reward": True},
+        {"reward": "0.5"},
+        {"id": "\ud800"},
+        {"id": ""},
+        {"arm": "x" * 129},
+        {"client": "a\nb"},
+        {"client": ["anna"]},
+        {"another": 1},
+        {"bypassed": "yes"},
+        {"bypassed": False},
+    ]
+    damaged += [json.dumps(report("odd") | change).encode() + b"\n" for change in refused]
+    odd = [*damaged, b'{"id": "cut o']
     good = [json.dumps(report(id)).encode() + b"\n" for id in "xy"]
     path.write_bytes(odd[0] + good[0] + b"".join(odd[1:-1]) + good[1] + odd[-1])
     server = Server()
@@ -319,12 +458,31 @@ def test_a_damaged_spool_loses_only_its_damage(tmp_path):
 def test_a_spool_belongs_to_one_process(tmp_path):
     """A second one is told so when it opens it; a file that cannot be written likewise."""
     spool = Spool(tmp_path / "spool")
-    with pytest.raises(OSError, match="another process's spool"):
+    with pytest.raises(OSError, match="in use already as a spool, by this process or another"):
         Spool(tmp_path / "spool")
+    link = tmp_path / "link"
+    link.symlink_to("spool")
+    with pytest.raises(OSError, match="in use already as a spool"):
+        Spool(link)
     spool.close()
     Spool(tmp_path / "spool").close()
+    spool = Spool(link)
+    spool.add([report("x")])
+    spool.close()
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "spool").read_text()) == report("x")
     with pytest.raises(OSError, match="No such file"):
         Spool(tmp_path / "missing" / "spool")
+
+
+def test_a_spool_is_a_regular_file(tmp_path):
+    """Another thing, a device for instance, would be replaced by one: it is refused, and nothing is made."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(OSError, match="is no regular file"):
+            Spool(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
 def test_a_full_disk_is_no_concern_of_the_caller(tmp_path):

@@ -1,5 +1,6 @@
 """The demo: a server, five clients that know nothing, and what is told of them."""
 
+import io
 import os
 import signal
 import subprocess
@@ -8,10 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tests.cli.test_terminal import on_terminal
 from tests.reference import UCB1, EpsilonGreedy, Thompson, generator
 from tutelage.cli.app import execute
+from tutelage.cli.demo_page import DemoPage
 from tutelage.cli.demo_players import CLIENTS, Player, Players
 from tutelage.instances.paper import LOCAL_MEANS
 from tutelage.seeding import POLICY, REWARDS
@@ -25,6 +28,7 @@ def test_it_plays_over_http_and_cleans_up(tmp_path, python):
         "TUTELAGE_PORT": "x",
     }
     ran = python("-m", "tutelage", "demo", "--horizon", "30", "--seed", "3", env=environment, cwd=tmp_path)
+    assert ran.stdout.startswith("Starting a server ...\n")
     assert "Dashboard: http://127.0.0.1:" in ran.stdout
     assert "round 30: in play" in ran.stdout
     assert "blt has decided for no arm in 30 rounds." in ran.stdout
@@ -41,6 +45,31 @@ def test_a_terminal_gets_a_table():
     assert "eps-greedy 3" in shown
     assert "Decided for arm 4, the best for all." in shown
     assert "\x1b[?25h" in shown  # the cursor is back
+
+
+@pytest.mark.parametrize("columns", [40, 50, 66, 67, 80])
+def test_no_clients_name_is_cut_off(columns):
+    """On a narrow terminal headings are shorter, or fewer."""
+    players = Players(1, 10)
+    told = {
+        "clients": [f"{spec} {number}" for number, spec in enumerate(CLIENTS)],
+        "target": None,
+        "round": 10_000,
+        "horizon": 10_000,
+        "active_arms": ["arm 0", "arm 4"],
+        "state": "betting, 2 arms active",
+        "cost": 0.0,
+    }
+    page, text = DemoPage(), io.StringIO()
+    page._console = Console(file=text, width=columns)
+    page._console.print(page._drawn(told, players))
+    lines = text.getvalue().splitlines()
+    for client in told["clients"]:
+        assert any(line.startswith(client) for line in lines), text.getvalue()
+    assert (
+        "still learning: any of 2 arms may be the best" in " ".join(text.getvalue().split()) or columns < 60
+    )
+    assert "betting" not in text.getvalue()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

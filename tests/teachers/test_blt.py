@@ -251,11 +251,12 @@ def test_gives_up_what_cannot_be_decided():
     assert (given_up.provisional, given_up.active_arms) == (0, (0, 1))
     assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leader=0)
     report = teacher.report(given_up)
-    assert (report.target, report.reachable) == (None, False)
+    assert (report.target, report.reachable, report.has_given_up) == (None, False, True)
     assert report.sentence == "no decision to be hoped for: clients are led to arm 0, unproved"
     teacher = BLT(hope=math.inf)
     hopeful = teacher.advance(teacher.begin(problem, None), seen)
     assert hopeful.provisional is None
+    assert not teacher.report(hopeful).has_given_up
     assert teacher.directive(hopeful).quota is not None
 
 

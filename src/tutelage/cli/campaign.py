@@ -3,26 +3,32 @@
 import contextlib
 import json
 import os
+import re
+import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from tutelage.cli import ending
+from tutelage.cli.options import Json
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.wording import counted
 
-app = typer.Typer(help="Campaigns of a running server; the key is read from TUTELAGE_KEY.")
+app = typer.Typer(
+    help="Campaigns of a running server; the key is read from TUTELAGE_KEY.",
+    short_help="Campaigns of a running server.",
+)
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
 Server = Annotated[
     str | None,
     typer.Option("--server", metavar="URL", show_default="http://127.0.0.1:8321", help="The server."),
 ]
 _WRONG = frozenset({400, 404, 413, 422})  # the question itself
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+_FLAGS = {"arms": "--arm", "clients": "--client"}  # of the fields that have not the name of their option
 
 
 @app.command()
@@ -51,6 +57,14 @@ def create(
         float | None, typer.Option(metavar="X", show_default="0", help="The least reward.")
     ] = None,
     high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="The largest.")] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=X",
+            show_default="equal ones",
+            help="A client's weight, once for each; or all of them in the clients' order, as in 0.75,0.25.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", show_default="0", help="The teacher's.")] = None,
     start: Annotated[bool | None, typer.Option("--start", help="Start it at once.")] = None,
     server: Server = None,
@@ -65,14 +79,26 @@ def create(
         "teacher": teacher,
         "low": low,
         "high": high,
+        "weights": None if weights is None else _weights(weights),
         "seed": seed,
         "start": start,
     }
     from tutelage.service.configuration import read_toml
 
     content = {} if file is None else read_toml(file)
-    content |= {key: value for key, value in given.items() if value is not None}
-    _show(_ask(server, "POST", "/v1/campaigns", content | {"name": name}), as_json=as_json)
+    options = {key: value for key, value in given.items() if value is not None}
+
+    def place(field: str) -> str:
+        """Where a field was given, or can be."""
+        flag = _FLAGS.get(field, f"--{field}")
+        if field in options:
+            return flag
+        if field in content or field not in given:
+            return f"in {file}"
+        return f"give it with {flag}" + ("" if file is None else f" or in {file}")
+
+    told = _ask(server, "POST", "/v1/campaigns", content | options | {"name": name}, place)
+    _show(told, as_json=as_json)
 
 
 @app.command("list")
@@ -89,12 +115,26 @@ def show_all(server: Server = None, as_json: Json = False) -> None:
             sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {told}\n")
 
 
-@app.command()
+@app.command(short_help="Show a campaign, where it stands, and its states.")
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
     """Show a campaign, where it stands, and its states as on its page, worst first."""
     told = _ask(server, "GET", _place(name))
     told["states"] = _ask(server, "GET", f"{_place(name)}/states")["states"]
     _show(told, as_json=as_json)
+
+
+@app.command()
+def enrol(
+    name: Name,
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who joins.")],
+    server: Server = None,
+    as_json: Json = False,
+) -> None:
+    """Let a client into a campaign that has not started."""
+    told = _ask(server, "POST", f"{_place(name)}/clients", {"client": client})
+    if as_json:
+        with printing():
+            sys.stdout.write(json.dumps(told) + "\n")
 
 
 @app.command()
@@ -150,10 +190,31 @@ def export(
         unfinished.unlink(missing_ok=True)
 
 
-@app.command()
-def delete(name: Name, server: Server = None) -> None:
-    """Remove a campaign that is stopped and has been exported, with all its rows."""
+@app.command(short_help="Remove a campaign with all its rows.")
+def delete(name: Name, server: Server = None, as_json: Json = False) -> None:
+    """Remove a campaign that is stopped and has been exported, or never started, with all its rows."""
     _ask(server, "DELETE", _place(name))
+    if as_json:
+        with printing():
+            sys.stdout.write(json.dumps({"deleted": name}) + "\n")
+
+
+def _weights(given: list[str]) -> list[float] | dict[str, float]:
+    """Weights by client, or in the clients' order.  Raises ``InputError``."""
+    try:
+        if all("=" in text for text in given):
+            pairs = [text.rpartition("=") for text in given]
+            found = {client: float(weight) for client, _, weight in pairs}
+            if len(found) == len(given):
+                return found
+        elif len(given) == 1:
+            return [float(weight) for weight in given[0].split(",")]
+    except ValueError:
+        pass
+    raise InputError(
+        f"--weights {' '.join(given)!r} is neither NAME=NUMBER, once for each client, "
+        "nor a list of numbers, as in 0.75,0.25."
+    )
 
 
 def _place(name: str) -> str:
@@ -168,6 +229,7 @@ def _http(server: str | None) -> Iterator[Any]:
     import httpx
 
     from tutelage.service.configuration import resolve
+    from tutelage.stores.address import without_password
 
     address = resolve({"server": server}).server
     key = os.environ.get("TUTELAGE_KEY", "")
@@ -178,18 +240,41 @@ def _http(server: str | None) -> Iterator[Any]:
         with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
             yield http
     except httpx.InvalidURL as error:
-        raise InputError(f"--server: {address!r} is no address: {error}.") from None
+        raise InputError(f"--server: {without_password(address)!r} is no address: {error}.") from None
     except httpx.HTTPError as error:
+        if distrust := _distrust(error):
+            raise InputError(
+                f"The certificate of {without_password(address)} is not trusted ({distrust}): set "
+                "SSL_CERT_FILE to a file that holds it, or the certificate of the authority that signed it."
+            ) from None
         told = str(error) or type(error).__name__
-        raise InputError(f"The server {address} does not answer ({told}): is it running?") from None
+        raise InputError(
+            f"The server {without_password(address)} does not answer ({told}): is it running?"
+        ) from None
 
 
-def _ask(server: str | None, method: str, path: str, content: Any = None) -> Any:
+def _distrust(error: BaseException | None) -> str | None:
+    """Why a certificate was refused, if that is what this error comes from."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _ask(
+    server: str | None,
+    method: str,
+    path: str,
+    content: Any = None,
+    place: Callable[[str], str] | None = None,
+) -> Any:
+    """What the server answers; ``place`` says where a field of ``content`` was given."""
     body = None if content is None else _encoded(content)
     with _http(server) as http:
         response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
         if not response.is_success:
-            _refuse(response)
+            _refuse(response, place)
         try:
             return response.json() if response.content else None
         except ValueError:
@@ -206,15 +291,18 @@ def _encoded(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode()
 
 
-def _refuse(response: Any) -> NoReturn:
+def _refuse(response: Any, place: Callable[[str], str] | None = None) -> NoReturn:
     """Tell what the server said: status 2 if what was asked is wrong, 1 if it will not do it now."""
     try:
-        told = str(response.json()["detail"])
+        problem = response.json()
+        sentence = " ".join(str(problem["detail"]).split())
+        if place is not None and problem.get("faults"):
+            field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
+            sentence = f"{sentence.rstrip('.')} ({place(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"{response.url} is no Tutelage server's: it answers with status {response.status_code}."
         ) from None
-    sentence = " ".join(f"{told[:1].upper()}{told[1:]}".split())
     if response.status_code in _WRONG:
         raise InputError(sentence)
     sys.stderr.write(f"{sentence}\n")
@@ -234,7 +322,7 @@ def _show(told: dict[str, Any], *, as_json: bool) -> None:
                 ("teacher", f"{told['teacher']}: {told['state']}"),
                 ("target", told["target"] or "none yet"),
                 ("round", f"{told['round']:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
-                ("pulls", f"{told['num_pulls']:,} by {len(told['clients']):,} clients"),
+                ("pulls", f"{told['num_pulls']:,} by {counted(len(told['clients']), 'client')}"),
                 ("cost", f"{told['cost']:.4g}"),
                 *((state["state"], _said(state)) for state in told.get("states", ())),
             ]

@@ -19,10 +19,13 @@ def config(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print every setting and where it comes from, without secrets; it can be used as tutelage.toml."""
-    from tutelage.service.configuration import given, resolve, without_password
+    from tutelage.service.configuration import given, resolve
+    from tutelage.stores.address import without_password
 
     told = resolve(file=file).model_dump(mode="json")
-    told |= {name: without_password(told[name]) for name in ("store", "server", "advertise") if told[name]}
+    shown = {name: without_password(told[name]) for name in ("store", "server", "advertise") if told[name]}
+    secret = {name for name, value in shown.items() if value != told[name]}
+    told |= shown
     found = given(file=file)
     sources = {name: found[name][0] if name in found else "default" for name in told}
     with printing():
@@ -30,6 +33,9 @@ def config(
             sys.stdout.write(json.dumps(told | {"sources": sources}) + "\n")
             return
         for name, value in told.items():
-            shown = f"# {name} is not set" if value is None else f"{name} = {json.dumps(value)}"
-            sys.stdout.write(f"{shown}  # {sources[name]}\n" if value is not None else f"{shown}\n")
+            if value is None:
+                sys.stdout.write(f"# {name} is not set\n")
+                continue
+            comment = sources[name] + ("; the password is left out" if name in secret else "")
+            sys.stdout.write(f"{name} = {json.dumps(value, ensure_ascii=False)}  # {comment}\n")
         sys.stdout.write(f"# TUTELAGE_KEY is {'set' if os.environ.get('TUTELAGE_KEY') else 'not set'}\n")

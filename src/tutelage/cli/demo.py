@@ -36,9 +36,9 @@ def demo(
         bool, typer.Option("--keep", help="Leave the server up afterwards, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Watch a live server teach five clients over HTTP, in about a minute.
+    """Watch a live server teach five clients, in about a minute.
 
-    Two UCB1, two epsilon-greedy and one Thompson sampling client play the paper's instance.
+    Two UCB1, two epsilon-greedy and one Thompson sampling client play the paper's instance over HTTP.
     """
     _check(teacher, horizon, seed, port)
     from tutelage.cli.demo_page import DemoPage
@@ -50,6 +50,7 @@ def demo(
     )  # the folder and the server are removed then too
     with tempfile.TemporaryDirectory(prefix="tutelage-demo-") as folder:
         players, page = Players(seed, horizon), DemoPage()
+        page.wait()
         with _served(Path(folder), port) as (address, process):
             arms = [f"arm {number}" for number in range(len(players.gaps))]
             clients = [f"{spec} {number}" for number, spec in enumerate(CLIENTS)]

@@ -1,6 +1,7 @@
 """What the demo shows: a table that is drawn anew on a terminal, a line now and then in a pipe."""
 
 import contextlib
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +17,13 @@ from tutelage.cli.output import printing
 from tutelage.cli.page import Page, grid
 
 _LINE_SECONDS = 5.0  # between two lines in a pipe
+# What fits beside the clients' names, by the columns of the terminal.
+_HEADINGS = (
+    (67, ("pulls", "favourite arm lately", "its share", "untaught")),
+    (46, ("pulls", "arm", "share", "untaught")),
+    (0, ("pulls", "arm", "share")),
+)
+_LEARNING = re.compile(r"(?:learning|betting),(?: epoch ([0-9,]+),)? ([0-9,]+) arms? active")
 
 
 class DemoPage:
@@ -26,6 +34,11 @@ class DemoPage:
         self._live: Live | None = None
         self._begun = self._line = time.monotonic()
         self._last: tuple[dict[str, Any], Players, int | None] | None = None
+
+    def wait(self) -> None:
+        """Say at once that something happens."""
+        with printing():
+            self._page.put("Starting a server ...")
 
     def begin(self, dashboard: str, players: Players) -> None:
         """Say what is to be seen, and where else."""
@@ -67,12 +80,14 @@ class DemoPage:
                 )
 
     def _drawn(self, told: dict[str, Any], players: Players) -> Group:
-        table = grid("pulls", "favourite arm lately", "its share", "untaught", first="client")
+        headings = next(names for width, names in _HEADINGS if self._console.width >= width)
+        table = grid(*headings, first="client")
         regret, untaught = players.regrets()
         for name, player, twin in zip(told["clients"], players.all, players.twins, strict=True):
             arm, share = _favourite(player)
             style = "green" if told["target"] == f"arm {arm}" else ""
-            table.add_row(name, f"{player.round:,}", Text(arm, style=style), share, _favourite(twin)[0])
+            cells = (f"{player.round:,}", Text(arm, style=style), share, _favourite(twin)[0])
+            table.add_row(name, *cells[: len(headings)])
         facts = Grid.grid(padding=(0, 2))
         facts.add_column(no_wrap=True)
         facts.add_column(overflow="fold")
@@ -80,7 +95,7 @@ class DemoPage:
         for word, fact in (
             ("round", f"{told['round']:,} of {told['horizon']:,}, after {seconds:.0f} s"),
             ("arms in play", _numbers(told)),
-            ("teacher", told["state"]),
+            ("teacher", _plainly(told["state"])),
             ("regret", f"{regret:,.0f}; untaught it would be {untaught:,.0f}"),
             ("cost", f"{told['cost']:,.0f}"),
         ):
@@ -129,6 +144,16 @@ def _taught(told: dict[str, Any], players: Players, target: int | None) -> list[
 def _favourite(player: Player) -> tuple[str, str]:
     found = player.favourite()
     return ("-", "-") if found is None else (f"{found[0]}", f"{found[1]:.0%}")
+
+
+def _plainly(state: str) -> str:
+    """Where the teacher stands, for people who do not know its words."""
+    found = _LEARNING.match(state)
+    if found is None:
+        return state
+    arms = "one arm" if found[2] == "1" else f"any of {found[2]} arms"
+    epoch = f", in epoch {found[1]}" if found[1] else ""
+    return f"still learning{epoch}: {arms} may be the best for all{state[found.end() :]}"
 
 
 def _numbers(told: dict[str, Any]) -> str:

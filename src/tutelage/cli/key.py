@@ -6,20 +6,16 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
 from tutelage.cli.output import printing
-from tutelage.errors import InputError
-from tutelage.stores.base import KeyRow, Keys, StoreError
+from tutelage.stores.base import KeyRow, Keys, Missing, Reader
 
-app = typer.Typer(help="Keys to the live server: a server need not run for it.")
-Store = Annotated[
-    str | None,
-    typer.Option("--store", metavar="URL", show_default="sqlite:///tutelage.db", help="Where they are kept."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+app = typer.Typer(help="Keys to the live server: it need not run for this.")
 
 
 @app.command()
@@ -33,23 +29,30 @@ def create(
         list[str] | None,
         typer.Option(metavar="NAME", show_default="all", help="A reporter's client; once for each."),
     ] = None,
-    store: Store = None,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key; it is shown this once."""
+    """Make a key; it is shown this once, on standard output."""
     from tutelage.service.access import make_key
 
     secret, row = make_key(name, role, campaign, client or [], time.time_ns() // 1000)
-    with _keys(store) as keys:
+    with _keys(store, config, create=True) as keys:
         keys.create_key(row)
+        beside = [*keys.notes, f"The key {name} is in the store {keys.url}.", *_warnings(keys, row)]
+        kept = keys.url
     with printing():
-        sys.stdout.write((json.dumps({"name": name, "key": secret}) if as_json else secret) + "\n")
+        told = json.dumps({"name": name, "key": secret, "store": kept}) if as_json else secret
+        sys.stdout.write(f"{told}\n")
+    sys.stderr.writelines(f"{line}\n" for line in beside)
 
 
 @app.command("list")
-def show(store: Store = None, as_json: Json = False) -> None:
+def show(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
     """List all keys, the revoked ones too, without their secrets."""
-    with _keys(store) as keys:
+    from tutelage.stores import open_reader
+
+    with store_of(store, config) as url, contextlib.closing(open_reader(url)) as keys:
         rows = keys.keys()
     with printing():
         if as_json:
@@ -65,23 +68,45 @@ def show(store: Store = None, as_json: Json = False) -> None:
 @app.command()
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Which one.")],
-    store: Store = None,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
 ) -> None:
     """Revoke a key for good: servers refuse it within five seconds."""
-    with _keys(store) as keys:
+    with _keys(store, config, create=False) as keys:
         keys.revoke_key(name, time.time_ns() // 1000)
+        row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
+    if as_json:
+        with printing():
+            sys.stdout.write(json.dumps(_told(row)) + "\n")
 
 
 @contextlib.contextmanager
-def _keys(store: str | None) -> Iterator[Keys]:
-    from tutelage.service.configuration import resolve
+def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[Keys]:
     from tutelage.stores import open_keys
 
+    with store_of(store, config) as url, contextlib.closing(open_keys(url, create=create)) as keys:
+        yield keys
+
+
+def _warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
+    """What a reporter's key is for and is not there."""
+    from tutelage.service.ledger_pages import Names
+    from tutelage.service.settings import decode_settings
+
+    if key.campaign is None:
+        return
     try:
-        with contextlib.closing(open_keys(resolve({"store": store}).store)) as keys:
-            yield keys
-    except StoreError as error:
-        raise InputError(str(error)) from error
+        stored, _ = reader.load(key.campaign)
+    except Missing:
+        yield f"There is no campaign {key.campaign!r} yet: the key is good once there is one of this name."
+        return
+    known = set(Names(reader, key.campaign).clients)
+    enrols = decode_settings(stored.settings).enrol and stored.head.status == "enrolling"
+    for client in key.clients:
+        if client not in known:
+            hope = " yet: it has to enrol" if enrols else ", and none can be added"
+            yield f"The campaign {key.campaign} has no client {client!r}{hope}."
 
 
 def _told(row: KeyRow) -> dict[str, object]:

@@ -2,51 +2,60 @@
 
 import contextlib
 import itertools
+import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
-from tutelage.stores.base import Reader, StoreError
+from tutelage.stores.base import Reader
 
 app = typer.Typer(help="The ledger of a store.", no_args_is_help=True)
-Store = Annotated[
-    str | None,
-    typer.Option("--store", metavar="URL", show_default="sqlite:///tutelage.db", help="Where it is kept."),
-]
 
 
-@app.command()
+@app.command(short_help="Rebuild campaigns and compare all that is stored.")
 def verify(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", show_default="all", help="The campaign.")
     ] = None,
-    store: Store = None,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
 ) -> None:
     """Rebuild campaigns from their first row on and compare all that is stored; status 1 if any differs."""
     from tutelage.service.verifying import verified
 
-    faults = []
-    with _reader(store) as reader, printing():
+    faults: list[str] = []
+    told: list[dict[str, Any]] = []
+    with _reader(store, config) as reader, printing():
         for one in [name] if name else [stored.name for stored in reader.campaigns()]:
             position, found = verified(reader, one)
             faults += found
-            if not found:
-                sys.stdout.write(f"{one}: {position} positions agree.\n")
-    for fault in faults:
+            told.append({"name": one, "position": position, "faults": found})
+            if not found and not as_json:
+                agree = "position agrees" if position == 1 else "positions agree"
+                sys.stdout.write(f"{one}: {position:,} {agree}.\n")
+        if as_json:
+            sys.stdout.write(json.dumps({"campaigns": told}) + "\n")
+        elif not told:
+            sys.stdout.write("There is no campaign.\n")
+    for fault in faults if not as_json else []:
         sys.stderr.write(f"{fault}\n")
     if faults:
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Print all rows of a campaign.")
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")],
     format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson, csv or parquet.")] = "ndjson",
-    store: Store = None,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Print all rows of a campaign, Parquet into a file or another program."""
     from tutelage.service import ledger_pages
@@ -56,7 +65,7 @@ def export(
     writer = writer_of(format)
     if format == "parquet" and sys.stdout.isatty():
         raise InputError("Parquet is not for a terminal: send it into a file, as in > ledger.parquet.")
-    with _reader(store) as reader, printing():
+    with _reader(store, config) as reader, printing():
         names = ledger_pages.Names(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())
@@ -67,12 +76,8 @@ def export(
 
 
 @contextlib.contextmanager
-def _reader(store: str | None) -> Iterator[Reader]:
-    from tutelage.service.configuration import resolve
+def _reader(store: str | None, config: Path | None) -> Iterator[Reader]:
     from tutelage.stores import open_reader
 
-    try:
-        with contextlib.closing(open_reader(resolve({"store": store}).store)) as reader:
-            yield reader
-    except StoreError as error:
-        raise InputError(str(error)) from error
+    with store_of(store, config) as url, contextlib.closing(open_reader(url)) as reader:
+        yield reader

@@ -1,10 +1,31 @@
-"""How the values of options are read."""
+"""Options that several commands have, and how their values are read."""
 
+import contextlib
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from tutelage.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        show_default="sqlite:///tutelage.db",
+        help="The store, the one that the server has.",
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", show_default="tutelage.toml", help="A file of settings, the server's."
+    ),
+]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
 
@@ -37,3 +58,15 @@ def client_rounds(option: str, given: list[str] | None) -> dict[int, int]:
             raise InputError(f"{option} names client {int(client)} twice: leave one.")
         found[int(client)] = int(round)
     return found
+
+
+@contextlib.contextmanager
+def store_of(store: str | None, config: Path | None) -> Iterator[str]:
+    """The address of the store that these two options name; what it refuses is the user's to mend."""
+    from tutelage.service.configuration import resolve
+    from tutelage.stores.base import StoreError
+
+    try:
+        yield resolve({"store": store}, file=config).store
+    except StoreError as error:
+        raise InputError(str(error)) from error

@@ -116,7 +116,7 @@ def serve(
         path = getattr(configuration, name)
         if path is not None and not path.is_file():
             raise InputError(f"--{name.replace('_', '-')}: {path} is no file.")
-    failure = run(configuration, tell=lambda line: sys.stderr.write(f"{line}\n"))
+    failure = run(configuration)
     if failure:
         sys.stderr.write(f"{failure}\n")
         raise typer.Exit(1)

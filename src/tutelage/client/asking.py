@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from tutelage.client.messages import (
+    Answer,
     Failed,
     Observed,
     Pull,
@@ -31,6 +32,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two tries: twice as 
 _FIRST_REST, _LONGEST_REST = 0.5, 10.0  # between two tries to deliver reports
 _AT_ONCE = 1_000  # reports in a request
 _REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
+_MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # of an answer: more is read of no server
 
 
 class AsyncClient:
@@ -52,7 +54,7 @@ class AsyncClient:
         most_reports: int = MOST_REPORTS,
         **options: Any,
     ) -> None:
-        _check(server, campaign, deadline)
+        _check(server, campaign, key, deadline)
         self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}/pulls", deadline
         self.spool = Spool(spool, most_reports)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
@@ -110,12 +112,41 @@ class AsyncClient:
     async def _try(self, pulls: list[Pull], seconds: float) -> list[Revealed] | Failed:
         try:
             async with asyncio.timeout(max(seconds, 0.001)):  # httpx's own bounds each read, not the whole
-                response = await self._http.post(self.address, json={"pulls": pulls}, timeout=None)
+                answer = await self._answer(pulls)
+            return understood(answer, pulls)
+        except PullRefused:
+            raise
         except TimeoutError:
             return Failed("the server did not answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must not wait or fall
             return Failed(f"{type(error).__name__}: {error}".rstrip(": "))
-        return understood(response, pulls)
+
+    async def _answer(self, pulls: list[Pull]) -> Answer:
+        """The server's answer, cut off where no answer to so many pulls can be longer.
+
+        It must come as it is: what is compressed may be a thousand times as long as it looks.
+        """
+        most, content = _MOST_BYTES + _MOST_BYTES_OF_A_PULL * len(pulls), bytearray()
+        request = self._http.build_request(
+            "POST",
+            self.address,
+            json={"pulls": pulls},
+            headers={"Accept-Encoding": "identity"},
+            timeout=None,
+        )
+        response = await self._http.send(request, stream=True)
+        try:
+            encoding = response.headers.get("Content-Encoding", "")
+            if encoding.strip().lower() in {"", "identity"}:
+                async for part in response.aiter_bytes():
+                    content += part[: most - len(content)]
+                    if len(content) == most:
+                        break
+            else:
+                raise httpx.DecodingError(f"the answer is encoded ({encoding}), which was not asked for")
+        finally:
+            await response.aclose()
+        return Answer(response.status_code, bytes(content), response.headers.get("Retry-After"))
 
     def _bypass(self, pulls: list[Pull], why: str) -> None:
         self._is_troubled = True
@@ -156,10 +187,10 @@ class AsyncClient:
                 most = max(1, len(reports) // 2)  # one of them: fewer at a time, until it stands alone
                 continue
             if isinstance(told, Failed):
-                if not told.passing and len(reports) > 1:  # perhaps one of them: the others must not wait
-                    most = len(reports) // 2
+                most = max(1, len(reports) // 2)  # perhaps one of them, or too many: the others must not wait
+                if not told.passing and len(reports) > 1:
                     continue
-                if not told.passing:
+                if told.suspect and len(reports) == 1:
                     self.spool.postpone(reports)
                 await self._rest(max(next(pauses), told.after))
                 continue
@@ -197,14 +228,27 @@ class AsyncClient:
         await self.close()
 
 
-def _check(server: str, campaign: str, deadline: float) -> None:
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(f"{server!r} is no server's address: write http://HOST:PORT.")
+def _check(server: str, campaign: str, key: str | None, deadline: object) -> None:
+    if not _is_address(server):
+        _, at, place = server.rpartition("@")  # what is before it may hold one
+        shown = f"***@{place}" if at else server
+        raise ValueError(f"{shown!r} is no server's address: write http://HOST:PORT.")
     if not campaign:
         raise ValueError("The campaign has no name.")
-    if not 0 < deadline < float("inf"):
+    if key is not None and (not (key.isascii() and key.isprintable()) or " " in key):
+        raise ValueError("The key is none: it holds a character that no key has.")
+    if not isinstance(deadline, int | float) or not 0 < deadline < math.inf:
         raise ValueError(f"The deadline of {deadline!r} seconds is no positive number.")
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        httpx.URL(server)
+        is_place = bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx.InvalidURL):
+        return False
+    return parts.scheme in {"http", "https"} and is_place and not any(map(str.isspace, server))
 
 
 def _pauses(longest: float) -> Iterator[float]:

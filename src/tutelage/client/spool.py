@@ -1,6 +1,7 @@
 """Reports that wait to be delivered."""
 
 import contextlib
+import errno
 import itertools
 import json
 import logging
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tutelage.client.messages import Pull
+from tutelage.client.messages import Pull, as_report
 
 try:
     import fcntl
@@ -21,7 +22,6 @@ else:
 
 LOG = logging.getLogger("tutelage.client")
 MOST_REPORTS = 100_000
-_FIELDS = {"id": str, "client": str, "arm": str, "reward": int | float}
 _SLACK = 1_000  # delivered lines that may stay in the file
 
 
@@ -29,13 +29,14 @@ class Spool:
     """Pulls to be reported as bypassed, kept in a file of JSON lines; without a path in memory alone.
 
     The file outlives the process, also a killed one; a power failure may take its last lines.  Lines that
-    cannot be read are put into a file beside it, ``NAME.damaged``.  A report may be delivered twice, which
-    the server does not mind.  ``lost`` counts those that there was no room for: beyond ``most`` the newest
-    are not kept.  Raises ``OSError`` if the file cannot be used when it is opened, never later.
+    are no reports, or none that a server takes, are put into a file beside it, ``NAME.damaged``.  A report
+    may be delivered twice, which the server does not mind.  ``lost`` counts those that there was no room
+    for: beyond ``most`` the newest are not kept.  Raises ``OSError`` if the file
+    cannot be used when it is opened, never later.
     """
 
     def __init__(self, path: str | Path | None = None, most: int = MOST_REPORTS) -> None:
-        self.path, self.most, self.lost = None if path is None else Path(path), most, 0
+        self.path, self.most, self.lost = None if path is None else _real(path), most, 0
         self._lock = threading.Lock()
         self._waiting: dict[str, Pull] = {}
         self._lines, self._is_behind = 0, False  # how many the file has; whether it lacks some
@@ -133,15 +134,25 @@ class Spool:
             beside = path.with_name(f"{path.name}.damaged")
             with beside.open("ab") as file:
                 file.writelines(damaged)
-            LOG.error("%d lines of %s cannot be read: they are in %s.", len(damaged), path, beside)
+            LOG.error("%d lines of %s are no reports: they are in %s.", len(damaged), path, beside)
 
 
 def _parsed(line: bytes) -> Pull | None:
+    """The report in a line; one that no request could hold or no server takes would keep the others back."""
     with contextlib.suppress(ValueError, RecursionError):
-        pull = json.loads(line)
-        if isinstance(pull, dict) and all(isinstance(pull.get(name), kind) for name, kind in _FIELDS.items()):
-            return pull
+        return as_report(json.loads(line))
     return None
+
+
+def _real(path: str | Path) -> Path:
+    """The file itself, so that nobody takes it twice, once through a link.
+
+    Raises ``OSError`` for what is no file of lines: a folder or a device, which would be replaced by one.
+    """
+    real = Path(os.path.realpath(path))
+    if real.exists() and not real.is_file():
+        raise OSError(errno.EINVAL, "is no regular file, and no spool", str(path))
+    return real
 
 
 def _hold(path: Path) -> Any:
@@ -152,5 +163,7 @@ def _hold(path: Path) -> Any:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.close()
-            raise OSError(error.errno, "is another process's spool", str(path)) from None
+            raise OSError(
+                error.errno, "in use already as a spool, by this process or another", str(path)
+            ) from None
     return file

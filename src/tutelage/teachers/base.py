@@ -89,6 +89,7 @@ class Report:
     teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
     ``evidence`` [K], of a teacher that bets, is log W over the log of its threshold, W being the bet against
     that arm which is nearest to it: 1 rules the arm out.  Empty for other teachers and before the first bet.
+    ``has_given_up`` says that no decision will come, and that clients are led to the directive's leader.
     """
 
     epoch: int
@@ -99,6 +100,7 @@ class Report:
     reachable: bool
     sentence: str
     evidence: tuple[float | None, ...] = ()
+    has_given_up: bool = False
 
 
 class Teacher(Protocol):

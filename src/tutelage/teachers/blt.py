@@ -221,8 +221,17 @@ class BLT:
             sentence = f"betting, {len(active)} arms active"
         else:
             sentence = "the next bets need more pulls than the horizon has: no decision"
-        evidence = self._evidence(state)
-        return Report(state.consultations, active, target, nothing, nothing, reachable, sentence, evidence)
+        return Report(
+            epoch=state.consultations,
+            active_arms=active,
+            target=target,
+            lower=nothing,
+            upper=nothing,
+            reachable=reachable,
+            sentence=sentence,
+            evidence=self._evidence(state),
+            has_given_up=state.provisional is not None,
+        )
 
     def _evidence(self, state: BltState) -> tuple[float | None, ...]:
         """How near each arm k is to being ruled out: the most over j of log W_jk over its threshold's log."""

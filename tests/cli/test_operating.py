@@ -1,0 +1,285 @@
+"""What an operator does around a server: settings, stores, keys, mistakes and what is said of them."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from tests.cli.test_serve import said, serving
+from tutelage.cli.app import execute
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every command runs in an empty folder, without settings."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("TUTELAGE_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+def refused(capsys, status, *arguments):
+    """What a command that fails with this status says on standard error."""
+    assert execute(arguments) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(".\n") or err.endswith("?\n")
+    return err
+
+
+@pytest.mark.parametrize("store", ["sqlite:///tutelage.db", "sqlite:////var/lib/tutelage.db"])
+def test_what_config_prints_can_be_used(here, capsys, monkeypatch, store):
+    """Every setting comes back as it was, the store's address too."""
+    monkeypatch.setenv("TUTELAGE_STORE", store)
+    monkeypatch.setenv("TUTELAGE_ADVERTISE", "http://10.0.0.1:8321")
+    printed = said(capsys, "config")
+    assert tomllib.loads(printed)["store"] == store
+    before = json.loads(said(capsys, "config", "--json"))
+    monkeypatch.delenv("TUTELAGE_STORE")
+    monkeypatch.delenv("TUTELAGE_ADVERTISE")
+    (here / "printed.toml").write_text(printed)
+    after = json.loads(said(capsys, "config", "--json", "--config", "printed.toml"))
+    assert {**before, "sources": None} == {**after, "sources": None}
+
+
+@pytest.mark.parametrize("store", ["postgresql://u:secret@h/d", "host=h user=u password=secret"])
+def test_config_says_that_a_password_is_left_out(capsys, monkeypatch, store):
+    """In the line itself, and whichever form the address has."""
+    monkeypatch.setenv("TUTELAGE_STORE", store)
+    printed = said(capsys, "config")
+    assert "secret" not in printed + said(capsys, "config", "--json")
+    (line,) = (line for line in printed.splitlines() if line.startswith("store"))
+    assert line.endswith("  # TUTELAGE_STORE; the password is left out")
+    assert "left out" not in printed.replace(line, "")
+
+
+def test_a_key_is_told_with_its_store(here, capsys):
+    """On standard error, so that standard output is the key alone; a new file is named."""
+    assert execute(["key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("tutelage_")
+    assert out.count("\n") == 1
+    assert err == f"{here}/t.db was created.\nThe key boss is in the store sqlite:///{here}/t.db.\n"
+    (here / "other.toml").write_text('store = "sqlite:///t.db"\n')
+    assert execute(["key", "create", "eye", "--role", "viewer", "--config", "other.toml", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["store"] == f"sqlite:///{here}/t.db"
+    assert err == f"The key eye is in the store sqlite:///{here}/t.db.\n"
+    listed = json.loads(said(capsys, "key", "list", "--config", "other.toml", "--json"))["keys"]
+    assert [key["name"] for key in listed] == ["boss", "eye"]
+    gone = json.loads(said(capsys, "key", "revoke", "eye", "--config", "other.toml", "--json"))
+    assert (gone["name"], gone["revoked"] is None) == ("eye", False)
+    assert json.loads(said(capsys, "db", "check", "--config", "other.toml", "--json")) == {"faults": []}
+    assert json.loads(said(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {
+        "campaigns": []
+    }
+    assert "schema 1 already" in said(capsys, "db", "upgrade", "--config", "other.toml")
+    assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--config", "other.toml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("key", "list"),
+        ("key", "revoke", "a"),
+        ("db", "check"),
+        ("db", "backup", "copy.db"),
+        ("ledger", "verify"),
+        ("ledger", "export", "c"),
+    ],
+)
+def test_only_what_makes_a_store_creates_one(here, capsys, arguments):
+    """All else says that there is none, and leaves nothing behind."""
+    err = refused(capsys, 2, *arguments)
+    assert err.startswith(f"There is no database {here}/tutelage.db: ")
+    assert list(here.iterdir()) == []
+
+
+def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
+    """It is made all the same: who makes keys first and campaigns afterwards is right too."""
+
+    def warned(name, campaign, *clients):
+        options = [word for client in clients for word in ("--client", client)]
+        command = ["key", "create", name, "--role", "reporter", "--campaign", campaign, *options]
+        assert execute([*command, "--store", "sqlite:///t.db"]) == 0
+        return capsys.readouterr().err.splitlines()[1:]
+
+    with serving(here) as (address, _):
+        content = {"arms": ["x"], "horizon": 9, "teacher": "none"}
+        for name, more in (("fixed", {"clients": ["a"]}), ("open", {"enrol": True})):
+            httpx.post(f"{address}/v1/campaigns", json=content | {"name": name} | more).raise_for_status()
+        httpx.post(f"{address}/v1/campaigns/open/clients", json={"client": "b"}).raise_for_status()
+        assert warned("1", "nope", "a") == [
+            "There is no campaign 'nope' yet: the key is good once there is one of this name."
+        ]
+        assert warned("2", "fixed", "a", "z") == [
+            "The campaign fixed has no client 'z', and none can be added."
+        ]
+        assert warned("3", "open", "b", "z") == ["The campaign open has no client 'z' yet: it has to enrol."]
+        assert warned("4", "fixed") == []
+
+
+def test_a_campaign_that_clients_enrol_in(here, capsys, monkeypatch):
+    """Clients are let in by a command and counted; before its start it is deleted, as it holds no pulls."""
+    with serving(here) as (address, _):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        created = ("campaign", "create", "c", "--arm", "red", "--horizon", "9", "--teacher", "none")
+        said(capsys, *created, "--enrol")
+        said(capsys, "campaign", "enrol", "c", "anna")
+        assert "c: enrolling, none, 1 client, 1 arm, 0 pulls" in said(capsys, "campaign", "list")
+        told = json.loads(said(capsys, "campaign", "enrol", "c", "ben", "--json"))
+        assert told == {"client": "ben"}
+        assert "2 clients, 1 arm, " in said(capsys, "campaign", "list")
+        assert "nothing to stop: it can be deleted as it is." in refused(capsys, 1, "campaign", "stop", "c")
+        assert json.loads(said(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
+        assert said(capsys, "campaign", "list") == ""
+
+
+def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
+    """Both forms of the option; what is neither is refused here, what does not fit by the server."""
+    with serving(here) as (address, _):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        create = ("campaign", "create", "--arm", "red", "--client", "a=b", "--client", "c")
+        create += ("--horizon", "9", "--teacher", "none", "--json")
+        for name, weights in (
+            ("by-name", ("--weights", "c=.25", "--weights", "a=b=.75")),
+            ("in-order", ("--weights", ".75,.25")),
+        ):
+            assert json.loads(said(capsys, *create, name, *weights))["weights"] == [0.75, 0.25]
+        assert "1 weight for 2 clients" in refused(capsys, 2, *create, "n", "--weights", "1")
+        for odd in (("1,x",), ("c=.25", "c=.75"), ("c=.25", ".75"), ("c=",)):
+            options = [word for text in odd for word in ("--weights", text)]
+            assert "is neither NAME=NUMBER" in refused(capsys, 2, *create, "n", *options)
+
+
+def test_a_mistake_names_its_field_its_file_and_its_flag(here, capsys, monkeypatch):
+    """In our words, whether it stands in a file, an option or nowhere."""
+    monkeypatch.setenv("TUTELAGE_PORT", "many")
+    assert (
+        refused(capsys, 2, "config") == "TUTELAGE_PORT: 'many' cannot be used: it must be a whole number.\n"
+    )
+    monkeypatch.delenv("TUTELAGE_PORT")
+    (here / "s.toml").write_text("body_timeout = 0\n")
+    err = refused(capsys, 2, "config", "--config", "s.toml")
+    assert err == "s.toml: body_timeout: 0 cannot be used: it must be more than 0.\n"
+    err = refused(capsys, 2, "serve", "--log-level", "loud")
+    assert err == "--log-level: 'loud' cannot be used: it must be 'debug', 'info', 'warning' or 'error'.\n"
+    (here / "c.toml").write_text('horizon = "9"\nclients = ["a"]\n')
+    with serving(here) as (address, _):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        create = ("campaign", "create", "c", "--file", "c.toml", "--teacher", "none")
+        err = refused(capsys, 2, *create)
+        assert err == "The field arms is missing (give it with --arm or in c.toml).\n"
+        err = refused(capsys, 2, *create, "--arm", "x")
+        assert err == "The field horizon must be a whole number, not text (in c.toml).\n"
+        err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9", "--seed", "-1")
+        assert err == "The field seed must be a whole number, at least 0 (--seed).\n"
+        (here / "c.toml").write_text('colour = "blue"\n')
+        err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9")
+        assert err == "There is no field colour (in c.toml).\n"
+        err = refused(capsys, 2, "campaign", "show", "nope")
+        assert err == "There is no campaign 'nope': `tutelage campaign list` shows all.\n"
+
+
+def test_sentences_have_names_in_them(here, capsys, monkeypatch):
+    """No numbers for clients and arms, neither in refusals nor in what a teacher says."""
+    with serving(here) as (address, _):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        create = (
+            "campaign",
+            "create",
+            "c",
+            "--arm",
+            "red",
+            "--arm",
+            "blue",
+            "--client",
+            "anna",
+            "--client",
+            "ben",
+        )
+        create += ("--horizon", "9", "--teacher", "known(target=1)", "--start")
+        assert "teaching the known target, arm blue" in said(capsys, *create)
+        assert "arm blue" in said(capsys, "campaign", "list")
+        said(capsys, "campaign", "retire", "c", "ben")
+        err = refused(capsys, 2, "campaign", "retire", "c", "anna")
+        assert err == "The client 'anna' is the last one whose pulls count, and cannot be retired.\n"
+        assert (
+            refused(capsys, 2, "campaign", "retire", "c", "ben") == "The client 'ben' has retired already.\n"
+        )
+        (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
+        assert decision["report"] == "teaching the known target, arm blue"
+
+
+def test_the_log_is_json_from_its_first_line(here):
+    """What was created and what is wrong with a library too, and where it listens."""
+    with serving(here, "--insecure") as (address, _):
+        pass
+    log = [json.loads(line) for line in (here / "log").read_text().splitlines()]
+    assert log[0]["message"] == f"{here}/t.db was created."
+    assert any("--insecure" in line["message"] for line in log)
+    assert any(line["message"] == f"listening on {address}" for line in log)
+
+
+def test_a_port_in_use_leaves_no_file(here, capsys):
+    """The address is taken before the store is opened."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        err = refused(capsys, 2, "serve", "--port", str(port))
+    assert err.startswith(f"The server cannot listen on 127.0.0.1:{port} (Address already in use): ")
+    assert list(here.iterdir()) == []
+    assert "cannot listen on no.such.host.invalid:8321" in refused(
+        capsys, 2, "serve", "--host", "no.such.host.invalid"
+    )
+
+
+def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys, monkeypatch):
+    """Not as if nobody answered; with SSL_CERT_FILE it is trusted."""
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "k.pem"]
+    command += ["-out", "c.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain("c.pem", "k.pem")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda request, address: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("TUTELAGE_SERVER", f"https://localhost:{server.server_port}")
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    err = refused(capsys, 2, "campaign", "list")
+    assert err.startswith(f"The certificate of https://localhost:{server.server_port} is not trusted (")
+    assert "set SSL_CERT_FILE to a file" in err
+    monkeypatch.setenv("SSL_CERT_FILE", str(here / "c.pem"))
+    assert "is no Tutelage server's" in refused(capsys, 2, "campaign", "list")
+    server.shutdown()
+    server.server_close()
+
+
+def test_parquet_without_its_library_names_the_command(here, capsys, monkeypatch):
+    """One that works from a checkout and from anywhere else."""
+    with serving(here) as (address, _):
+        content = {"name": "c", "arms": ["x"], "clients": ["a"], "horizon": 9, "teacher": "none"}
+        httpx.post(f"{address}/v1/campaigns", json=content).raise_for_status()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    err = refused(capsys, 2, "ledger", "export", "c", "--format", "parquet", "--store", "sqlite:///t.db")
+    assert "bin/pip install pyarrow`" in err
+
+
+def test_help_is_not_cut_off(capsys):
+    """Each command's line in a list is whole, at 80 columns."""
+    for group in ((), ("campaign",), ("key",), ("ledger",), ("db",)):
+        told = said(capsys, *group, "--help")
+        listed = told.partition("Commands:\n")[2]
+        assert listed.strip()
+        assert "..." not in listed

@@ -300,7 +300,7 @@ def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
         with pytest.raises(ValueError, match="is no "):
             client.reveal(*pull)
         for id in ("", "a\0b", "\udfff", "x" * 129, 5):
-            with pytest.raises(ValueError, match="The id .* is no "):
+            with pytest.raises(ValueError, match=r"The id .* is no "):
                 client.reveal("anna", "a", 0.5, id=id)
         with pytest.raises(ValueError, match="number of ids is 2, and that of the pulls 1"):
             client.reveal_all([Observed("anna", "a", 0.5)], ids=["x", "y"])
@@ -336,7 +336,7 @@ def test_a_refused_address_is_shown_without_its_password():
     """Nor does a key that none can be, in characters that no header takes, show itself."""
     with pytest.raises(ValueError, match=r"^'\*\*\*@host' is no server's address"):
         Client("ftp://me:sesame@host", "c")
-    with pytest.raises(ValueError, match="The key is none: it holds a character that no key has.$"):
+    with pytest.raises(ValueError, match=r"The key is none: it holds a character that no key has\.$"):
         Client("http://host", "c", key="sesame\n")
     with pytest.raises(ValueError, match="'1' seconds is no positive number"):
         Client("http://host", "c", deadline="1")

@@ -31,7 +31,7 @@ def refused(capsys, status, *arguments):
     assert execute(arguments) == status
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.endswith(".\n") or err.endswith("?\n")
+    assert err.endswith((".\n", "?\n"))
     return err
 
 
@@ -172,12 +172,13 @@ def test_a_mistake_names_its_field_its_file_and_its_flag(here, capsys, monkeypat
     assert err == "s.toml: body_timeout: 0 cannot be used: it must be more than 0.\n"
     err = refused(capsys, 2, "serve", "--log-level", "loud")
     assert err == "--log-level: 'loud' cannot be used: it must be 'debug', 'info', 'warning' or 'error'.\n"
-    (here / "c.toml").write_text('horizon = "9"\nclients = ["a"]\n')
+    (here / "c.toml").write_text('clients = ["a"]\n')
     with serving(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         create = ("campaign", "create", "c", "--file", "c.toml", "--teacher", "none")
         err = refused(capsys, 2, *create)
         assert err == "The field arms is missing (give it with --arm or in c.toml).\n"
+        (here / "c.toml").write_text('horizon = "9"\n')
         err = refused(capsys, 2, *create, "--arm", "x")
         assert err == "The field horizon must be a whole number, not text (in c.toml).\n"
         err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9", "--seed", "-1")

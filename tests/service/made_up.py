@@ -76,6 +76,7 @@ def _recent(taken, window, random):
     return Recent(
         silent=random.uniform(0, 2, len(taken.clients)),
         usual_gap=np.full(len(taken.clients), 1.0),
+        is_usual=np.ones(len(taken.clients), dtype=np.bool_),
         span=300.0,
         window=window,
         replays=0,
@@ -190,11 +191,12 @@ def every_state(num_clients=5, num_arms=5, **options):
         "store lagging": replace(good, server=replace(good.server, disk=0.4, waiting=6000)),
         "store failed": replace(good, server=replace(good.server, failure="The disk is full.")),
         "no data": with_recent(good, silent=silent),
+        "no data, decided": with_recent(done, silent=silent),
         "conflict": with_taken(with_recent(good, conflicts=2), conflicts=2),
         "replays": with_recent(good, replays=int(0.2 * good.recent.window.sum())),
         "follower": replace(good, server=replace(good.server, leads=False, leader="http://tut-2:8321")),
         "horizon reached": with_taken(done, horizon=int(good.taken.rounds.min())),
         "cut off": replace(good, time=NOW - 42),
         "stopped": with_taken(good, status="stopped"),
-        "not started": with_recent(new, window=zero, minute=zero, arm_pulls=good.recent.arm_pulls * 0),
+        "enrolling": with_recent(new, window=zero, minute=zero, arm_pulls=good.recent.arm_pulls * 0),
     }

@@ -25,8 +25,10 @@ from tutelage.service.dashboard.pages import (
     index_page,
     login_page,
     render,
+    unserved_page,
 )
 from tutelage.service.dashboard.policy import POLICY
+from tutelage.service.dashboard.unserved import CannotBeServed
 from tutelage.service.states import states_of
 
 HOSTILE = (
@@ -142,7 +144,9 @@ def test_nothing_in_a_page_is_style_or_script_of_its_own():
     figures = list(made_up.every_state(5, 5, clients=HOSTILE, arms=HOSTILE).values())
     texts = [campaign_page(each, render(each)) for each in figures]
     texts += [client_page(each, 1) for each in figures]
-    texts.append(index_page([(each, states_of(each)) for each in figures], signed_in=True))
+    unserved = [CannotBeServed(name, HOSTILE[1]).unserved for name in ("one", "two")]
+    texts.append(index_page([*figures, *unserved], signed_in=True))
+    texts.append(unserved_page(unserved[0], "../../"))
     texts.append(login_page("", HOSTILE[1], HOSTILE[0], again=True))
     for text in texts:
         page = Page(text)
@@ -238,7 +242,7 @@ def test_beyond_the_horizon_rounds_are_full_and_nothing_is_awaited():
     figures = made_up.with_taken(good, horizon=int(good.taken.rounds.min()) - 5)
     rendered, horizon = render(figures), f"{figures.taken.horizon:,}"
     assert f"<b>{horizon}</b><span>of {horizon} rounds" in rendered.panels["numbers"]
-    assert f"{horizon} of {horizon}" in index_page([(figures, states_of(figures))])
+    assert f"{horizon} of {horizon}" in index_page([figures])
     assert f"{horizon} of {horizon} rounds" in client_page(figures, 1)
     assert "decides again" not in rendered.panels["behind"]
     assert "decides again" in render(good).panels["behind"]

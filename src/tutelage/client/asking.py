@@ -216,7 +216,7 @@ class AsyncClient:
             self._reporter.cancel()
             await asyncio.wait([self._reporter])
         if len(self.spool) and self.spool.path is None:
-            LOG.error("%d reports are lost: there is no spool.", len(self.spool))
+            LOG.error("Reports that are lost, since there is no spool: %d.", len(self.spool))
         self.spool.close()
         await self._http.aclose()
 

@@ -58,7 +58,7 @@ class Spool:
             kept = {pull["id"]: pull for pull in pulls[: max(0, self.most - len(self._waiting))]}
             if len(kept) < len(pulls):
                 self.lost += len(pulls) - len(kept)
-                LOG.error("%d reports are lost: %d wait already.", len(pulls) - len(kept), self.most)
+                LOG.error("Reports that are lost: %d; %d wait already.", len(pulls) - len(kept), self.most)
             self._waiting |= kept
             if kept:
                 self._write(list(kept.values()))
@@ -134,7 +134,7 @@ class Spool:
             beside = path.with_name(f"{path.name}.damaged")
             with beside.open("ab") as file:
                 file.writelines(damaged)
-            LOG.error("%d lines of %s are no reports: they are in %s.", len(damaged), path, beside)
+            LOG.error("Lines that are no reports: %d of %s; they are now in %s.", len(damaged), path, beside)
 
 
 def _parsed(line: bytes) -> Pull | None:

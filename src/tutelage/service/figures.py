@@ -135,9 +135,9 @@ class Recent:
 
     ``silent`` [M] are the seconds since each client's last pull, or since the campaign was started last;
     ``usual_gap`` [M] those between two of its pulls while it was pulling (NaN: not known yet), and
-    ``is_usual`` [M] whether that is judged from enough pulls.  ``window`` [M, K] are the pulls of the last ``span``
-    seconds, five minutes where so much is known, with the ``replays`` and ``conflicts`` in it; ``minute``
-    [M, K] those of the last ``minute_span`` seconds, which cost ``minute_cost``.
+    ``is_usual`` [M] whether that is judged from enough pulls.  ``window`` [M, K] are the pulls of the last
+    ``span`` seconds, five minutes where so much is known, with the ``replays`` and ``conflicts`` in it;
+    ``minute`` [M, K] those of the last ``minute_span`` seconds, which cost ``minute_cost``.
     ``times`` [B] (seconds since 1970), ``costs`` [B] and ``arm_pulls`` [B, K] are counters over time.
     """
 

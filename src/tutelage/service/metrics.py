@@ -12,20 +12,21 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from tutelage.service.figures import Figures, Server
-from tutelage.service.states import ALERTS, DEFAULTS, silent_clients, states_of
+from tutelage.service.states import ALERTS, CANNOT_BE_SERVED, DEFAULTS, silent_clients, states_of
 from tutelage.service.thresholds import Thresholds
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _COUNTERS = {
     "pulls": "Pulls in the ledger.",
+    "position": "The last position of the ledger.",
     "replayed_pulls": "Pulls that were answered again since this server leads.",
+    "beyond_horizon_pulls": "Pulls behind their clients' last round, which are no evidence.",
     "refused_conflicts": "Requests that told other content under a stored id since this server leads.",
 }
 _GAUGES = {
-    "round": "The most pulls that a client has made.",
+    "round": "The most pulls that a client has made, up to the horizon.",
     "horizon_rounds": "The horizon.",
-    "position": "The last position of the ledger.",
     "arms_in_play": "Arms that are not ruled out.",
     "clients": "Clients, the retired ones too.",
     "clients_silent": "Clients that have been silent for longer than anybody should wait for.",
@@ -35,20 +36,32 @@ _GAUGES = {
     "decided": "1 once there is a target.",
     "cost": "The sum of all adjustments, in units of [0, 1].",
     "pulls_per_second": "Pulls a second in the last minute.",
-    "idle_seconds": "Seconds since the last pull of any client.",
+    "idle_seconds": "Seconds since the last pull of any client that counts, or the start.",
 }
 
 
-def metrics_text(campaigns: Sequence[Figures], server: Server, thresholds: Thresholds = DEFAULTS) -> bytes:
-    """The text of ``/metrics``."""
+def metrics_text(
+    campaigns: Sequence[Figures],
+    server: Server,
+    thresholds: Thresholds = DEFAULTS,
+    unserved: Sequence[str] = (),
+) -> bytes:
+    """The text of ``/metrics``; ``unserved`` are the names of campaigns that cannot be served."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Campaigns(campaigns, server, thresholds))
+    registry.register(_Campaigns(campaigns, server, thresholds, unserved))
     return generate_latest(registry)
 
 
 class _Campaigns(Collector):
-    def __init__(self, campaigns: Sequence[Figures], server: Server, thresholds: Thresholds) -> None:
+    def __init__(
+        self,
+        campaigns: Sequence[Figures],
+        server: Server,
+        thresholds: Thresholds,
+        unserved: Sequence[str],
+    ) -> None:
         self._campaigns, self._server, self._thresholds = campaigns, server, thresholds
+        self._unserved = unserved
 
     def describe(self) -> Iterable[Metric]:
         return ()
@@ -72,6 +85,8 @@ class _Campaigns(Collector):
             now = {state.kind for state in states_of(figures, self._thresholds)}
             for kind, family in alerts.items():
                 family.add_metric(name, float(kind in now))
+        for one in self._unserved:
+            alerts[CANNOT_BE_SERVED].add_metric([one], 1.0)
         yield from families.values()
         yield from alerts.values()
         yield from _of_server(self._server)
@@ -95,7 +110,8 @@ def _values(figures: Figures, thresholds: Thresholds) -> dict[str, float]:
         "replayed_pulls": taken.replays,
         "refused_conflicts": taken.conflicts,
         "pulls_per_second": figures.recent.pulls_per_second,
-        "idle_seconds": float(np.min(figures.recent.silent, initial=np.inf)),
+        "idle_seconds": float(np.min(figures.recent.silent[taken.counted], initial=np.inf)),
+        "beyond_horizon_pulls": taken.beyond_horizon,
     }
 
 

@@ -26,11 +26,12 @@ from tutelage.service.dashboard.charts import (
     window_of,
 )
 from tutelage.service.dashboard.grid import behind, grid_of, strays
+from tutelage.service.dashboard.unserved import Unserved
 from tutelage.service.display import short, shown
 from tutelage.service.durations import UNKNOWN, about, duration, percent
 from tutelage.service.figures import Figures
 from tutelage.service.forecast import LEAST_SPAN, foretell
-from tutelage.service.states import DEFAULTS, State, states_of
+from tutelage.service.states import DEFAULTS, ORDER, State, states_of
 from tutelage.service.thresholds import Thresholds
 
 PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
@@ -159,13 +160,49 @@ def campaign_page(
     )
 
 
-def index_page(rows: Sequence[tuple[Figures, Sequence[State]]], *, signed_in: bool = False) -> str:
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A campaign in the list; without ``figures`` there are none of it."""
+
+    name: str
+    worst: State
+    said: str
+    figures: Figures | None = None
+    rate: str = ""
+
+
+def index_page(
+    found: Sequence[Figures | Unserved], thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
+) -> str:
     """All campaigns, the worst state first."""
-    worst = rows[0][1][0] if rows else State("no campaign", "plain", "No campaign yet.", "")
+    rows = sorted(
+        (_row(one, thresholds) for one in found),
+        key=lambda row: (ORDER.index((row.worst.kind, row.worst.colour)), row.name),
+    )
+    worst = rows[0].worst if rows else State("no campaign", "plain", "No campaign yet.", "")
     tab = Tab(f"{worst.kind} · Tutelage", icon(worst.colour), f"{worst.kind}: {worst.headline}")
-    views = [(figures, states, _rate(figures)) for figures, states in rows]
     template = environment().get_template("index.html")
-    return template.render(root="", rows=views, tab=tab, refresh=True, signed_in=signed_in)
+    return template.render(root="", rows=rows, tab=tab, refresh=True, signed_in=signed_in)
+
+
+def _row(one: Figures | Unserved, thresholds: Thresholds) -> Row:
+    if isinstance(one, Unserved):
+        return Row(one.name, one.state, one.state.sentence)
+    worst = states_of(one, thresholds)[0]
+    return Row(one.taken.name, worst, worst.headline, one, _rate(one))
+
+
+def unserved_page(unserved: Unserved, root: str, *, signed_in: bool = False) -> str:
+    """The page of a campaign without figures."""
+    template = environment().get_template("unserved.html")
+    return template.render(
+        root=root,
+        tab=tab_of(unserved.name, unserved.state),
+        name=unserved.name,
+        state=unserved.state,
+        refresh=True,
+        signed_in=signed_in,
+    )
 
 
 def client_page(

@@ -19,13 +19,16 @@ from tutelage.service.dashboard.pages import (
     index_page,
     message_page,
     render,
+    unserved_page,
 )
 from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.dashboard.reference import reference_page
+from tutelage.service.dashboard.unserved import CannotBeServed, Unserved
 from tutelage.service.dashboard.watcher import Watcher
+from tutelage.service.figures import Figures
 from tutelage.service.messages import Refused
 from tutelage.service.metrics import CONTENT_TYPE, metrics_text
-from tutelage.service.states import ORDER, states_of
+from tutelage.service.states import states_of
 from tutelage.stores.base import Missing
 
 _KEPT = {"Cache-Control": "max-age=300"}
@@ -40,9 +43,9 @@ def dashboard_routes(watcher: Watcher, document: Callable[[], dict[str, Any]]) -
     """
 
     async def index(request: Request) -> Response:
-        rows = [(figures, states_of(figures, watcher.thresholds)) for figures in await watcher.all_figures()]
-        rows.sort(key=lambda row: (ORDER.index((row[1][0].kind, row[1][0].colour)), row[0].taken.name))
-        return _html(await watcher.in_thread(partial(index_page, signed_in=_is_signed_in(request)), rows))
+        found = await watcher.all_figures()
+        page = partial(index_page, thresholds=watcher.thresholds, signed_in=_is_signed_in(request))
+        return _html(await watcher.in_thread(page, found))
 
     async def campaign(request: Request) -> Response:
         name, at = request.path_params["name"], request.query_params.get("at")
@@ -81,8 +84,10 @@ def dashboard_routes(watcher: Watcher, document: Callable[[], dict[str, Any]]) -
         return _html(await watcher.in_thread(page, figures, number, watcher.thresholds))
 
     async def metrics(request: Request) -> Response:
-        figures = await watcher.led_figures()
-        content = await watcher.in_thread(metrics_text, figures, watcher.server(), watcher.thresholds)
+        found = await watcher.led_figures()
+        led = [one for one in found if isinstance(one, Figures)]
+        unserved = [one.name for one in found if isinstance(one, Unserved)]
+        content = await watcher.in_thread(metrics_text, led, watcher.server(), watcher.thresholds, unserved)
         return Response(content, media_type=CONTENT_TYPE, headers=HEADERS)
 
     async def docs(request: Request) -> Response:
@@ -141,6 +146,8 @@ def _found(page: _Page, root: str) -> _Page:
             return await page(request)
         except Missing as error:
             return _message("No such campaign", str(error), 404, root)
+        except CannotBeServed as error:
+            return _html(unserved_page(error.unserved, root, signed_in=_is_signed_in(request)), 503)
         except Refused as error:
             status = {"unknown-campaign": 404, "invalid": 422}.get(error.reason, 503)
             title = "No such campaign" if status == 404 else "This page cannot be shown"
@@ -160,8 +167,8 @@ async def _static(request: Request) -> Response:
     return Response(content, media_type=kind, headers=HEADERS | _KEPT)
 
 
-def _html(page: str) -> Response:
-    return HTMLResponse(page, headers=HEADERS)
+def _html(page: str, status: int = 200) -> Response:
+    return HTMLResponse(page, status, headers=HEADERS)
 
 
 def _message(title: str, sentence: str, status: int, root: str) -> Response:

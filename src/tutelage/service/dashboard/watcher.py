@@ -111,7 +111,7 @@ class Watcher:
         self._elsewhere = {one.name: one.leader for one in stored if one.leader not in free and one.leader}
         for one in stored:
             is_ours = one.leader in free and one.name not in known and one.name not in engine.lives
-            if is_ours and one.status == "running":
+            if is_ours and one.head.status == "running":
                 await self._guarded(one.name, partial(self._lead, one.name))
 
     async def _lead(self, name: str) -> None:
@@ -133,8 +133,9 @@ class Watcher:
     async def led_figures(self) -> list[Figures | Unserved]:
         """The campaigns that this server leads, those too that are not in memory now."""
         engine, unserved = self._bridge.engine, self._verdicts.known()
-        names = sorted({*engine.lives, *engine.led, *unserved} - (self._elsewhere.keys() - engine.lives.keys()))
-        found = [await self._figures_or_why(name) for name in names]
+        elsewhere = self._elsewhere.keys() - engine.lives.keys()
+        names = {*engine.lives, *engine.led, *unserved} - elsewhere
+        found = [await self._figures_or_why(name) for name in sorted(names)]
         return [
             one
             for one in found

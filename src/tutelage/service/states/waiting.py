@@ -32,7 +32,8 @@ def stalled(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> Sta
     """All that is missing belongs to clients that have fallen silent."""
     taken = figures.taken
     silent = silent_clients(figures, thresholds)
-    if not taken.is_learning or not is_blocked(taken, silent[:, None] & np.ones_like(taken.missing, dtype=np.bool_)):
+    pairs = np.broadcast_to(silent[:, None], taken.missing.shape)
+    if not taken.is_learning or not is_blocked(taken, pairs):
         return None
     if bool((silent == taken.counted).all()):
         return _nobody_pulls(figures)

@@ -1,6 +1,7 @@
 """An engine whose groups a test makes itself, on a file of its own."""
 
-from tutelage.service.engine import Create, Engine, Look, Pulls
+from tutelage.service.engine import Engine
+from tutelage.service.jobs import Create, Look, Pulls
 from tutelage.service.messages import SentPull
 from tutelage.service.rebuilding import rebuilt
 from tutelage.service.settings import Settings

@@ -15,7 +15,8 @@ from pathlib import Path
 import psycopg
 
 from tutelage.service import live, remembered
-from tutelage.service.engine import Create, Do, Engine, Pulls
+from tutelage.service.engine import Engine
+from tutelage.service.jobs import Create, Do, Pulls
 from tutelage.service.messages import NotLeading, SentPull
 from tutelage.stores import open_store, sqlite
 from tutelage.stores import postgresql_opening as _postgresql_opening  # noqa: F401 - loaded before the fork

@@ -59,6 +59,7 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
             Event(1, NOW - 11_520, 1, "Started"),
         ),
         NOW - 11_520,
+        NOW - 11_520,
         None,
         tuple(lower.tolist()),
         tuple(upper.tolist()),

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from tutelage.service import ledger_pages, routes
 from tutelage.service.bridge import Readers
-from tutelage.service.engine import Do
+from tutelage.service.jobs import Do
 from tutelage.service.json_reading import MOST_PULLS
 from tutelage.service.ledger_formats import writer_of
 from tutelage.service.messages import Refused

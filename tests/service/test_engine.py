@@ -6,7 +6,7 @@ import pytest
 from tests.service.bench import Bench, sent
 
 from tutelage.service import remembered
-from tutelage.service.engine import Do, Look, Pulls
+from tutelage.service.jobs import Do, Look, Pulls
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.rebuilding import Disagreement, rebuilt
 from tutelage.service.remembered import Remembered

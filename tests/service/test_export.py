@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 from tests.service.test_api import kind, pull
 
-from tutelage.service.engine import Do, Pulls
+from tutelage.service.jobs import Do, Pulls
 from tutelage.service.messages import SentPull
 
 NUM_PULLS = 2_500  # more than one page

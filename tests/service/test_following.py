@@ -11,8 +11,8 @@ from tests.service.test_figures import on_store, play, settings
 from tutelage.service.bridge import Readers
 from tutelage.service.dashboard import following
 from tutelage.service.dashboard.following import Follower, Following
-from tutelage.service.engine import Create, Do, Pulls
 from tutelage.service.figures import Server
+from tutelage.service.jobs import Create, Do, Pulls
 from tutelage.service.messages import NotLeading, Refused, SentPull
 from tutelage.stores.base import Missing
 

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from tests.service.bench import Bench, sent
 
-from tutelage.service.engine import Do
+from tutelage.service.jobs import Do
 from tutelage.service.verifying import verified
 from tutelage.stores import open_reader
 

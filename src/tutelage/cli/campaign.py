@@ -239,8 +239,10 @@ def _http(server: str | None) -> Iterator[Any]:
     try:
         with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
             yield http
-    except httpx.InvalidURL as error:
-        raise InputError(f"--server: {without_password(address)!r} is no address: {error}.") from None
+    except httpx.InvalidURL:
+        raise InputError(
+            f"--server: {without_password(address)!r} is no address: write http://HOST:PORT."
+        ) from None
     except httpx.HTTPError as error:
         if distrust := _distrust(error):
             raise InputError(
@@ -251,6 +253,13 @@ def _http(server: str | None) -> Iterator[Any]:
         raise InputError(
             f"The server {without_password(address)} does not answer ({told}): is it running?"
         ) from None
+
+
+def _url(response: Any) -> str:
+    """Whence an answer came, without the password of the address."""
+    from tutelage.stores.address import without_password
+
+    return without_password(str(response.url))
 
 
 def _distrust(error: BaseException | None) -> str | None:
@@ -278,7 +287,7 @@ def _ask(
         try:
             return response.json() if response.content else None
         except ValueError:
-            raise InputError(f"{response.url} is no Tutelage server's: it answers with no JSON.") from None
+            raise InputError(f"{_url(response)} is no Tutelage server's: it answers with no JSON.") from None
 
 
 def _encoded(content: Any) -> bytes:
@@ -301,7 +310,7 @@ def _refuse(response: Any, place: Callable[[str], str] | None = None) -> NoRetur
             sentence = f"{sentence.rstrip('.')} ({place(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            f"{response.url} is no Tutelage server's: it answers with status {response.status_code}."
+            f"{_url(response)} is no Tutelage server's: it answers with status {response.status_code}."
         ) from None
     if response.status_code in _WRONG:
         raise InputError(sentence)

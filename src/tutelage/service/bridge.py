@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.engine import Create, Engine, Job, Pulls
+from tutelage.service.engine import Engine
+from tutelage.service.jobs import Create, Job, Pulls
 from tutelage.service.messages import NotLeading
 from tutelage.service.problems import Problem
 from tutelage.stores.base import Broken, Reader, Store, StoreError

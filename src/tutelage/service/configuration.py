@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -48,6 +49,8 @@ class Configuration(Thresholds):
     def _check_address(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
+        if value is not None and not _has_host(value):
+            raise ValueError("must be an address, as in http://HOST:PORT")
         return value
 
     @field_validator("root_path")
@@ -62,6 +65,15 @@ class Configuration(Thresholds):
                 "cuts that off; another one works, as in /tutelage"
             )
         return value.rstrip("/")
+
+
+def _has_host(address: str) -> bool:
+    """Whether an address has a host and, if any, a port that can be one."""
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and parts.port != 0 and not any(map(str.isspace, address))
+    except ValueError:
+        return False
 
 
 def teachers_of(told: str) -> frozenset[str]:
@@ -85,7 +97,7 @@ def resolve(
         if first["type"] == "extra_forbidden":
             raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
         value = found[name][1]
-        shown = repr(without_password(value) if isinstance(value, str) else value)
+        shown = repr(without_password(value)) if isinstance(value, str) else without_password(repr(value))
         raise InputError(f"{found[name][0]}: {shown} cannot be used: {must_be(first)}.") from None
 
 

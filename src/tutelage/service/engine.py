@@ -11,14 +11,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from tutelage.errors import InputError
+from tutelage.service.jobs import Create, Do, Job, Look, Pulls
 from tutelage.service.live import Live
-from tutelage.service.messages import NotLeading, Reason, Refused, SentPull, ToldPull
+from tutelage.service.messages import NotLeading, Reason, Refused
 from tutelage.service.rebuilding import Disagreement, rebuilt
-from tutelage.service.settings import RULES_VERSION, Settings
+from tutelage.service.settings import RULES_VERSION
 from tutelage.stores.base import (
     Broken,
     Change,
@@ -46,51 +46,6 @@ _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
     (StoreError, "unavailable"),
     (Disagreement, "unavailable"),
 )
-
-Act = Literal["enrol", "start", "stop", "retire", "exported", "delete"]
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """Something that a campaign is asked: its result or error once ``deliver`` has been called with it."""
-
-    name: str
-    result: Any = None
-    error: Exception | None = None
-    waiter: Any = None
-
-
-@dataclass(slots=True, eq=False)
-class Pulls(Job):
-    """Answer these pulls; the result is a list of ``ToldPull``."""
-
-    pulls: Sequence[SentPull] = ()
-
-
-@dataclass(slots=True, eq=False)
-class Create(Job):
-    """A new campaign, started at once if so asked."""
-
-    settings: Settings | None = None
-    start: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Do(Job):
-    """An operator's or a client's act."""
-
-    act: Act = "start"
-    client: str = ""
-    position: int | None = None  # what an export reaches up to; None is all that there is
-    created: int | None = None  # of the campaign that was exported: by now the name may be another's
-
-
-@dataclass(slots=True, eq=False)
-class Look(Job):
-    """Call ``look`` with the campaign between two groups; it must be quick and change nothing."""
-
-    look: Callable[[Live], Any] = field(default=lambda live: live)
-
 
 class Engine:
     """Campaigns on a store.  ``deliver`` is called with the jobs of a group once they are decided."""
@@ -357,10 +312,3 @@ class Engine:
             "unavailable", f"The request could not be carried out ({type(error).__name__}: {error})."
         )
 
-
-def answers(job: Job) -> list[ToldPull]:
-    """The result of a job that was delivered; raises its error."""
-    if job.error is not None:
-        raise job.error
-    told: list[ToldPull] = job.result
-    return told

@@ -4,7 +4,7 @@ import msgspec
 
 from tutelage.service.access import Grant
 from tutelage.service.bridge import Bridge
-from tutelage.service.engine import Pulls
+from tutelage.service.jobs import Pulls
 from tutelage.service.json_reading import read_pulls
 from tutelage.service.messages import ToldPull
 from tutelage.service.problems import Problem

@@ -13,8 +13,8 @@ from tutelage.errors import InputError
 from tutelage.service import ledger_pages, overview
 from tutelage.service.access import Grant
 from tutelage.service.bridge import Bridge, Readers
-from tutelage.service.engine import Act, Create, Do, Look
 from tutelage.service.forwarding import Forwarding
+from tutelage.service.jobs import Act, Create, Do, Look
 from tutelage.service.json_reading import read_json
 from tutelage.service.ledger_formats import Writer, writer_of
 from tutelage.service.live import Live

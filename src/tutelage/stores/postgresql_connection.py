@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psycopg
 from psycopg import errors
 
-from tutelage.stores.address import without_password
+from tutelage.errors import InputError
+from tutelage.stores.address import is_secret, reason_without_password, without_password
 from tutelage.stores.base import Broken, Full, StoreError
 
 _SETTINGS: LiteralString = (
@@ -18,19 +19,25 @@ _SETTINGS: LiteralString = (
 
 
 def shown(url: str) -> str:
-    """An address without its password."""
-    parts = urlsplit(without_password(url))
+    """An address without its password; one that cannot be read as it is, with the password hidden."""
+    hidden = without_password(url)
+    try:
+        parts = urlsplit(hidden)
+    except ValueError:
+        return hidden
     user, at, hosts = parts.netloc.rpartition("@")
-    kept = [
-        (name, value) for name, value in parse_qsl(parts.query) if name not in {"password", "sslpassword"}
-    ]
+    kept = [(name, value) for name, value in parse_qsl(parts.query) if not is_secret(name)]
     query = "?" + urlencode(kept, safe="/:,") if kept else ""
     return f"{parts.scheme}://{user.partition(':')[0]}{at}{hosts}{parts.path}{query}"
 
 
 def connect(url: str) -> psycopg.Connection:
-    """A connection in autocommit to a server that keeps what it commits."""
+    """A connection in autocommit to a server that keeps what it commits.
+
+    Raises InputError for an address that libpq cannot read.
+    """
     with translated(url):
+        _check_address(url)
         connection = psycopg.connect(
             url,
             autocommit=True,
@@ -47,6 +54,17 @@ def connect(url: str) -> psycopg.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check_address(url: str) -> None:
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        place = shown(url)
+        raise InputError(
+            f"{place!r} is no address of a database ({reason_without_password(str(error).strip(), url, place)}): "
+            "write postgresql://USER@HOST/DATABASE, and any other character of a name or a password as %XX."
+        ) from None
 
 
 def _check_server(url: str, connection: psycopg.Connection) -> None:
@@ -78,7 +96,7 @@ def translated(url: str) -> Iterator[None]:
 def store_error(url: str, error: psycopg.Error) -> StoreError:
     """What an error of PostgreSQL means for whoever serves from it."""
     place, text = shown(url), str(error).strip().splitlines()
-    reason = text[0] if text else type(error).__name__
+    reason = reason_without_password(text[0], url, place) if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
         return Full(
             f"There is no room left for {place} ({reason}): free some, and writing goes on by itself."

@@ -9,6 +9,7 @@ import os
 import pwd
 import shlex
 import sqlite3
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,12 +94,39 @@ def check_place(path: Path) -> None:
         )
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file in it.")
+    if path.exists():
+        _check_kind(path)
     kind = file_system(path)
     if kind in NETWORK:
         raise InputError(
             f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be trusted: "
             "put it on a local disk, or use PostgreSQL."
         )
+
+
+def _check_kind(path: Path) -> None:
+    """Raises InputError for a device and the like, and for a file that has several names.
+
+    The lock and the log go by the name: two servers that each use another one would not see one another.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is no regular file: name another one.")
+    if found.st_nlink > 1:
+        raise InputError(
+            f"{path} has {found.st_nlink} names (hard links), and the last pulls may lie beside another one: "
+            "keep the name that has a -wal file beside it, or any if none has, and remove the others; "
+            f"`find / -xdev -samefile {shlex.quote(str(path))}` lists them."
+        )
+
+
+def check_unlocked(path: Path) -> None:
+    """Looks at a file before the lock is made beside it: nothing is left beside one that is not ours.
+
+    Where the lock file is already, there may be connections, and the file must not be read yet.
+    """
+    if path.exists() and not _beside(path, ".lock").exists():
+        check_file(path)
 
 
 def library_faults(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> tuple[str, ...]:
@@ -178,11 +206,17 @@ class Lock:
     """The lock on NAME.lock beside the real file: whoever holds it serves, or changes the schema."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.with_name(path.name + ".lock")
+        self.path = _beside(path, ".lock")
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         except OSError as error:
             raise Broken(unusable(path, "written", error)) from None
+        content = os.pread(self._file, 32, 0).decode("ascii", "replace").strip()
+        if content and not content.isdecimal():
+            os.close(self._file)
+            raise InputError(
+                f"{self.path} is another program's file, and {path} needs one of that name: name another file."
+            )
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -273,8 +307,12 @@ def check_size(path: Path, pages: int, page_size: int) -> None:
 
 
 def _filled(path: Path, ending: str) -> bool:
-    beside = path.with_name(path.name + ending)
+    beside = _beside(path, ending)
     return beside.exists() and beside.stat().st_size > 0
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
 
 
 def sync_folder(path: Path) -> None:

@@ -65,6 +65,8 @@ def check(path: Path) -> list[str]:
 def backup(source: Path, target: Path) -> str:
     """Copies the file with VACUUM INTO beside the target's place, verifies the copy and renames it."""
     _must_exist(source)
+    sqlite_file.check_place(source)
+    sqlite_file.check_unlocked(source)
     if target.exists():
         raise InputError(f"{target} is there already: name a file that is not.")
     sqlite_file.check_place(target)
@@ -90,6 +92,7 @@ def backup(source: Path, target: Path) -> str:
 def _locked(path: Path) -> Iterator[tuple[sqlite_file.Lock, contextlib.ExitStack]]:
     """Holds the lock; who wants to keep it empties the stack."""
     sqlite_file.check_place(path)
+    sqlite_file.check_unlocked(path)
     with contextlib.ExitStack() as stack:
         lock = sqlite_file.Lock(path)
         stack.callback(lock.release)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.service.bench import Bench, sent
 
 from tutelage.service.access import make_key
-from tutelage.service.engine import Do, Pulls
+from tutelage.service.jobs import Do, Pulls
 
 FILE = Path(__file__).with_name("served.sqlite")
 ARMS = "xy"

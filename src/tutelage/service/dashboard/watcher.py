@@ -21,9 +21,9 @@ from tutelage.service.dashboard.following import Following
 from tutelage.service.dashboard.pages import Rendered, render
 from tutelage.service.dashboard.reading import Reading, past_figures, seeded, take_entries
 from tutelage.service.dashboard.unserved import CannotBeServed, Unserved, Verdicts, out_of_sight
-from tutelage.service.engine import Look
 from tutelage.service.figures import Figures, Sample, Server, Taken, sample, take
 from tutelage.service.history import History, pulls_since
+from tutelage.service.jobs import Look
 from tutelage.service.messages import NotLeading, Refused
 from tutelage.service.problems import Problem
 from tutelage.service.rebuilding import Disagreement

@@ -267,6 +267,32 @@ def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys
     server.server_close()
 
 
+def test_a_servers_password_is_never_told(here, capsys, monkeypatch):
+    """Whatever is wrong with the server or its address: nobody there, another server, no address at all."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    place = f"http://me:sesame@127.0.0.1:{port}"
+    err = refused(capsys, 2, "campaign", "list", "--server", place)
+    assert err.startswith(f"The server http://me:***@127.0.0.1:{port} does not answer (")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    monkeypatch.setattr(BaseHTTPRequestHandler, "log_message", lambda *told: None)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("TUTELAGE_SERVER", f"http://me:sesame@127.0.0.1:{server.server_port}")
+    err = refused(capsys, 2, "campaign", "list")
+    assert err.startswith(f"http://me:***@127.0.0.1:{server.server_port}/v1/campaigns is no Tutelage")
+    server.shutdown()
+    server.server_close()
+    for odd in ("ftp://me:sesame@host", "http://me:sesame@[", "http://me:ses/ame@h", "http://me:sesame@h:x"):
+        monkeypatch.setenv("TUTELAGE_SERVER", odd)
+        err = refused(capsys, 2, "campaign", "list")
+        assert err.startswith("TUTELAGE_SERVER: '")
+        assert "://me:***@" in err
+        assert "ame@" not in err
+    monkeypatch.delenv("TUTELAGE_SERVER")
+    err = refused(capsys, 2, "db", "check", "--store", "postgresql://me:sesame@[x")
+    assert err.startswith("'postgresql://me:***@[x' is no address of a database (")
+
+
 def test_parquet_without_its_library_names_the_command(here, capsys, monkeypatch):
     """One that works from a checkout and from anywhere else."""
     with serving(here) as (address, _):

@@ -23,10 +23,10 @@ def pull(number):
 class Served:
     """A server on a store, until :meth:`end`.  ``before`` are commands of Python's that come first.
 
-    With ``advertise`` others find it.
+    With ``advertise`` others find it.  It is ready then, unless it is not ``awaited``.
     """
 
-    def __init__(self, url, folder, *arguments, before="", advertise=False):
+    def __init__(self, url, folder, *arguments, before="", advertise=False, awaited=True):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -43,7 +43,7 @@ class Served:
             )
         self.http = httpx.Client(base_url=self.address, timeout=30, trust_env=False)
         deadline = time.monotonic() + 60
-        while not self.is_ready():
+        while awaited and not self.is_ready():
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)

@@ -97,6 +97,73 @@ def test_faults_name_their_place(server, changed, field):
     assert server.call("GET", "/v1/campaigns/c").json()["num_pulls"] == 0
 
 
+@pytest.mark.parametrize(
+    ("changed", "field", "what"),
+    [
+        ({"horizon": "9"}, "horizon", "The field horizon must be a whole number, not text."),
+        ({"horizon": None}, "horizon", "The field horizon must be a whole number, not null."),
+        ({"arms": "x"}, "arms", "The field arms must be a list, not text."),
+        ({"arms": ["x", 1]}, "arms[1]", "The field arms[1] must be text, not a whole number."),
+        (
+            {"weights": 1},
+            "weights",
+            "The field weights must be an object, a list or null, not a whole number.",
+        ),
+        ({"enrol": 1}, "enrol", "The field enrol must be true or false, not a whole number."),
+        ({"seed": -1}, "seed", "The field seed must be a whole number, at least 0."),
+        ({"colour": "blue"}, "colour", "There is no field colour."),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_in_our_words(server, changed, field, what):
+    """As the sentence, and as a fault for programs."""
+    content = {"name": "c", "arms": ["x"], "clients": ["a"], "horizon": 9, "teacher": "none"}
+    refused = server.call("POST", "/v1/campaigns", content | changed)
+    assert kind(refused) == "invalid"
+    assert refused.json()["detail"] == what
+    assert refused.json()["faults"] == [{"index": 0, "id": "", "field": field, "what": what}]
+
+
+def test_what_is_missing_is_named(server):
+    """In a campaign, in a pull, and in a body that is something else."""
+    refused = server.call("POST", "/v1/campaigns", {"name": "c", "arms": ["x"], "teacher": "none"})
+    assert refused.json()["detail"] == "The field horizon is missing."
+    assert (
+        server.call("POST", "/v1/campaigns", []).json()["detail"] == "The body must be an object, not a list."
+    )
+    server.create()
+    (fault,) = server.call("POST", "/v1/campaigns/c/pulls", {"id": "1"}).json()["faults"]
+    assert fault == {"index": 0, "id": "1", "field": "client", "what": "The field client is missing."}
+    refused = server.call("GET", "/v1/campaigns/c/ledger?limit=x")
+    assert refused.json()["detail"] == "limit: 'x' cannot be used: it must be a whole number."
+    refused = server.call("GET", "/v1/campaigns/c/ledger?limit=0")
+    assert refused.json()["detail"] == "limit: '0' cannot be used: it must be at least 1."
+    refused = server.call("GET", "/v1/campaigns/c/export?format=xml")
+    assert refused.json()["detail"].endswith("it must be 'ndjson', 'csv' or 'parquet'.")
+
+
+def test_a_campaign_that_never_started_is_deleted(server):
+    """By an administrator, without an export; one that has been started is not."""
+    server.create("d")
+    server.create(start=False)
+    assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
+    missing = server.call("GET", "/v1/campaigns/c")
+    assert missing.json()["detail"] == "There is no campaign 'c': `tutelage campaign list` shows all."
+    assert kind(server.call("DELETE", "/v1/campaigns/d")) == "not-removable"
+
+
+def test_an_export_that_was_not_noted_is_asked_for_again(server):
+    """One from before the stop does not count."""
+    server.create()
+    server.pull(pull())
+    server.call("GET", "/v1/campaigns/c/export")
+    server.call("POST", "/v1/campaigns/c/stop")
+    refused = server.call("DELETE", "/v1/campaigns/c")
+    assert kind(refused) == "not-removable"
+    assert "again if it was exported before, now that it is stopped" in refused.json()["detail"]
+    server.call("GET", "/v1/campaigns/c/export")
+    assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
+
+
 def test_a_hundred_faults_are_told(server):
     """The first ones."""
     server.create()

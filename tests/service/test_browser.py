@@ -181,6 +181,24 @@ def test_on_a_phone_no_word_is_cut_to_letters(site, see):
     assert page.locator("#behind tbody tr").first.bounding_box()["height"] <= 120
 
 
+def test_on_a_phone_long_names_are_told_apart(site, see):
+    """Of one family each has its own label, which lies within its picture; no word is broken in its midst."""
+    arms = [f"recommendation-widget-homepage-variant-{number:02}" for number in range(30)]
+    site.play("family", ["production-eu-west-client-1", "production-eu-west-client-2"], arms, rounds=60)
+    page = see(viewport=PHONE, has_touch=True).page
+    page.goto(f"{site.whole}/c/family/")
+    ends = page.locator("#share .narrow .end")
+    assert len(set(ends.all_text_contents())) == ends.count() == 7
+    for text in ends.all():
+        assert text.evaluate("(one) => one.getBBox().x + one.getBBox().width") <= 360
+    names = page.locator(".grid tbody th a .narrow")
+    assert len(set(names.all_text_contents())) == names.count() == 2
+    for name in names.all():
+        assert name.evaluate("(one) => one.closest('th').scrollWidth - one.closest('th').clientWidth") <= 0
+    for cell in page.locator("#behind td.named").all():
+        assert cell.bounding_box()["height"] <= 50  # two lines
+
+
 def luminance(colour):
     """Of ``rgb(r, g, b)``, as WCAG has it."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]

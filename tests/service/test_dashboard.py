@@ -4,6 +4,7 @@ import html
 import itertools
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -17,18 +18,21 @@ from tests.service.listening import PREFIX, Listening
 
 from tutelage.cli.app import execute
 from tutelage.service.dashboard.axes import Scale, time_axis
-from tutelage.service.dashboard.charts import Curve, curve, share_chart, window_of
+from tutelage.service.dashboard.charts import Curve, colour_of, curve, share_chart, window_of
 from tutelage.service.dashboard.pages import (
     PANELS,
     campaign_page,
     client_page,
     index_page,
     login_page,
+    marked,
     render,
     unserved_page,
 )
 from tutelage.service.dashboard.policy import POLICY
+from tutelage.service.dashboard.reference import operations_of
 from tutelage.service.dashboard.unserved import CannotBeServed
+from tutelage.service.durations import whole_percents
 from tutelage.service.states import states_of
 
 HOSTILE = (
@@ -248,6 +252,112 @@ def test_beyond_the_horizon_rounds_are_full_and_nothing_is_awaited():
     assert "decides again" in render(good).panels["behind"]
 
 
+def test_names_of_one_family_are_told_apart():
+    """All thirty arms of a long common beginning have heads, rows and labels of their own."""
+    arms = tuple(f"recommendation-widget-homepage-variant-{arm:02}" for arm in range(30))
+    panels = render(made_up.learning(4, 30, arms=arms)).panels
+    heads = re.findall(r"<div><span>([^<]*)</span>", panels["quota"])
+    assert len(set(heads)) == len(heads) == 30
+    labels = re.findall(r'class="name active">([^<]*)<', panels["arms"])
+    assert len(set(labels)) == 24 * 2  # wide and narrow
+    assert len(set(re.findall(r'class="end [^"]*">([^<]*)<', panels["share"]))) == 7 * 2
+
+
+def test_a_colour_is_an_arms_own():
+    """Whichever others are in play; arms of one colour have different dashes."""
+    assert [colour_of(arm) for arm in (0, 6, 7, 13, 14)] == [
+        "arm0", "arm6", "arm0 dash1", "arm6 dash1", "arm0 dash2",
+    ]  # fmt: skip
+    assert len({colour_of(arm) for arm in range(21)}) == 21
+    for active in (range(9), (2, 5, 8), (5, 8)):
+        figures = made_up.learning(4, 9, active=active)
+        chart, _ = share_chart(figures, window_of(figures))
+        labels = re.findall(r'class="end ([^"]*)">arm 0(\d)<', chart)
+        assert len(labels) == min(len(active), 7)
+        assert all(colour_of(int(arm)) == kind for kind, arm in labels)
+
+
+def test_on_a_phone_only_arms_in_play_have_lines():
+    """The words below each chart say what is in it."""
+    figures = made_up.learning(4, 9, active=(2, 5))
+    window = window_of(figures)
+    wide, words = share_chart(figures, window)
+    narrow, fewer = share_chart(figures, window, is_narrow=True)
+    assert (wide.count('class="line gone"'), narrow.count('class="line gone"')) == (7, 0)
+    assert (words, fewer) == ("Coloured: in play. Grey: the others.", "Coloured: in play.")
+
+
+def test_percents_of_a_whole_add_up():
+    """Where each is rounded down they do not: 1/3 is 34, 33 and 33 percent."""
+    assert whole_percents([1, 1, 1]) == [34, 33, 33]
+    assert whole_percents([0, 0]) == [0, 0]
+    assert whole_percents([0.2, 0.8]) == [20, 80]
+    panel = render(made_up.decided(made_up.learning(6, 7), 0)).panels["quota"]
+    for row in re.findall(r"<tr><th scope=\"row\".*?</tr>", panel, re.DOTALL):
+        cells = [int(words) for words in re.findall(r">(\d+)</td>", row)]
+        assert len(cells) == 7
+        assert sum(cells) == 100
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=40))
+def test_percents_are_next_to_what_they_stand_for(counts):
+    """None is a whole percent off."""
+    told = whole_percents(counts)
+    assert sum(told) == (100 if any(counts) else 0)
+    for count, percent in zip(counts, told, strict=True):
+        assert abs(percent - 100 * count / max(sum(counts), 1)) < 1
+
+
+@pytest.mark.parametrize(
+    ("arms", "head"),
+    [(("x", "y"), "least"), (("red", "dark red"), "low"), (None, "low"), (("a long name", "y"), "")],
+)
+def test_a_head_is_as_high_as_its_names(arms, head):
+    """Short ones leave no room blank above the table."""
+    panel = render(made_up.learning(2, 2, arms=arms)).panels["quota"]
+    assert f'<table class="grid {head}">' in panel
+
+
+def test_words_of_panels_that_have_nothing_to_tell():
+    """Nobody strays where nobody pulls; what was not written took no time; a decision is no share."""
+    done = made_up.decided(made_up.learning(), 0)
+    only = np.zeros_like(done.recent.minute)
+    only[:, 0] = 7
+    assert "Nobody in the last 1 min" in render(made_up.with_recent(done, minute=only)).panels["behind"]
+    quiet = render(made_up.with_recent(done, minute=only * 0)).panels
+    assert "Nobody has pulled in the last 1 min" in quiet["behind"]
+    assert "<b>decided</b><span>by epoch 3; epoch 4 asks for nothing</span>" in quiet["numbers"]
+    idle = render(replace(done, server=replace(done.server, disk=None))).panels["numbers"]
+    assert "nothing was written lately" in idle
+
+
+def test_a_clients_page_says_what_its_tab_says():
+    """Though another client is to blame for it."""
+    figures = made_up.every_state()["cannot end"]
+    states = states_of(figures)
+    other = next(client for client in range(5) if client != states[0].client)
+    page = Page(client_page(figures, other)).text
+    assert states[0].kind == "cannot end"
+    assert states[0].headline in page.split("rounds")[0]
+
+
+def test_what_is_to_be_typed_stands_as_code():
+    """Backticks that belong together; nothing else of a sentence is more than text."""
+    assert marked("make one with `tutelage key create`.") == (
+        "make one with <code>tutelage key create</code>."
+    )
+    assert marked("a ` b <i>") == "a ` b &lt;i&gt;"
+    assert marked("`<i>` b") == "<code>&lt;i&gt;</code> b"
+
+
+def test_every_operation_that_answers_says_with_what(address):
+    """What is made is answered with 201."""
+    document = httpx.get(f"{address}/openapi.json", timeout=30).json()
+    operations = {(one.method, one.path): one for one in operations_of(document)}
+    assert operations["POST", "/v1/campaigns"].answer.kind == "Summary"
+    assert operations["DELETE", "/v1/campaigns/{name}"].answer is None
+
+
 @given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
 def test_times_below_a_chart_never_overlap(span, ends):
     """On the narrowest chart too, whatever it spans: a letter is at most 8 pixels wide."""
@@ -264,7 +374,7 @@ def test_times_below_a_chart_never_overlap(span, ends):
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(taken))
 
 
-@pytest.mark.parametrize("value", [0.0, 0.3, 7.0, 6_890.0, 1_234_567.0])
+@pytest.mark.parametrize("value", [0.0, 1e-15, 0.3, 7.0, 6_890.0, 1_234_567.0])
 def test_an_axis_of_a_counter_that_stands_still(value):
     """A flat line has an axis with labels that differ, and no number below zero."""
     figures = made_up.learning()

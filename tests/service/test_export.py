@@ -66,7 +66,7 @@ def test_without_pyarrow_it_is_refused(server, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     refused = server.call("GET", "/v1/campaigns/c/export", params={"format": "parquet"})
     assert (refused.status_code, kind(refused)) == (422, "invalid")
-    assert "tutelage[parquet]" in refused.json()["detail"]
+    assert "bin/pip install pyarrow`" in refused.json()["detail"]
 
 
 def test_what_comes_after_an_export_is_not_covered_by_it(server, monkeypatch):

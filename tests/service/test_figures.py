@@ -15,6 +15,7 @@ from tutelage.service.dashboard import Watcher
 from tutelage.service.dashboard.arms import arm_view
 from tutelage.service.dashboard.charts import regret_of, window_of
 from tutelage.service.dashboard.following import Follower
+from tutelage.service.dashboard.pages import client_page, render
 from tutelage.service.dashboard.reading import past_figures
 from tutelage.service.figures import Sample, Server
 from tutelage.service.history import History, from_ledger
@@ -37,9 +38,9 @@ def settings(**changes):
 
 
 @contextlib.asynccontextmanager
-async def watched(store):
+async def watched(store, address=""):
     """A bridge and a watcher at work."""
-    bridge, readers = Bridge(store), Readers(store)
+    bridge, readers = Bridge(store, address=address), Readers(store)
     bridge.start()
     watcher = Watcher(bridge, readers, name="here")
     yield bridge, watcher
@@ -245,6 +246,38 @@ def test_rates_gaps_and_silences():
     assert 300 <= recent.span <= 315
     assert recent.window[0, 0] == 5 * recent.span
     assert recent.minute_cost == pytest.approx(recent.minute_span / 2)
+
+
+def test_a_usual_gap_is_between_two_pulls():
+    """What was before the first one is none, and ten make it usual: rare or quick, whoever pulls."""
+    history = History(0.0, Sample(0, np.zeros((2, 1), dtype=np.int64), 0.0, 0, 0))
+    seen = []
+    for pulls in range(1, 13):
+        history.add(500.0 + 60 * pulls, Sample(pulls, np.array([[pulls], [0]]), 0.0, 0, 0))
+        recent = history.recent(500.0 + 60 * pulls, made_up.learning(2, 1).taken)
+        seen.append((recent.usual_gap[0], recent.is_usual.tolist()))
+    assert np.isnan(seen[0][0])
+    assert [gap for gap, _ in seen[1:]] == pytest.approx([60.0] * 11)
+    assert [usual for _, usual in seen] == [[False, False]] * 10 + [[True, False]] * 2
+
+
+def test_pulls_beyond_the_horizon_are_counted_apart(tmp_path):
+    """Rounds end at it; the page and Prometheus tell what came behind."""
+
+    async def act(store, bridge, watcher):
+        await bridge.ask(Create("d", settings=settings(name="d", horizon=30), start=True))
+        await play(bridge, 32, name="d")
+        return await watcher.figures("d")
+
+    figures = on_store(tmp_path, act)
+    assert (figures.taken.round, figures.taken.beyond_horizon) == (30, 4)
+    text = metrics_text([figures], Server()).decode()
+    assert 'tutelage_beyond_horizon_pulls_total{campaign="d"} 4.0' in text
+    assert 'tutelage_round{campaign="d"} 30.0' in text
+    numbers = render(figures).panels["numbers"]
+    assert "<b>60</b><span>pulls" in numbers
+    assert "and 4 beyond the horizon" in numbers
+    assert "30 of 30 rounds, and 2 beyond the horizon" in client_page(figures, 0)
 
 
 def test_a_history_from_the_ledger(tmp_path):

@@ -82,6 +82,66 @@ def test_too_many_attempts_are_sent_away(server):
     assert 0 < int(refused.headers["retry-after"]) <= SECONDS
 
 
+def test_whoever_signs_in_is_not_guessing(server):
+    """A good key does not count, and leaves what was tried before it."""
+    secret = secret_of(server, "boss", "admin")
+    for _ in range(MOST_OF_ONE - 1):
+        assert sign_in(server, "guess").status_code == 401
+    for _ in range(MOST_OF_ONE + 1):
+        assert sign_in(server, secret).status_code == 303
+    assert sign_in(server, "guess").status_code == 401
+    assert sign_in(server, secret).status_code == 429
+
+
+def test_behind_a_proxy_of_this_machine_each_browser_counts(serve):
+    """By the proxy's own entry, which is the last; what a sender says of itself, or afar, is not believed."""
+    near = serve()
+    secret = secret_of(near, "boss", "admin")
+    for number in range(MOST_OF_ONE):
+        forged = {"x-forwarded-for": f"10.0.0.{number}, 192.0.2.1"}
+        assert sign_in(near, "guess", **forged).status_code == 401
+    assert sign_in(near, secret, **{"x-forwarded-for": "10.0.0.9, 192.0.2.1"}).status_code == 429
+    assert sign_in(near, secret, **{"x-forwarded-for": "192.0.2.2"}).status_code == 303
+    assert sign_in(near, secret).status_code == 303
+
+
+def test_from_afar_nobody_names_another(serve):
+    """A connection that is no proxy of this machine counts by its own address."""
+    server = serve(client=("192.0.2.7", 5000))
+    secret = secret_of(server, "boss", "admin")
+    for number in range(MOST_OF_ONE):
+        assert sign_in(server, "guess", **{"x-forwarded-for": f"10.0.0.{number}"}).status_code == 401
+    assert sign_in(server, secret, **{"x-forwarded-for": "10.0.0.9"}).status_code == 429
+
+
+def test_signing_in_leads_to_the_prefix(serve):
+    """There the cookie is sent to; without the prefix the form would come again without a word."""
+    server = serve(root_path="/t")
+    answer = sign_in(server, secret_of(server, "boss", "admin"), "/c/c/?at=3")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/t/c/c/?at=3")
+    assert "path=/t" in answer.headers["set-cookie"].lower()
+    evil = sign_in(server, secret_of(server, "eve", "viewer"), "//evil.example/")
+    assert evil.headers["location"] == "/t/evil.example/"
+
+
+def test_a_page_that_is_not_there_has_the_way_out(server):
+    """Whoever is signed in can sign out there too, whichever part of the server says so."""
+    server.create()
+    held = {"cookie": f"tutelage_key={secret_of(server, 'boss', 'admin')}", "accept": "text/html"}
+    for path in ("/nothing", "/c/nothing/", "/c/c/client/nobody", "/c/c/?at=0"):
+        answer = server.call("GET", path, headers=held)
+        assert answer.status_code == 404
+        assert "Sign out" in answer.text
+
+
+def test_a_store_that_does_not_answer_is_named(server, monkeypatch):
+    """Not only the keys that are in it."""
+    monkeypatch.setattr("tutelage.service.access.FRESH_SECONDS", -1.0)
+    answer = server.call("GET", "/", headers={"accept": "text/html"})
+    assert answer.status_code == 503
+    assert "The store does not answer" in answer.text
+
+
 def test_attempts_are_counted_by_address_and_in_all():
     """An address waits for its own, a network of IPv6 is one, all wait together; it ends in a minute."""
     now = [0.0]

@@ -197,6 +197,67 @@ def test_of_a_quota_of_any_arm_the_least_is_missed():
     assert f"{least - 1} rounds left and misses {least} pulls" in state.sentence
 
 
+def silent_all(num_clients, seconds, retired=()):
+    """All clients that count have been silent for so long; the retired ones pull on."""
+    good = made_up.learning(num_clients, 3)
+    counted = np.array([client not in retired for client in range(num_clients)])
+    silent = np.where(counted, seconds, 0.5)
+    return made_up.with_recent(made_up.with_taken(good, counted=counted), silent=silent)
+
+
+@pytest.mark.parametrize(
+    ("num_clients", "seconds", "retired", "headline", "sentence"),
+    [
+        (4, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; epoch 3 is 7"),
+        (1, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; epoch 3 is 7"),
+        (4, 300.0, (1,), "No data.", "No client that counts has pulled an arm for 5 min; retired ones do."),
+        (4, 300.0, (1, 2, 3), "No data.", "No client that counts has pulled an arm for 5 min"),
+        (4, 300.0, (), "No data.", "No client has pulled an arm for 5 min."),
+    ],
+    ids=["all", "the only one", "all but a retired one", "the last that counts", "all for long"],
+)  # fmt: skip
+def test_nobody_is_to_retire_when_nobody_pulls(num_clients, seconds, retired, headline, sentence):
+    """The platform is down: it is red, and what cannot be undone is not advised."""
+    states = states_of(silent_all(num_clients, seconds, retired))
+    assert (states[0].colour, states[0].headline) == ("red", headline)
+    assert sentence in states[0].sentence
+    assert "platform" in states[0].remedy
+    assert not any("retire" in state.command or state.kind == "slow" for state in states)
+
+
+def test_a_gap_is_judged_from_enough_pulls():
+    """After two pulls in one moment and 40 seconds of silence nobody is slow."""
+    some = STATES["slow"].recent
+    assert states_of(STATES["slow"])[0].kind == "slow"
+    new = made_up.with_recent(STATES["slow"], is_usual=np.zeros_like(some.is_usual))
+    assert states_of(new)[0].kind == "learning"
+
+
+def test_a_forecast_blames_nobody_before_a_minute_of_pulls():
+    """A client that pulls rarely has no pull yet; that says nothing."""
+    good = made_up.learning()
+    window = good.recent.window.copy()
+    window[0] = 0
+    for span, kind in ((59.0, "learning"), (61.0, "slow")):
+        assert states_of(made_up.with_recent(good, window=window, span=span))[0].kind == kind
+
+
+@pytest.mark.parametrize("mode", ["all", "any"])
+def test_nothing_is_foretold_from_no_pulls(mode):
+    """Nor from those of the retired, where arms that are not listed lack nothing."""
+    good = made_up.with_taken(made_up.learning(active=(1, 2)), mode=mode)
+    assert "it will be full in" in states_of(good)[0].sentence
+    counted = np.array([False, True, True, True, True])
+    good = made_up.with_taken(good, counted=counted)
+    window = good.recent.window * ~counted[:, None]
+    for made in (window, window * 0):
+        told = next(
+            state for state in states_of(made_up.with_recent(good, window=made)) if state.kind == "learning"
+        )
+        assert "it will be full" not in told.sentence
+        assert "filled" in told.sentence
+
+
 def test_nobody_is_slow_before_anybody_pulls():
     """Just started, all have no end in sight: there is no median to be slower than."""
     figures = made_up.learning()
@@ -250,6 +311,7 @@ def figures(draw):
         made,
         silent=array(st.sampled_from([0.0, 30.0, 61.0, 500.0]), (num_clients,)),
         usual_gap=array(st.sampled_from([float("nan"), 0.1, 2.0, 60.0]), (num_clients,)),
+        is_usual=array(st.booleans(), (num_clients,)),
         window=array(st.sampled_from([0, 1, 400]), size),
         span=draw(st.sampled_from([0.0, 5.0, 300.0])),
         conflicts=draw(st.sampled_from([0, 0, 3])),
@@ -288,24 +350,39 @@ def test_given_up_is_told_while_it_is_so_and_never_with_its_opposite(figures):
 
 
 @given(figures())
-def test_stalled_names_a_client_that_really_blocks(figures):
-    """It is silent and counted; once all others have met the quota, it is still unmet for want of it."""
-    taken = figures.taken
+def test_stalled_is_told_exactly_while_all_that_is_missing_is_of_silent_clients(figures):
+    """Of a quota for any arm: while each listed arm lacks pulls of one.  Retired clients change nothing."""
+    taken, silent = figures.taken, silent_clients(figures)
+    assert not silent[~taken.counted].any()
+    stuck = (taken.missing > 0) & silent[:, None]
+    if taken.mode == "any":
+        blocked = bool(taken.listed.any()) and bool(stuck.any(axis=0)[taken.listed].all())
+    else:
+        blocked = bool(stuck.any()) and not bool(((taken.missing > 0) & ~silent[:, None]).any())
     stalled = [state for state in states_of(figures) if state.kind == "stalled"]
-    silent = silent_clients(figures)
-    if stalled:
+    assert bool(stalled) == (taken.is_learning and blocked)
+    if stalled and silent[taken.counted].all():  # the platform is down: no client is to blame
+        assert (stalled[0].client, stalled[0].command) == (None, "")
+    elif stalled:
         client = stalled[0].client
-        assert silent[client]
-        assert taken.counted[client]
-        missing = np.where(silent[:, None], taken.missing, 0)
-        assert missing[client].any()
-        arms = missing[:, taken.listed].any(axis=0)
-        assert arms.any() if taken.mode == "all" else arms.all()
+        assert stuck[client].any()
         assert taken.clients[client] in stalled[0].headline
-    elif taken.is_learning and taken.mode == "all" and taken.missing.any():
-        misses = taken.missing.any(axis=1)
-        others = (taken.counted & ~(silent & misses)).any()
-        assert (misses & ~silent).any() or not others
+
+
+@given(figures())
+def test_silence_of_all_who_count_is_red_where_learning_waits(figures):
+    """Whatever retired clients do; the banner says that nobody pulls, and no retirement is advised for it."""
+    taken, quiet = figures.taken, figures.recent.silent[figures.taken.counted].min()
+    states = states_of(figures)
+    told = {state.kind: state.colour for state in states}
+    is_running = taken.status == "running" and not taken.is_over
+    assert ("no data" in told) == (is_running and quiet > 120)
+    if "no data" in told:
+        assert told["no data"] == ("red" if taken.is_learning and taken.missing.any() else "amber")
+        assert "slow" not in told
+        kinds = [state.kind for state in states]
+        if "stalled" in told:
+            assert kinds.index("no data") < kinds.index("stalled")
 
 
 @given(figures())

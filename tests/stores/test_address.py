@@ -1,43 +1,117 @@
-"""How addresses are shown."""
+"""Addresses as they are shown: whoever reads a log or a terminal learns no password."""
 
 import pytest
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import without_password
+from tutelage.service.configuration import resolve
+from tutelage.stores.address import without_password
+from tutelage.stores.base import StoreError
+from tutelage.stores.postgresql_connection import shown
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "told"),
     [
-        ("sqlite:///tutelage.db", "sqlite:///tutelage.db"),
-        ("sqlite:////var/lib/tutelage.db", "sqlite:////var/lib/tutelage.db"),
-        ("https://teach.example.org/tutelage", "https://teach.example.org/tutelage"),
-        ("postgresql://u@h:5432/d?application_name=a@b", "postgresql://u@h:5432/d?application_name=a@b"),
-        ("postgresql://h:5432/d?user=a@b", "postgresql://h:5432/d?user=a@b"),
-        ("postgresql://[::1]:5432/d?user=a@b", "postgresql://[::1]:5432/d?user=a@b"),
-        ("postgresql://u:secret@h1:1,h2:2/d", "postgresql://u:***@h1:1,h2:2/d"),
-        ("postgresql://u:se@cret@h/d", "postgresql://u:***@h/d"),
-        ("postgresql://u:se/cret@h/d", "postgresql://u:***@h/d"),
-        ("postgresql://u:se?cret@h/d", "postgresql://u:***@h/d"),
-        (
-            "postgresql://h/d?password=secret&sslpassword=secret",
-            "postgresql://h/d?password=***&sslpassword=***",
-        ),
-        ("host=h password=secret dbname=d", "host=h password=*** dbname=d"),
-        ("host=h password = secret", "host=h password = ***"),
-        (r"host=h password='se\' cret' dbname=d", "host=h password=*** dbname=d"),
-        (r"password=se\ cret host=h", "password=*** host=h"),
-        ("host=h password='secret", "host=h password=***"),
+        ("postgresql://me@h:5/d?sslmode=require", "postgresql://me@h:5/d?sslmode=require"),
+        ("postgresql://[::1]:5/d?application_name=a@b", "postgresql://[::1]:5/d?application_name=a@b"),
+        ("sqlite:////var/lib/t.db", "sqlite:////var/lib/t.db"),
+        ("http://h:8321", "http://h:8321"),
+        ("postgresql://me:sesame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:ses@ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:ses/ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:ses#ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:sesame@[h/d", "postgresql://me:***@[h/d"),
+        ("postgresql://me:sesame", "postgresql://me:***"),
+        ("postgresql://h:5,i:6/d", "postgresql://h:5,i:6/d"),
+        ("mysql://me:sesame@h/d", "mysql://me:***@h/d"),
+        ("ftp://me:sesame@h", "ftp://me:***@h"),
+        ("http://me:sesame@h:8321", "http://me:***@h:8321"),
+        ("http://me:sesame@[", "http://me:***@["),
+        ("mysql:me:sesame@h/d", "mysql:***@h/d"),
+        ("me:sesame@h/d", "me:***@h/d"),
+        ("postgresql://h/d?a=b&password=sesame&c=d", "postgresql://h/d?a=b&password=***&c=d"),
+        ("postgresql://h/d?passw%6frd=sesame", "postgresql://h/d?passw%6frd=***"),
+        ("postgresql://h/d?%70assword=ses#ame", "postgresql://h/d?%70assword=***"),
+        ("postgresql://h/d?PASSWORD=sesame", "postgresql://h/d?PASSWORD=***"),
+        ("postgresql://h/d?sslpassword=sesame", "postgresql://h/d?sslpassword=***"),
+        ("postgresql://h/d?a?password=sesame", "postgresql://h/d?a?password=***"),
+        ("host=h password='ses ame' user=me", "host=h password=*** user=me"),
     ],
 )
-def test_no_password_is_shown(address, shown):
-    """In either of PostgreSQL's forms, escaped or not; all else stays, slashes too."""
-    assert without_password(address) == shown
+def test_passwords_are_hidden_wherever_they_stand(address, told):
+    """Also where they are written wrongly; all else is as it was."""
+    assert without_password(address) == told
 
 
-def test_the_other_form_is_refused_without_its_password():
-    """A sentence that says what an address is does not say a password."""
-    with pytest.raises(InputError, match="is no store's address") as caught:
-        stores.open_store("host=h user=u password=secret")
-    assert "secret" not in str(caught.value)
+def test_an_unreadable_address_is_shown():
+    """A bracket that nothing closes is no reason to fail while another failure is told."""
+    assert shown("postgresql://u:sesame@[x") == "postgresql://u:***@[x"
+    assert shown("postgresql://u@h/d?passw%6frd=sesame&a=b") == "postgresql://u@h/d?a=b"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:sesame@[x",
+        "postgresql://u:sesame@[::1",
+        "postgresql://u:sesame%6@127.0.0.1:1/d",
+        "postgresql://u:sesame%00@127.0.0.1:1/d",
+        "postgresql://u:a sesame@127.0.0.1:1/d",
+        "postgresql://127.0.0.1:1/d?password=a=sesame",
+        "postgresql://127.0.0.1:1/d?password=a&sesame",
+        "postgresql://127.0.0.1:1/d?another=sesame",
+        "mysql://me:sesame@h/d",
+        "postgresql:/me:sesame@h/d",
+        "sqlite://me:sesame@h",
+        "sqlite:///a%00b",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_one_sentence(url):
+    """Every way in says so; of libpq's reason nothing is told that may be a password."""
+    for ask in (stores.open_store, stores.open_reader, stores.open_keys, stores.upgrade, stores.check):
+        with pytest.raises(InputError, match=r"^'.*' is no (store's )?address") as caught:
+            ask(url)
+        told = str(caught.value).replace("another=sesame", "")  # what is no password is shown
+        assert "sesame" not in told
+        assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:127.0.0.1:sesame@127.0.0.1:1/d",
+        "postgresql://me:pw@sesame@127.0.0.1:1/d",
+        "postgresql://u@127.0.0.1:1/d?passw%6frd=sesame",
+        "postgresql://127.0.0.1:sesame/d",
+    ],
+)
+def test_what_libpq_says_of_a_server_holds_no_password(url):
+    """A part of it may have been taken for the host or the port."""
+    with pytest.raises(StoreError, match="cannot be reached") as caught:
+        stores.open_reader(url)
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://[",
+        "http://me:sesame@[",
+        "http://me:sesame@h:99999",
+        "http://me:sesame@h:x",
+        "http://me:ses/ame@h",
+        "http://",
+        "https://a b",
+        "ftp://me:sesame@h",
+        "ftp:me:sesame@h",
+        ["http://me:sesame@h"],
+    ],
+)
+def test_a_servers_address_that_cannot_be_used_is_one_sentence(address):
+    """For both settings that are one, whichever way they are given; without the password."""
+    for name in ("server", "advertise"):
+        with pytest.raises(InputError, match=f"^--{name}: .* cannot be used: ") as caught:
+            resolve({name: address}, environment={})
+        assert "sesame" not in str(caught.value)
+        assert "ses/ame" not in str(caught.value)

@@ -419,9 +419,7 @@ def test_a_campaign_is_deleted_once_it_is_stopped_and_exported(store):
     with pytest.raises(InputError, match="'c' is running: stop it"):
         store.delete("c")
     store.append([change(token, position, pull(3), status="stopped")])
-    with pytest.raises(
-        InputError, match=r"^No administrator has .* since it was stopped: export it"
-    ):
+    with pytest.raises(InputError, match=r"^No administrator has .* since it was stopped: export it"):
         store.delete("c")
     store.append([change(token, 3, entry(4, "exported"), pull(5), status="stopped")])
     with pytest.raises(InputError, match="since its last pull or report: export it, again"):

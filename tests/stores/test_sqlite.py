@@ -118,6 +118,51 @@ def test_another_programs_database_is_refused(url, path):
     assert path.read_bytes() == content
 
 
+def test_nothing_is_made_beside_a_file_that_is_not_ours(path):
+    """The file is looked at first: no lock, no journal is left beside another program's file or a pipe."""
+    folder = path.parent
+    (folder / "text").write_text("root:x:0:0\n" * 20)
+    os.mkfifo(folder / "pipe")
+    with contextlib.closing(sqlite3.connect(folder / "theirs")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE theirs (a)")
+    (folder / "loop").symlink_to("loop")
+    (folder / "poetry.lock").write_text('[[package]]\nname = "theirs"\n')
+    before = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    names = sorted(file.name for file in folder.iterdir())
+    for name in ("text", "pipe", "theirs", "loop", "poetry", "n" * 250, "n" * 300):
+        url = f"sqlite:///{folder}/{name}"
+        for ask in (stores.open_store, stores.open_keys, stores.open_reader, stores.upgrade, stores.check):
+            with pytest.raises(InputError, match=str(folder)):
+                ask(url)
+        with pytest.raises(InputError, match=str(folder)):
+            stores.backup(url, f"{folder}/copy")
+    assert sorted(file.name for file in folder.iterdir()) == names
+    assert {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} == before
+
+
+def test_a_lock_that_lost_its_end_is_still_one(url, path, filled):
+    """A power failure may leave zeros where the process's number was."""
+    lock = path.with_name("tutelage.db.lock")
+    for content in (b"", b"\0" * 6, b"4711\n"):
+        lock.write_bytes(content)
+        stores.open_store(url).close()
+    assert lock.read_text() == f"{os.getpid()}\n"
+
+
+def test_a_file_with_two_names_is_refused(url, path, filled):
+    """By either name, whether or not a server runs: lock and log belong to a name, and would be two."""
+    second = path.with_name("second.db")
+    os.link(path, second)
+    for name in (path, second):
+        for ask in (stores.open_store, stores.open_keys, stores.open_reader, stores.upgrade, stores.check):
+            with pytest.raises(InputError, match=rf"has 2 names .* -samefile {name}`"):
+                ask(f"sqlite:///{name}")
+    assert not second.with_name("second.db.lock").exists()
+    second.unlink()
+    stores.open_store(url).close()
+
+
 def test_a_newer_database_is_refused(url, path, filled):
     """A schema that this version does not know is named, and nothing is changed."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -212,6 +257,24 @@ def test_a_file_of_another_user_is_named_with_its_owner(url, path):
     os.seteuid(65534)
     try:
         stores.open_store(url).close()
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make folders that another user cannot enter")
+def test_a_folder_that_may_not_be_entered_is_named_with_its_owner(url, path, filled):
+    """As the service's folder, for anybody else."""
+    for folder in path.parent.parents:
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o755)
+    path.parent.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        for ask in (stores.open_store, stores.open_keys, stores.open_reader):
+            with pytest.raises(
+                InputError, match=f"run this as root, to whom the folder {path.parent} belongs"
+            ):
+                ask(url)
     finally:
         os.seteuid(0)
 

@@ -122,7 +122,7 @@ class Access:
         if need == "open":
             return KEYLESS
         if self._read is None or time.monotonic() - self._read > FRESH_SECONDS:
-            raise Problem("unavailable", "The keys cannot be read from the store now: try again.")
+            raise Problem("unavailable", "The store does not answer, and keys cannot be read: try again.")
         grant = self._grant(scope, headers)
         if need not in _ALLOWED[grant.role]:
             raise Problem(
@@ -186,7 +186,7 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
     """Without keys, only this machine is let in, and only if nobody may have passed the request on."""
     client = scope.get("client")
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    if client is None or not _is_loopback(client[0]):
+    if client is None or not is_loopback(client[0]):
         why = "the request comes from another machine"
     elif not _names_loopback(host):
         why = "the request names another host than this machine"
@@ -206,11 +206,12 @@ def _names_loopback(host: str) -> bool:
         name = urlsplit(f"//{host}").hostname
     except ValueError:
         return False
-    return name is not None and not set("/?#@") & set(host) and (name == "localhost" or _is_loopback(name))
+    return name is not None and not set("/?#@") & set(host) and (name == "localhost" or is_loopback(name))
 
 
 @functools.lru_cache(256)
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -31,6 +31,12 @@ class Attempts:
         self._made.append((now, place))
         return 0
 
+    def take_back(self, address: str) -> None:
+        """The last attempt of this address was a good key: whoever signs in is not guessing."""
+        place = _place(address)
+        last = next(made for made in reversed(self._made) if made[1] == place)
+        self._made.remove(last)
+
 
 def _place(address: str) -> str:
     """The address; of IPv6 the network, of which one person has all."""

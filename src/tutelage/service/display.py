@@ -21,16 +21,27 @@ def shown(name: str) -> str:
 
 
 def short(name: str, most: int) -> str:
-    """The same in at most so many columns, if need be with an ellipsis."""
-    told, width = shown(name), 0
-    for place, character in enumerate(told):
+    """The same in at most so many columns, if need be without its middle: names differ at their ends."""
+    told = shown(name)
+    if sum(map(_width, told)) <= most:
+        return told
+    inner = told.removeprefix(_ISOLATE).removesuffix(_END)
+    head = _fitting(inner, (most - 1) // 2)
+    tail = _fitting(inner[::-1], most - 1 - sum(map(_width, head)))[::-1]
+    while tail and unicodedata.combining(tail[0]):  # its letter has been left out
+        tail = tail[1:]
+    cut = f"{head}…{tail}"
+    return f"{_ISOLATE}{cut}{_END}" if inner != told else cut
+
+
+def _fitting(characters: str, most: int) -> str:
+    """As many of them, from the first on, as so many columns hold."""
+    width = 0
+    for place, character in enumerate(characters):
         width += _width(character)
         if width > most:
-            cut = told[:place]
-            while sum(map(_width, cut)) > most - 1:
-                cut = cut[:-1]
-            return f"{cut}…{_END if cut.startswith(_ISOLATE) else ''}"
-    return told
+            return characters[:place]
+    return characters
 
 
 def with_names(sentence: str, arms: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Durations as people read them."""
 
 import math
+from collections.abc import Sequence
 
 UNKNOWN = "\N{EN DASH}"
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -9,6 +10,22 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 def percent(share: float) -> str:
     """``94 %``, rounded down, so that 100 % is all."""
     return f"{math.floor(100 * share + 1e-9)} %"
+
+
+def whole_percents(shares: Sequence[float]) -> list[int]:
+    """Shares of one whole as percents that add up to 100: those that lose most by rounding down get one more.
+
+    Of nothing all are 0.
+    """
+    total = sum(shares)
+    if not total > 0:
+        return [0] * len(shares)
+    exact = [100 * share / total for share in shares]
+    told = [math.floor(each + 1e-9) for each in exact]
+    order = sorted(range(len(exact)), key=lambda place: told[place] - exact[place])
+    for place in order[: 100 - sum(told)]:
+        told[place] += 1
+    return told
 
 
 def about(seconds: float) -> str:

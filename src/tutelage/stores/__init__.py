@@ -4,6 +4,7 @@
 ``postgresql://user@host/database`` is anything that libpq takes.
 """
 
+import os
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -69,12 +70,13 @@ def _sqlite_path(url: str) -> Path | None:
     if colon and scheme in {"postgresql", "postgres"} and rest.startswith("//"):
         return None
     name = unquote(rest.removeprefix("///"))
-    if scheme != "sqlite" or not rest.startswith("///") or not name or name == ":memory:" or "?" in rest:
+    is_file = scheme == "sqlite" and rest.startswith("///") and name not in {"", ":memory:"}
+    if not is_file or "?" in rest or "\0" in name:
         raise InputError(
             f"{without_password(url)!r} is no store's address: write sqlite:///FILE or "
             "postgresql://USER@HOST/DATABASE."
         )
-    return Path(name).resolve()
+    return Path(os.path.realpath(name))
 
 
 def open_store(url: str, *, migrate: bool = True) -> Store:

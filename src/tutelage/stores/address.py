@@ -7,11 +7,11 @@ from urllib.parse import unquote
 _SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#]*)"
 _USER = re.compile(_SCHEME + r":([^/?#]*)@")
 _UNESCAPED = re.compile(_SCHEME + r":(?![0-9,:\]]*(?:[/?#]|$)).*@", re.DOTALL)
-_HOSTLESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#\[]*):(?=[^/?#]*[^0-9,/?#])[^/?#,]*")
+_HOSTLESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#\[]*):(?![0-9]*(?:[,/?#]|$))[^/?#]*")
 _SCHEMELESS = re.compile(r"^([^:@]*):.*@", re.DOTALL)
 _QUERY = re.compile(r"([?&])([^=&?]*)=[^&]*")
 _WORDS = re.compile(r"(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)+)", re.IGNORECASE)
-_SECRET = frozenset({"password", "sslpassword"})
+_SECRET = frozenset({"password", "sslpassword", "passwd", "pass", "pwd"})  # libpq has two, people all five
 _QUOTED = re.compile(r"""(["'])(.+?)\1""")
 
 
@@ -32,7 +32,7 @@ def without_password(address: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a parameter of an address holds a password."""
+    """Whether a parameter of an address holds a password, or was meant to."""
     return unquote(name).lower() in _SECRET
 
 

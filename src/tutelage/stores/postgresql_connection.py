@@ -61,8 +61,9 @@ def _check_address(url: str) -> None:
         psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         place = shown(url)
+        reason = reason_without_password(str(error).strip(), url, place)
         raise InputError(
-            f"{place!r} is no address of a database ({reason_without_password(str(error).strip(), url, place)}): "
+            f"{place!r} is no address of a database ({reason}): "
             "write postgresql://USER@HOST/DATABASE, and any other character of a name or a password as %XX."
         ) from None
 

@@ -88,14 +88,14 @@ def file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | N
 
 def check_place(path: Path) -> None:
     """Raises InputError where a database file cannot live."""
+    check_way(path)
     if not path.parent.is_dir():
         raise InputError(
             f"There is no folder {path.parent}: create it, or name another place for the database."
         )
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name a file in it.")
-    if path.exists():
-        _check_kind(path)
+    if found := status(path):
+        _check_kind(path, found)
+    status(_beside(path, "-journal"))  # the longest name of all beside it
     kind = file_system(path)
     if kind in NETWORK:
         raise InputError(
@@ -104,12 +104,23 @@ def check_place(path: Path) -> None:
         )
 
 
-def _check_kind(path: Path) -> None:
-    """Raises InputError for a device and the like, and for a file that has several names.
+def status(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None if it is not there.  Raises InputError if it does not say."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{path} cannot be used ({error.strerror}): name another file.") from None
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    """Raises InputError for a folder, a device and the like, and for a file that has several names.
 
     The lock and the log go by the name: two servers that each use another one would not see one another.
     """
-    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{path} is a folder: name a file in it.")
     if not stat.S_ISREG(found.st_mode):
         raise InputError(f"{path} is no regular file: name another one.")
     if found.st_nlink > 1:
@@ -125,7 +136,7 @@ def check_unlocked(path: Path) -> None:
 
     Where the lock file is already, there may be connections, and the file must not be read yet.
     """
-    if path.exists() and not _beside(path, ".lock").exists():
+    if status(path) and not _beside(path, ".lock").exists():
         check_file(path)
 
 
@@ -149,6 +160,19 @@ def library_faults(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> tu
     return (sentence,)
 
 
+def check_way(path: Path) -> None:
+    """Raises InputError if a folder on the way to a file may not be entered."""
+    for folder in reversed(path.parents):
+        if not folder.is_dir():
+            return
+        if not os.access(folder, os.X_OK, effective_ids=_EFFECTIVE):
+            owner = _user(folder.stat().st_uid)
+            raise InputError(
+                f"{path} cannot be reached by {_user(os.geteuid())}: run this as {owner}, "
+                f"to whom the folder {folder} belongs."
+            )
+
+
 def create(path: Path) -> None:
     """Makes an empty file that strangers cannot read; SQLite gives the log beside it the same permissions."""
     try:
@@ -170,15 +194,15 @@ def unusable(path: Path, what: str, error: OSError | None = None) -> str:
             f"give it to {user}, as root, with `chown {user} {files}`."
         )
     reason = f" ({error.strerror})" if error is not None else ""
-    own = [file for file in beside if file.exists() and not _is_usable(file)]
-    if own:
-        files = shlex.join(map(str, own))
-        return f"{path} cannot be {what}{reason}: make it writable with `chmod u+rw {files}`."
     if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
         return (
             f"{path} cannot be {what}{reason}: make its folder, which belongs to "
             f"{_user(path.parent.stat().st_uid)}, writable to {_user(os.geteuid())}."
         )
+    own = [file for file in beside if file.exists() and not _is_usable(file)]
+    if own:
+        files = shlex.join(map(str, own))
+        return f"{path} cannot be {what}{reason}: make it writable with `chmod u+rw {files}`."
     return f"{path} or a file beside it cannot be {what}{reason}: see their permissions and the disk."
 
 
@@ -211,11 +235,12 @@ class Lock:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         except OSError as error:
             raise Broken(unusable(path, "written", error)) from None
-        content = os.pread(self._file, 32, 0).decode("ascii", "replace").strip()
+        content = os.pread(self._file, 32, 0).decode("ascii", "replace").strip("\0\n ")
         if content and not content.isdecimal():
             os.close(self._file)
             raise InputError(
-                f"{self.path} is another program's file, and {path} needs one of that name: name another file."
+                f"{self.path} is another program's file, and a lock of that name is needed: "
+                f"name another file than {path}."
             )
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

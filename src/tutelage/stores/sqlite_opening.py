@@ -156,7 +156,8 @@ def _migrate(path: Path) -> None:
 
 
 def _must_exist(path: Path) -> None:
-    if not path.exists():
+    sqlite_file.check_way(path)
+    if not sqlite_file.status(path):
         raise InputError(
             f"There is no database {path}: name the one that `tutelage serve` uses, with --store or --config."
         )

@@ -26,15 +26,18 @@ from tutelage.service.dashboard.axes import (
     time_axis,
 )
 from tutelage.service.display import short
+from tutelage.service.durations import whole_percents
 from tutelage.service.figures import Array, Figures
 
 MOST_COLOURED = 7
-MOST_GREY = 20
+MOST_GREY, MOST_GREY_NARROW = 20, 5
+NUM_DASHES = 3  # a solid line and two kinds of dashes
 MOST_DRAWN_POINTS = 160
 MOST_OVERVIEW_ROWS = 100
 SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
 _SMOOTH_PULLS = 1_000  # in each stretch over which a share is taken, if there are so many
 _LABEL_WIDTH = 50.0
+_ZERO = 1e-9  # what sums of floats leave of it
 _LEAST_WIDTH = 0.002  # of a counter's value, so that labels of its axis differ
 LEAST_PULLS = 200  # in the span that is drawn, if there are so many
 
@@ -78,8 +81,8 @@ def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = Fa
     made = figures.recent.arm_pulls[-1]
     active = sorted(taken.active_arms, key=lambda arm: -int(made[arm]))
     coloured = sorted(active[:MOST_COLOURED])
-    others = [arm for arm in range(size) if arm not in coloured]
-    grey = sorted(others, key=lambda arm: -int(made[arm]))[: 5 if is_narrow else MOST_GREY]
+    others = [arm for arm in (active if is_narrow else range(size)) if arm not in coloured]
+    grey = sorted(others, key=lambda arm: -int(made[arm]))[: MOST_GREY_NARROW if is_narrow else MOST_GREY]
     left, right, top, bottom = (44.0, 260.0, 12.0, 240.0) if is_narrow else (44.0, 500.0, 12.0, 330.0)
     x = Scale(-window.span, 0, left, right)
     highest = max(float(shares.max()), 0.02) * 1.05
@@ -91,19 +94,28 @@ def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = Fa
     ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
     places = spread([place for place, _ in ends], 14, top, bottom)
     for (_, arm), place in zip(ends, places, strict=True):
-        kind = f"arm{coloured.index(arm)}"
+        kind = colour_of(arm)
         parts.append(path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
         parts.append(
-            text(right + 6, place + 4, short(taken.arms[arm], 13 if is_narrow else 18), f"end {kind}")
+            text(right + 6, place + 4, short(taken.arms[arm], 11 if is_narrow else 18), f"end {kind}")
         )
     parts += time_axis(x, bottom + 20)
+    percents = whole_percents(shares[-1])
     label = "Share of pulls over time: " + ", ".join(
-        f"{short(taken.arms[arm], 40)} {shares[-1, arm]:.0%}" for arm in coloured
+        f"{short(taken.arms[arm], 40)} {percents[arm]} %" for arm in coloured
     )
-    words = "Coloured: in play. Grey: the others."
+    words = "Coloured: in play."
     if len(active) > len(coloured):
-        words = f"Coloured: the {len(coloured)} in play that are pulled most. Grey: the others."
+        words = f"Coloured: the {len(coloured)} in play that are pulled most."
+    if grey:
+        words += " Grey: others." if len(grey) < len(others) else " Grey: the others."
     return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), words
+
+
+def colour_of(arm: int) -> str:
+    """The classes of an arm's line: they are the arm's own, whichever others are drawn."""
+    dashes = arm // MOST_COLOURED % NUM_DASHES
+    return f"arm{arm % MOST_COLOURED}" + (f" dash{dashes}" if dashes else "")
 
 
 def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
@@ -148,7 +160,8 @@ def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
     if lines.lower is not None and lines.upper is not None:
         around += [np.append(lines.lower, lines.lower[-1]), np.append(lines.upper, lines.upper[-1])]
     lowest, highest = min(float(v.min()) for v in around), max(float(v.max()) for v in around)
-    low, high = room(lowest, highest, _LEAST_WIDTH * abs(highest)) if highest else (0.0, 1.0)
+    is_zero = max(abs(lowest), abs(highest)) < _ZERO
+    low, high = (0.0, 1.0) if is_zero else room(lowest, highest, _LEAST_WIDTH * abs(highest))
     x, y = Scale(-window.span, 0, left, right), Scale(low, high, bottom, top)
     at = ticks(max(low, 0.0), high, 4)
     parts = left_axis(y, left, right, at, [tick_label(tick) for tick in at])

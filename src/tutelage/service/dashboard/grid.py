@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import overview
 from tutelage.service.display import short, shown
+from tutelage.service.durations import whole_percents
 from tutelage.service.figures import Array, Figures, Taken
 from tutelage.service.states import State
 from tutelage.service.thresholds import Thresholds
@@ -20,7 +21,7 @@ from tutelage.service.thresholds import Thresholds
 MOST_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10
 MET = 7
-LOW_NAME = 8  # columns of an arm's name that a low head has room for
+HEADS = ((3, "least"), (8, "low"))  # columns of an arm's name that a head of this height has room for
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Grid:
     """The table: ``arms`` are (name, in play), ``rows`` (client, caught, cells).
 
     ``left_out`` counts the clients that only the ``overview`` shows, ``arms_left_out`` the arms in play
-    that the table has no room for.  ``is_tall`` says that some arm's name is long.
+    that the table has no room for.  ``head`` is the class of the arms' names, by the longest.
     """
 
     by_quota: bool
@@ -51,7 +52,7 @@ class Grid:
     met: int
     pairs: int
     quota: str
-    is_tall: bool
+    head: str
 
 
 def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
@@ -77,7 +78,7 @@ def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
         (
             taken.clients[client],
             client in caught,
-            [_cell(taken, client, arm, shares, levels, active=arm in playing) for arm in arms],
+            _cells(taken, client, arms, shares, levels),
         )
         for client in shown
     ]
@@ -93,8 +94,12 @@ def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
         int((taken.missing[taken.counted][:, listed] == 0).sum()),
         int(taken.counted.sum() * listed.sum()),
         quota_words(taken),
-        any(len(short(taken.arms[arm], LOW_NAME + 1)) > LOW_NAME for arm in arms),
+        next((kind for most, kind in HEADS if all(_fits(taken.arms[arm], most) for arm in arms)), ""),
     )
+
+
+def _fits(name: str, most: int) -> bool:
+    return short(name, most) == shown(name)
 
 
 def quota_words(taken: Taken) -> str:
@@ -136,13 +141,23 @@ def _order(figures: Figures, *, by_quota: bool) -> list[int]:
     return sorted(range(len(taken.clients)), key=lambda client: (-int(missing[client]), client))
 
 
-def _cell(
-    taken: Taken, client: int, arm: int, shares: Array, levels: NDArray[np.int64], *, active: bool
-) -> Cell:
-    level, share = int(levels[client, arm]), float(shares[client, arm])
+def _cells(
+    taken: Taken, client: int, arms: Sequence[int], shares: Array, levels: NDArray[np.int64]
+) -> list[Cell]:
+    """A client's row; percents of its pulls add up to 100."""
     by_quota = bool(taken.listed.any())
+    percents = [math.floor(100 * share) for share in shares[client]] if by_quota else []
+    percents = percents or whole_percents(shares[client].tolist())
+    playing = frozenset(taken.active_arms)
+    return [_cell(taken, client, arm, percents[arm], levels, active=arm in playing) for arm in arms]
+
+
+def _cell(
+    taken: Taken, client: int, arm: int, percent: int, levels: NDArray[np.int64], *, active: bool
+) -> Cell:
+    level, by_quota = int(levels[client, arm]), bool(taken.listed.any())
     is_met = by_quota and active and taken.missing[client, arm] == 0
-    words = "✓" if is_met else f"{math.floor(100 * share)}"
+    words = "✓" if is_met else f"{percent}"
     if not taken.counted[client] and by_quota:
         words = "·"
     title = (

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tutelage.service.access import COOKIE, Access
+from tutelage.service.access import COOKIE, Access, is_loopback
 from tutelage.service.attempts import Attempts
 from tutelage.service.dashboard.pages import login_page, message_page
 from tutelage.service.dashboard.policy import HEADERS
@@ -29,13 +29,14 @@ def login_routes(access: Access) -> list[BaseRoute]:
         onward = request.query_params.get("next", "/")
         grant = access.grant_of(request.cookies.get(COOKIE, ""))
         if grant is not None and grant.role != "reporter":
-            return _onward(onward)
+            return _onward(request, onward)
         return _form(onward, "" if access.has_keys else NO_KEY, 200, ask=access.has_keys)
 
     async def login(request: Request) -> Response:
         fields = await _fields(request)
         onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
-        if wait := attempts.wait(request.client.host if request.client else ""):
+        address = _address(request)
+        if wait := attempts.wait(address):
             told = f"Too many attempts: try again in {wait} seconds."
             return _form(onward, told, 429, {"Retry-After": str(wait)})
         grant = access.grant_of(secret.strip())
@@ -43,7 +44,8 @@ def login_routes(access: Access) -> list[BaseRoute]:
             return _form(onward, "This key is not known, or has been revoked.", 401)
         if grant.role == "reporter":
             return _form(onward, "A reporter's key sends pulls; it does not see pages.", 403)
-        answer = _onward(onward)
+        attempts.take_back(address)
+        answer = _onward(request, onward)
         answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
         return answer
 
@@ -72,9 +74,23 @@ def _form(
     return HTMLResponse(login_page("", onward, said, **how), status, headers=HEADERS | dict(more or {}))
 
 
-def _onward(path: str) -> Response:
-    """To a page of this server, whatever was asked for: a relative address never leaves it."""
-    return RedirectResponse("./" + path.lstrip("/\\"), 303, HEADERS)
+def _address(request: Request) -> str:
+    """Who tries: behind a proxy on this machine, which passes everybody on, whom it names.
+
+    Its own entry is the last; those before it are the sender's to choose.
+    """
+    host = request.client.host if request.client else ""
+    named = request.headers.getlist("x-forwarded-for")
+    return named[-1].rpartition(",")[2].strip() or host if named and is_loopback(host) else host
+
+
+def _onward(request: Request, path: str) -> Response:
+    """To a page of this server, whatever was asked for: this address never leaves it.
+
+    With a prefix it is under that, where the cookie is sent to, though the form may have been without.
+    """
+    root = request.scope.get("root_path") or "."
+    return RedirectResponse(f"{root}/" + path.lstrip("/\\"), 303, HEADERS)
 
 
 def _cookie(request: Request) -> dict[str, Any]:
@@ -102,7 +118,8 @@ def refusal_page(
     root = "../" * (path.count("/") - 1)
     if problem.kind != "unauthorized":
         title = "Nothing here" if problem.status == 404 else "This page cannot be shown"
-        return message_page(title, problem.detail, root)
+        is_signed_in = f"{COOKIE}=".encode() in headers.get(b"cookie", b"")
+        return message_page(title, problem.detail, root, signed_in=is_signed_in)
     query = scope.get("query_string", b"").decode("latin-1")
     is_stale = b"cookie" in headers and "not known" in problem.detail
     return login_page(

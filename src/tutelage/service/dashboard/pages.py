@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import jinja2
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tutelage.service.dashboard.arms import ArmView, arm_view, arms_chart, has_evidence
 from tutelage.service.dashboard.charts import (
@@ -82,10 +82,21 @@ def environment() -> jinja2.Environment:
         "percent": percent,
         "precise": lambda value: f"{value:.3f}" if math.isfinite(value) else UNKNOWN,
         "client_address": client_address,
+        "marked": marked,
         "shown": shown,
         "short": short,
     }
     return made
+
+
+def marked(sentence: str) -> Markup:
+    """A sentence in which what stands between backticks is something to type."""
+    parts = sentence.split("`")
+    if len(parts) % 2 == 0:  # one of them has no other
+        return escape(sentence)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
 
 
 def client_address(name: str) -> str:
@@ -229,11 +240,13 @@ def client_page(
     )
 
 
-def message_page(title: str, sentence: str, root: str) -> str:
+def message_page(title: str, sentence: str, root: str, *, signed_in: bool = False) -> str:
     """A page that only says something."""
     tab = Tab(title, icon("grey"), sentence)
     template = environment().get_template("message.html")
-    return template.render(root=root, tab=tab, title=title, sentence=sentence, refresh=False, signed_in=False)
+    return template.render(
+        root=root, tab=tab, title=title, sentence=sentence, refresh=False, signed_in=signed_in
+    )
 
 
 def login_page(root: str, onward: str, said: str = "", *, ask: bool = True, again: bool = False) -> str:
@@ -283,36 +296,53 @@ def _numbers(figures: Figures, view: ArmView) -> list[tuple[str, str, float | No
     minutes = recent.minute_span / 60
     is_known = recent.minute_span >= LEAST_SPAN
     by_minute = f", {recent.minute_cost / minutes:+,.0f} a minute" if is_known else ""
-    epoch = figures.told.settled.epoch if figures.told.settled else taken.epoch
     conflicts = f"replays, {taken.conflicts:,} conflict" + ("" if taken.conflicts == 1 else "s")
-    filled = taken.filled if taken.status != "enrolling" else 0.0
-    round = min(taken.round, taken.horizon)  # pulls beyond it are counted apart
-    is_asked = taken.listed.any() or taken.target is not None or taken.status == "enrolling"
+    beyond = f", and {taken.beyond_horizon:,} beyond the horizon" if taken.beyond_horizon else ""
+    made = int(taken.pulls.sum()) - taken.beyond_horizon
     return [
-        (percent(filled), f"of epoch {epoch} filled", filled)
-        if is_asked
-        else (UNKNOWN, "no pulls are awaited", None),
-        (f"{round:,}", f"of {taken.horizon:,} rounds", round / taken.horizon),
+        _filled(figures),
+        (f"{taken.round:,}", f"of {taken.horizon:,} rounds", taken.round / taken.horizon),
         (f"{len(taken.active_arms):,} of {len(taken.arms):,}", "arms in play", None),
         (f"{taken.cost:,.0f}", f"cost{by_minute}", None),
         (f"{regret:,.0f}" if known else UNKNOWN, "regret, estimated", None),
-        (f"{int(taken.pulls.sum()):,}", f"pulls, {_rate(figures)}", None),
+        (f"{made:,}", f"pulls, {_rate(figures)}{beyond}", None),
         (f"{taken.replays:,}", conflicts, None),
-        (duration(disk) if disk is not None else UNKNOWN, "to disk (99 %)", None),
+        (duration(disk), "to disk (99 %)", None)
+        if disk is not None
+        else (UNKNOWN, "to disk: nothing was written lately", None),
     ]
+
+
+def _filled(figures: Figures) -> tuple[str, str, float | None]:
+    """The share of the epoch that is filled; what ended with a decision says so."""
+    taken, settled = figures.taken, figures.told.settled
+    if taken.target is not None and settled is not None:
+        return "decided", f"by epoch {settled.epoch}; epoch {taken.epoch} asks for nothing", None
+    if taken.status == "enrolling":
+        return percent(0.0), f"of epoch {taken.epoch} filled", 0.0
+    if not taken.listed.any():
+        return UNKNOWN, "no pulls are awaited", None
+    return percent(taken.filled), f"of epoch {taken.epoch} filled", taken.filled
 
 
 def _behind(figures: Figures, states: Sequence[State], thresholds: Thresholds) -> dict[str, Any]:
     caught = {state.client for state in states if state.client is not None and state.colour == "red"}
     if figures.taken.led_to is not None:
-        return {"rows": [], "strays": strays(figures), "span": figures.recent.minute_span}
-    return {"rows": behind(figures, caught, thresholds), "strays": None, "span": 0.0}
+        minute = figures.recent.minute
+        return {
+            "rows": [],
+            "strays": strays(figures),
+            "span": figures.recent.minute_span,
+            "made": minute.any(),
+        }
+    return {"rows": behind(figures, caught, thresholds), "strays": None, "span": 0.0, "made": True}
 
 
 def _share(figures: Figures, window: Window | None) -> dict[str, Any]:
     chart, words = share_chart(figures, window)
-    narrow, _ = share_chart(figures, window, is_narrow=True)
-    return {"chart": _both(chart, narrow), "words": words, "span": window.span if window else None}
+    narrow, fewer = share_chart(figures, window, is_narrow=True)
+    span = window.span if window else None
+    return {"chart": _both(chart, narrow), "words": words, "fewer": fewer, "span": span}
 
 
 def _mark(figures: Figures) -> float | None:

@@ -71,7 +71,10 @@ def operations_of(document: Document) -> Iterator[Operation]:
                     for item in told.get("parameters", ())
                 ),
                 _content(told.get("requestBody", {})),
-                _content(told["responses"].get("200", {})),
+                next(
+                    (_content(answer) for code, answer in told["responses"].items() if code.startswith("2")),
+                    None,
+                ),
             )
 
 

@@ -52,7 +52,7 @@ def dashboard_routes(watcher: Watcher, document: Callable[[], dict[str, Any]]) -
         if at is None:
             figures, rendered = await watcher.rendered(name)
         elif not at.isdecimal() or not 1 <= int(at[:20]) <= 2**53:
-            return _message("No such round", "A round is a whole number from 1 on.", 404, "../../")
+            return _message(request, "No such round", "A round is a whole number from 1 on.", 404, "../../")
         else:
             figures = await watcher.past(name, int(at))
             rendered = await watcher.in_thread(render, figures, watcher.thresholds)
@@ -78,7 +78,7 @@ def dashboard_routes(watcher: Watcher, document: Callable[[], dict[str, Any]]) -
         wanted = request.path_params["client"] or request.query_params.get("name", "")
         if wanted not in figures.taken.clients:
             sentence = f"The campaign {figures.taken.name} has no client {wanted!r}."
-            return _message("No such client", sentence, 404, "../../../")
+            return _message(request, "No such client", sentence, 404, "../../../")
         number = figures.taken.clients.index(wanted)
         page = partial(client_page, signed_in=_is_signed_in(request))
         return _html(await watcher.in_thread(page, figures, number, watcher.thresholds))
@@ -145,13 +145,13 @@ def _found(page: _Page, root: str) -> _Page:
         try:
             return await page(request)
         except Missing as error:
-            return _message("No such campaign", str(error), 404, root)
+            return _message(request, "No such campaign", str(error), 404, root)
         except CannotBeServed as error:
             return _html(unserved_page(error.unserved, root, signed_in=_is_signed_in(request)), 503)
         except Refused as error:
             status = {"unknown-campaign": 404, "invalid": 422}.get(error.reason, 503)
             title = "No such campaign" if status == 404 else "This page cannot be shown"
-            return _message(title, error.sentence, status, root)
+            return _message(request, title, error.sentence, status, root)
 
     return told
 
@@ -161,7 +161,7 @@ async def _static(request: Request) -> Response:
     if (dot := icon_file(name)) is not None:
         return Response(dot, media_type="image/svg+xml", headers=HEADERS | _KEPT)
     if name not in _STATIC:
-        return _message("Nothing here", "There is no such file.", 404, "../")
+        return _message(request, "Nothing here", "There is no such file.", 404, "../")
     content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
     kind = mimetypes.guess_type(name)[0]
     return Response(content, media_type=kind, headers=HEADERS | _KEPT)
@@ -171,5 +171,5 @@ def _html(page: str, status: int = 200) -> Response:
     return HTMLResponse(page, status, headers=HEADERS)
 
 
-def _message(title: str, sentence: str, status: int, root: str) -> Response:
-    return HTMLResponse(message_page(title, sentence, root), status, headers=HEADERS)
+def _message(request: Request, title: str, sentence: str, status: int, root: str) -> Response:
+    return _html(message_page(title, sentence, root, signed_in=_is_signed_in(request)), status)

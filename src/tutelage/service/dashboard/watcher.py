@@ -69,7 +69,7 @@ class Watcher:
         self._bridge, self._readers, self._name, self._clock = bridge, readers, name, clock
         self._watched: dict[str, _Watched] = {}
         self._following = Following(readers, clock)
-        self._verdicts = Verdicts(readers, clock)
+        self._verdicts = Verdicts(readers, self._now)
         self._elsewhere: dict[str, str] = {}  # campaigns that another server leads, and its address
         self._taken_up = 0.0
         self._past, self._pasts = asyncio.Lock(), 0
@@ -265,6 +265,9 @@ class Watcher:
             told = with_pulls(told, pulls_since(taken, told.settled.time))
         recent = watched.history.recent(now, taken, told.resumed)
         return Figures(taken, recent, told, self.server(), now, self._clock())
+
+    def _now(self) -> float:
+        return self._clock()
 
     def server(self) -> Server:
         """This server at work."""

@@ -242,6 +242,15 @@ def test_a_port_in_use_leaves_no_file(here, capsys):
     )
 
 
+def test_a_certificate_that_is_none_leaves_no_file(here, capsys):
+    """TLS is tried before the store is opened."""
+    for name in ("c.pem", "k.pem"):
+        (here / name).write_text("-----BEGIN NOTHING-----\n")
+    err = refused(capsys, 2, "serve", "--port", "0", "--tls-certificate", "c.pem", "--tls-key", "k.pem")
+    assert err.startswith("The certificate c.pem and the key k.pem cannot be used (")
+    assert {path.name for path in here.iterdir()} == {"c.pem", "k.pem"}
+
+
 def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys, monkeypatch):
     """Not as if nobody answered; with SSL_CERT_FILE it is trusted."""
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "k.pem"]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.service.campaign import Campaign
+from tutelage.service.display import with_names
 from tutelage.service.live import Live
 from tutelage.service.trail import Counts, Point
 
@@ -284,7 +285,7 @@ def take(live: Live) -> Taken:
         active_arms=campaign.directive.active_arms,
         target=campaign.target,
         reachable=report.reachable,
-        sentence=report.sentence,
+        sentence=with_names(report.sentence, settings.arms),
         estimates=_estimates(campaign),
         lower=np.array(report.lower, dtype=np.float64),
         upper=np.array(report.upper, dtype=np.float64),

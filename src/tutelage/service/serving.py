@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -42,8 +43,10 @@ class _Server(uvicorn.Server):
 def run(configuration: Configuration) -> str | None:
     """Serve until a signal comes; why it ended by itself, if it did.  Raises ``InputError``.
 
-    The address is taken before the store is opened: a server that cannot listen leaves no file behind.
+    The address is taken before the store is opened, and TLS tried: a server that cannot listen leaves no file
+    behind.
     """
+    _check_tls(configuration)
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(one) for one in _bound(configuration.host, configuration.port)]
         return _served(configuration, sockets)
@@ -100,6 +103,21 @@ def _served(configuration: Configuration, sockets: list[socket.socket]) -> str |
         return front.bridge.engine.failure if front.bridge.engine.broken else None
     finally:
         store.close()
+
+
+def _check_tls(configuration: Configuration) -> None:
+    """Whether the certificate and its key can be used."""
+    certificate, key = configuration.tls_certificate, configuration.tls_key
+    if certificate is None or key is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The certificate {certificate} and the key {key} cannot be used ({why}): give PEM files that "
+            "belong together, the key without a password."
+        ) from None
 
 
 def _bound(host: str, port: int) -> list[socket.socket]:

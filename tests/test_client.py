@@ -256,6 +256,7 @@ def test_a_refusal_says_what_is_wrong():
         problem("not-started", 409),
         httpx.Response(301, headers={"Location": "http://elsewhere"}),
         httpx.Response(413, text="<html>nginx</html>"),
+        httpx.Response(413, content=b"[" * 60_000),
     ],
 )
 def test_what_the_operator_has_to_mend_is_not_raised(fault):

@@ -56,6 +56,7 @@ def test_an_unreadable_address_is_shown():
         "postgresql://u:sesame@[x",
         "postgresql://u:sesame@[::1",
         "postgresql://u:sesame%6@127.0.0.1:1/d",
+        'postgresql://u:a"sesame%6@127.0.0.1:1/d',
         "postgresql://u:sesame%00@127.0.0.1:1/d",
         "postgresql://u:a sesame@127.0.0.1:1/d",
         "postgresql://127.0.0.1:1/d?password=a=sesame",

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import random
 import signal
 import socket
 import threading
@@ -636,6 +637,44 @@ os.kill(os.getpid(), signal.SIGKILL)
             assert emptied(client.spool)
             told = client.reveal("anna", "x", 0.5, id=killed.stdout.strip())
             assert told.reward == 0.5
+
+
+async def answering(reader, writer):
+    """A server's side of a connection: each request is answered after some milliseconds."""
+    with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0])
+            pulls = json.loads(await reader.readexactly(size))["pulls"]
+            await asyncio.sleep(random.uniform(0, 0.004))
+            told = [
+                {"id": pull["id"], "reward": 0.5, "adjustment": 0.0, "epoch": 1, "replayed": False}
+                for pull in pulls
+            ]
+            content = json.dumps({"pulls": told}).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content))
+
+
+def test_calls_that_are_cut_off_leave_their_connections_usable():
+    """Many callers who wait no longer, at any moment, of a connection's opening too."""
+
+    async def impatient(client, draw):
+        for _ in range(150):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(client.reveal("anna", "a", 0.5), draw.uniform(0.0002, 0.006))
+
+    async def play():
+        server = await asyncio.start_server(answering, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        few = httpx.Limits(max_connections=4, max_keepalive_connections=2)
+        async with server:
+            async with AsyncClient(address, "c", deadline=20.0, limits=few) as client:
+                await asyncio.gather(*(impatient(client, random.Random(seed)) for seed in range(8)))
+                told = await client.reveal("anna", "a", 0.5)
+            await asyncio.sleep(0)
+        return told
+
+    assert not asyncio.run(play()).bypassed
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -361,6 +361,8 @@ def test_stalled_is_told_exactly_while_all_that_is_missing_is_of_silent_clients(
         blocked = bool(stuck.any()) and not bool(((taken.missing > 0) & ~silent[:, None]).any())
     stalled = [state for state in states_of(figures) if state.kind == "stalled"]
     assert bool(stalled) == (taken.is_learning and blocked)
+    if stalled:
+        assert not any("it will be full" in state.sentence for state in states_of(figures))
     if stalled and silent[taken.counted].all():  # the platform is down: no client is to blame
         assert (stalled[0].client, stalled[0].command) == (None, "")
     elif stalled:

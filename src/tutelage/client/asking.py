@@ -59,6 +59,7 @@ class AsyncClient:
         self.spool = Spool(spool, most_reports)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
+        self._under_way: set[asyncio.Task[Answer]] = set()
         self._reporter: asyncio.Task[None] | None = None
         self._answered = asyncio.Event()  # tells the reporter that the server is back
         self._is_troubled = self._is_closed = False
@@ -110,29 +111,45 @@ class AsyncClient:
         raise AssertionError  # there is always another pause
 
     async def _try(self, pulls: list[Pull], seconds: float) -> list[Revealed] | Failed:
+        """One request.  Whoever waits no longer leaves it alone, and it ends by itself.
+
+        It is never cancelled: of a connection that is being opened httpx may lose count over that, and once
+        it has lost all that there may be, it opens no more.
+        """
+        seconds = max(seconds, 0.001)
+        asking = asyncio.create_task(self._answer(pulls, seconds))
+        self._under_way.add(asking)
+        asking.add_done_callback(self._ended)
+        await asyncio.wait({asking}, timeout=seconds)
+        if not asking.done():
+            return Failed("the server did not answer in time")
         try:
-            async with asyncio.timeout(max(seconds, 0.001)):  # httpx's own bounds each read, not the whole
-                answer = await self._answer(pulls)
-            return understood(answer, pulls)
+            return understood(asking.result(), pulls)
         except PullRefused:
             raise
-        except TimeoutError:
+        except (TimeoutError, httpx.TimeoutException):
             return Failed("the server did not answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must not wait or fall
             return Failed(f"{type(error).__name__}: {error}".rstrip(": "))
 
-    async def _answer(self, pulls: list[Pull]) -> Answer:
-        """The server's answer, cut off where no answer to so many pulls can be longer.
+    def _ended(self, asking: asyncio.Task[Answer]) -> None:
+        self._under_way.discard(asking)
+        if not asking.cancelled():
+            asking.exception()  # whoever still waits has it
+
+    async def _answer(self, pulls: list[Pull], seconds: float) -> Answer:
+        """The server's answer, cut off where none to so many pulls can be longer, and soon after its time.
 
         It must come as it is: what is compressed may be a thousand times as long as it looks.
         """
         most, content = _MOST_BYTES + _MOST_BYTES_OF_A_PULL * len(pulls), bytearray()
+        end = time.monotonic() + seconds
         request = self._http.build_request(
             "POST",
             self.address,
             json={"pulls": pulls},
             headers={"Accept-Encoding": "identity"},
-            timeout=None,
+            timeout=seconds,  # of each wait alone: who drips is looked at below
         )
         response = await self._http.send(request, stream=True)
         try:
@@ -142,6 +159,8 @@ class AsyncClient:
                     content += part[: most - len(content)]
                     if len(content) == most:
                         break
+                    if time.monotonic() > end:
+                        raise TimeoutError
             else:
                 raise httpx.DecodingError(f"the answer is encoded ({encoding}), which was not asked for")
         finally:
@@ -215,6 +234,9 @@ class AsyncClient:
             await asyncio.wait([self._reporter], timeout=seconds)
             self._reporter.cancel()
             await asyncio.wait([self._reporter])
+        for asking in self._under_way:
+            asking.cancel()  # now that no other is to follow
+        await asyncio.gather(*self._under_way, return_exceptions=True)
         if len(self.spool) and self.spool.path is None:
             LOG.error("Reports that are lost, since there is no spool: %d.", len(self.spool))
         self.spool.close()

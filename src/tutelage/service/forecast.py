@@ -28,9 +28,9 @@ class Forecast:
 
 
 def foretell(figures: Figures) -> Forecast:
-    """The forecast from the pulls of the window; without any nothing is known."""
+    """The forecast from the pulls of the window."""
     taken, recent = figures.taken, figures.recent
-    if recent.span < LEAST_SPAN or not taken.missing.any() or not recent.window.any():
+    if recent.span < LEAST_SPAN or not taken.missing.any():
         rounds: Array = taken.rounds.astype(np.float64)
         nothing: Array = np.full(len(taken.clients), np.nan if taken.missing.any() else 0.0)
         return Forecast(nothing, float(nothing[0]) if nothing.size else np.nan, nothing + rounds)

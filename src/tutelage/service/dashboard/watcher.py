@@ -190,6 +190,7 @@ class Watcher:
                     why = await self._verdicts.judge(name)
             if why is not None:
                 self._watched.pop(name, None)
+                LOG.warning("cannot be served", extra={"campaign": name, "reason": why})
                 raise CannotBeServed(name, why) from error
         if not is_known:
             self._watched.pop(name, None)

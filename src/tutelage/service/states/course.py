@@ -14,6 +14,7 @@ from tutelage.service.figures import Figures, Settled, Taken
 from tutelage.service.forecast import Forecast
 from tutelage.service.states.commands import start_command
 from tutelage.service.states.state import State
+from tutelage.service.states.waiting import waits_for_silent
 from tutelage.service.thresholds import Thresholds
 from tutelage.wording import counted
 
@@ -35,7 +36,7 @@ def course(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> Stat
         return _decided(figures, taken.target)
     if taken.provisional is not None:
         return _given_up(taken, taken.provisional)
-    return _learning(figures, forecast)
+    return _learning(figures, forecast, thresholds)
 
 
 def _over(taken: Taken) -> State:
@@ -64,14 +65,14 @@ def _given_up(taken: Taken, provisional: int) -> State:
     )
 
 
-def _learning(figures: Figures, forecast: Forecast) -> State:
+def _learning(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State:
     taken = figures.taken
     if not taken.missing.any():
         return State("learning", "plain", "Running.", f"The teacher says: {taken.sentence}.")
     soon = (
         f"; it will be full in {about(forecast.seconds)} if clients go on as in the last "
         f"{about(figures.recent.span)}"
-        if math.isfinite(forecast.seconds)
+        if math.isfinite(forecast.seconds) and not waits_for_silent(figures, thresholds)
         else ""
     )
     sentence = f"Epoch {taken.epoch} is {percent(taken.filled)} filled{soon}."

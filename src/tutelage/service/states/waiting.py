@@ -28,12 +28,16 @@ def silent_clients(figures: Figures, thresholds: Thresholds = DEFAULTS) -> Flags
     return silent
 
 
+def waits_for_silent(figures: Figures, thresholds: Thresholds) -> bool:
+    """Whether the quota does not fill unless clients pull again that have fallen silent."""
+    silent = silent_clients(figures, thresholds)
+    return is_blocked(figures.taken, np.broadcast_to(silent[:, None], figures.taken.missing.shape))
+
+
 def stalled(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State | None:
     """All that is missing belongs to clients that have fallen silent."""
-    taken = figures.taken
-    silent = silent_clients(figures, thresholds)
-    pairs = np.broadcast_to(silent[:, None], taken.missing.shape)
-    if not taken.is_learning or not is_blocked(taken, pairs):
+    taken, silent = figures.taken, silent_clients(figures, thresholds)
+    if not taken.is_learning or not waits_for_silent(figures, thresholds):
         return None
     if bool((silent == taken.counted).all()):
         return _nobody_pulls(figures)

@@ -1,10 +1,10 @@
 """An engine whose groups a test makes itself, on a file of its own."""
 
-from tutelage.service.engine import Engine
-from tutelage.service.jobs import Create, Look, Pulls
-from tutelage.service.messages import SentPull
-from tutelage.service.rebuilding import rebuilt
-from tutelage.service.settings import Settings
+from tutelage.service.campaigns.engine import Engine
+from tutelage.service.campaigns.jobs import Create, Look, Pulls
+from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.rebuilding import rebuilt
+from tutelage.service.campaigns.settings import Settings
 from tutelage.stores import open_store, pages
 
 TEACHER = "twl(gamma1=1,gamma2=0)"

@@ -33,8 +33,8 @@ from tests.service import crash_child
 from tests.service.crash_child import DEATHS, FAILURES
 from tests.stores import cluster
 
-from tutelage.service.settings import Settings
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
 
 ROOT = str(Path(__file__).parents[2])
@@ -189,7 +189,7 @@ def _begin_nursery():
             "tests.service.crash_child",
             "hypothesis.stateful",
             "tests.stores.cluster",
-            "tutelage.service.verifying",
+            "tutelage.service.campaigns.verifying",
         ]
     )
     before = os.environ.get("PYTHONPATH")

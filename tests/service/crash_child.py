@@ -14,10 +14,10 @@ from pathlib import Path
 
 import psycopg
 
-from tutelage.service import live, remembered
-from tutelage.service.engine import Engine
-from tutelage.service.jobs import Create, Do, Pulls
-from tutelage.service.messages import NotLeading, SentPull
+from tutelage.service.campaigns import live, remembered
+from tutelage.service.campaigns.engine import Engine
+from tutelage.service.campaigns.jobs import Create, Do, Pulls
+from tutelage.service.campaigns.messages import NotLeading, SentPull
 from tutelage.stores import open_store, sqlite
 from tutelage.stores import postgresql_opening as _postgresql_opening  # noqa: F401 - loaded before the fork
 from tutelage.stores import sqlite_opening as _sqlite_opening  # noqa: F401 - the same

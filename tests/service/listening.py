@@ -6,7 +6,7 @@ import threading
 import httpx
 import uvicorn
 
-from tutelage.service.access import make_key
+from tutelage.service.api.access import make_key
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
 from tutelage.stores import open_store

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tutelage.service.figures import Event, Figures, Recent, Server, Settled, Taken, Told
+from tutelage.service.watching.figures import Event, Figures, Recent, Server, Settled, Taken, Told
 
 NOW = 1_800_000_000.0
 

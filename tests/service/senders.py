@@ -8,7 +8,7 @@ import time
 import httpx
 from tests.service.served import pull
 
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import PullRow, open_reader, pages
 
 PATIENCE = 120.0  # seconds after which a test gives up; none is decided by it

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from tutelage.errors import InputError
-from tutelage.service import access
-from tutelage.service.access import Access, digest_of, make_key
-from tutelage.service.problems import Problem
+from tutelage.service.api import access
+from tutelage.service.api.access import Access, digest_of, make_key
+from tutelage.service.api.problems import Problem
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
 WRITES = [

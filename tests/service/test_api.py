@@ -10,13 +10,13 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from tutelage.service import ledger_pages, routes
-from tutelage.service.bridge import Readers
-from tutelage.service.jobs import Do
-from tutelage.service.json_reading import MOST_PULLS
-from tutelage.service.ledger_formats import writer_of
-from tutelage.service.messages import Refused
-from tutelage.service.problems import CutOff
+from tutelage.service.api import ledger_pages, routes
+from tutelage.service.api.bridge import Readers
+from tutelage.service.api.json_reading import MOST_PULLS
+from tutelage.service.api.ledger_formats import writer_of
+from tutelage.service.api.problems import CutOff
+from tutelage.service.campaigns.jobs import Do
+from tutelage.service.campaigns.messages import Refused
 from tutelage.stores import Broken
 
 

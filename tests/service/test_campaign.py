@@ -6,8 +6,8 @@ import pytest
 from tutelage import instances
 from tutelage.lab import parse_clients
 from tutelage.results import problem_of
-from tutelage.service.campaign import Campaign, Pull, Setup
-from tutelage.service.scale import Scale
+from tutelage.service.campaigns.campaign import Campaign, Pull, Setup
+from tutelage.service.campaigns.scale import Scale
 from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 

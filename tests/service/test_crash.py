@@ -9,7 +9,7 @@ from tests.service import crash
 from tests.service.served import Served
 from tests.stores import cluster
 
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import PullRow, open_reader, pages
 
 

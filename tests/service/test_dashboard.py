@@ -32,8 +32,8 @@ from tutelage.service.dashboard.pages import (
 from tutelage.service.dashboard.policy import POLICY
 from tutelage.service.dashboard.reference import operations_of
 from tutelage.service.dashboard.unserved import CannotBeServed
-from tutelage.service.durations import whole_percents
-from tutelage.service.states import states_of
+from tutelage.service.watching.durations import whole_percents
+from tutelage.service.watching.states import states_of
 
 HOSTILE = (
     "<img src=x onerror=document.title='owned'>",

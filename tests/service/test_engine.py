@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from tests.service.bench import Bench, sent
 
-from tutelage.service import remembered
-from tutelage.service.jobs import Do, Look, Pulls
-from tutelage.service.messages import NotLeading, Refused
-from tutelage.service.rebuilding import Disagreement, rebuilt
-from tutelage.service.remembered import Remembered
+from tutelage.service.campaigns import remembered
+from tutelage.service.campaigns.jobs import Do, Look, Pulls
+from tutelage.service.campaigns.messages import NotLeading, Refused
+from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
+from tutelage.service.campaigns.remembered import Remembered
 from tutelage.stores import Full, StoreError, pages
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 from tests.service.test_api import kind, pull
 
-from tutelage.service.jobs import Do, Pulls
-from tutelage.service.messages import SentPull
+from tutelage.service.campaigns.jobs import Do, Pulls
+from tutelage.service.campaigns.messages import SentPull
 
 NUM_PULLS = 2_500  # more than one page
 

@@ -42,7 +42,7 @@ def until(condition):
 
 def positions(url):
     """How many positions of the ledger agree, all of them."""
-    from tutelage.service.verifying import verified
+    from tutelage.service.campaigns.verifying import verified
 
     with contextlib.closing(stores.open_reader(url)) as reader:
         position, faults = verified(reader, "c")

@@ -10,20 +10,20 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.service import made_up
 
-from tutelage.service.bridge import Bridge, Readers
+from tutelage.service.api.bridge import Bridge, Readers
+from tutelage.service.campaigns.jobs import Create, Do, Pulls
+from tutelage.service.campaigns.messages import Refused, SentPull
+from tutelage.service.campaigns.settings import Settings
 from tutelage.service.dashboard import Watcher
 from tutelage.service.dashboard.arms import arm_view
 from tutelage.service.dashboard.charts import regret_of, window_of
 from tutelage.service.dashboard.following import Follower
 from tutelage.service.dashboard.pages import client_page, render
 from tutelage.service.dashboard.reading import past_figures
-from tutelage.service.figures import Sample, Server
-from tutelage.service.history import History, from_ledger
-from tutelage.service.jobs import Create, Do, Pulls
-from tutelage.service.messages import Refused, SentPull
-from tutelage.service.metrics import metrics_text
-from tutelage.service.settings import Settings
-from tutelage.service.states import ALERTS, CANNOT_BE_SERVED, states_of
+from tutelage.service.watching.figures import Sample, Server
+from tutelage.service.watching.history import History, from_ledger
+from tutelage.service.watching.metrics import metrics_text
+from tutelage.service.watching.states import ALERTS, CANNOT_BE_SERVED, states_of
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.service.test_figures import on_store, play, settings
 
-from tutelage.service.bridge import Readers
+from tutelage.service.api.bridge import Readers
+from tutelage.service.campaigns.jobs import Create, Do, Pulls
+from tutelage.service.campaigns.messages import NotLeading, Refused, SentPull
 from tutelage.service.dashboard import following
 from tutelage.service.dashboard.following import Follower, Following
-from tutelage.service.figures import Server
-from tutelage.service.jobs import Create, Do, Pulls
-from tutelage.service.messages import NotLeading, Refused, SentPull
+from tutelage.service.watching.figures import Server
 from tutelage.stores.base import Missing
 
 NOW = 2_000_000_000.0

@@ -121,7 +121,7 @@ def test_a_killed_leader_is_replaced(servers, http):
 
 def test_acts_and_keys_go_along(servers):
     """Creating, stopping, exporting and deleting by way of the follower; the leader sees the sender's key."""
-    from tutelage.service.access import make_key
+    from tutelage.service.api.access import make_key
     from tutelage.stores import open_keys
 
     with contextlib.closing(open_keys(servers.url)) as keys:

@@ -6,8 +6,8 @@ import pytest
 from tests.service.bench import Bench, sent
 from tests.service.golden import make_served
 
-from tutelage.service.jobs import Pulls
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.jobs import Pulls
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import EntryRow, PullRow, open_reader, pages
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.service.json_reading import MOST_NESTING, Request, read_json, read_pulls
-from tutelage.service.messages import SentPull
-from tutelage.service.problems import Problem
+from tutelage.service.api.json_reading import MOST_NESTING, Request, read_json, read_pulls
+from tutelage.service.api.problems import Problem
+from tutelage.service.campaigns.messages import SentPull
 
 TEXT = st.text(max_size=6) | st.sampled_from(["bypassed", "pulls", '"', "\\", "id"])
 PULL = st.fixed_dictionaries(

@@ -14,8 +14,8 @@ from tests.service.senders import Senders, until
 from tests.service.served import Served, pull
 from tests.stores import cluster
 
-from tutelage.service.settings import Settings
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import PullRow, open_reader, pages
 
 TUNING = (1000, 1000, 1000)

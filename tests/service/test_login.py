@@ -3,7 +3,7 @@
 import pytest
 from tests.service.test_access import key
 
-from tutelage.service.attempts import MOST_OF_ALL, MOST_OF_ONE, SECONDS, Attempts
+from tutelage.service.api.attempts import MOST_OF_ALL, MOST_OF_ONE, SECONDS, Attempts
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -136,7 +136,7 @@ def test_a_page_that_is_not_there_has_the_way_out(server):
 
 def test_a_store_that_does_not_answer_is_named(server, monkeypatch):
     """Not only the keys that are in it."""
-    monkeypatch.setattr("tutelage.service.access.FRESH_SECONDS", -1.0)
+    monkeypatch.setattr("tutelage.service.api.access.FRESH_SECONDS", -1.0)
     answer = server.call("GET", "/", headers={"accept": "text/html"})
     assert answer.status_code == 503
     assert "The store does not answer" in answer.text

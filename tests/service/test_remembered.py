@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.service import remembered
-from tutelage.service.remembered import Remembered
+from tutelage.service.campaigns import remembered
+from tutelage.service.campaigns.remembered import Remembered
 from tutelage.stores import PullRow
 
 

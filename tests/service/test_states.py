@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service import made_up
 
-from tutelage.service.durations import UNKNOWN, duration
-from tutelage.service.states import ALERTS, CANNOT_BE_SERVED, ORDER, silent_clients, states_of
-from tutelage.service.thresholds import Thresholds
+from tutelage.service.watching.durations import UNKNOWN, duration
+from tutelage.service.watching.states import ALERTS, CANNOT_BE_SERVED, ORDER, silent_clients, states_of
+from tutelage.service.watching.thresholds import Thresholds
 
 STATES = made_up.every_state()
 BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "enrolling"}

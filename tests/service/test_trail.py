@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from tutelage.service.live import Live
-from tutelage.service.messages import SentPull
-from tutelage.service.rebuilding import rebuilt
-from tutelage.service.settings import Settings
-from tutelage.service.trail import FINE_POINTS, MOST_POINTS, SECOND, KeptTrail, Trail
+from tutelage.service.campaigns.live import Live
+from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.rebuilding import rebuilt
+from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.trail import FINE_POINTS, MOST_POINTS, SECOND, KeptTrail, Trail
 from tutelage.stores.base import Head, Stored
 
 

@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 from tests.service.bench import Bench, sent
 
-from tutelage.service.jobs import Do
-from tutelage.service.verifying import verified
+from tutelage.service.campaigns.jobs import Do
+from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import open_reader
 
 #: The fields that are the servers' own affair: who leads, and how often the store was probed.

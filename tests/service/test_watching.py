@@ -8,15 +8,15 @@ import pytest
 from tests.service.test_figures import on_store, play, settings, watched
 from tests.stores import cluster
 
+from tutelage.service.api.problems import Problem
+from tutelage.service.campaigns.engine import Create, Do
+from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.settings import RULES_VERSION
 from tutelage.service.dashboard import Watcher
 from tutelage.service.dashboard.unserved import Unserved
 from tutelage.service.dashboard.watcher import MOST_PASTS, TAKE_UP_SECONDS
-from tutelage.service.engine import Create, Do
-from tutelage.service.messages import Refused
-from tutelage.service.metrics import metrics_text
-from tutelage.service.problems import Problem
-from tutelage.service.settings import RULES_VERSION
-from tutelage.service.states import states_of
+from tutelage.service.watching.metrics import metrics_text
+from tutelage.service.watching.states import states_of
 from tutelage.stores import open_store
 from tutelage.stores.base import Broken, Change, EntryRow, Full, Head, StoreError
 

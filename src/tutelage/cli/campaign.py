@@ -218,7 +218,7 @@ def _weights(given: list[str]) -> list[float] | dict[str, float]:
 
 
 def _place(name: str) -> str:
-    from tutelage.service.settings import check_campaign_name
+    from tutelage.service.campaigns.settings import check_campaign_name
 
     check_campaign_name(name)
     return f"/v1/campaigns/{name}"

@@ -75,7 +75,7 @@ def demo(
 
 
 def _check(teacher: str, horizon: int, seed: int, port: int | None) -> None:
-    from tutelage.service.settings import parse_teacher
+    from tutelage.service.campaigns.settings import parse_teacher
 
     parse_teacher(teacher)
     if not 1 <= horizon <= 10**7:

@@ -34,7 +34,7 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a key; it is shown this once, on standard output."""
-    from tutelage.service.access import make_key
+    from tutelage.service.api.access import make_key
 
     secret, row = make_key(name, role, campaign, client or [], time.time_ns() // 1000)
     with _keys(store, config, create=True) as keys:
@@ -91,8 +91,8 @@ def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[K
 
 def _warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     """What a reporter's key is for and is not there."""
-    from tutelage.service.ledger_pages import Names
-    from tutelage.service.settings import decode_settings
+    from tutelage.service.api.ledger_pages import Names
+    from tutelage.service.campaigns.settings import decode_settings
 
     if key.campaign is None:
         return

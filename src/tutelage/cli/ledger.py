@@ -28,7 +28,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Rebuild campaigns from their first row on and compare all that is stored; status 1 if any differs."""
-    from tutelage.service.verifying import verified
+    from tutelage.service.campaigns.verifying import verified
 
     faults: list[str] = []
     told: list[dict[str, Any]] = []
@@ -58,9 +58,9 @@ def export(
     config: ConfigFile = None,
 ) -> None:
     """Print all rows of a campaign, Parquet into a file or another program."""
-    from tutelage.service import ledger_pages
-    from tutelage.service.ledger_formats import writer_of
-    from tutelage.service.verifying import between
+    from tutelage.service.api import ledger_pages
+    from tutelage.service.api.ledger_formats import writer_of
+    from tutelage.service.campaigns.verifying import between
 
     writer = writer_of(format)
     if format == "parquet" and sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""The server as one ASGI application: FastAPI behind :class:`~tutelage.service.front.Front`."""
+"""The server as one ASGI application: FastAPI behind :class:`~tutelage.service.api.front.Front`."""
 
 import asyncio
 import contextlib
@@ -11,18 +11,18 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from tutelage.service.access import Access
-from tutelage.service.bridge import Bridge, Readers
+from tutelage.service.api.access import Access
+from tutelage.service.api.bridge import Bridge, Readers
+from tutelage.service.api.document import document
+from tutelage.service.api.forwarding import Forwarding
+from tutelage.service.api.front import Front, Scope
+from tutelage.service.api.problems import MEDIA_TYPE, Kind, Problem, problem_of
+from tutelage.service.api.routes import make_routes
+from tutelage.service.api.validation import must_be
+from tutelage.service.campaigns.messages import NotLeading, Refused
 from tutelage.service.configuration import Configuration, teachers_of
 from tutelage.service.dashboard import Watcher, dashboard_routes, login_routes, refusal_page, states_router
 from tutelage.service.dashboard.policy import HEADERS
-from tutelage.service.document import document
-from tutelage.service.forwarding import Forwarding
-from tutelage.service.front import Front, Scope
-from tutelage.service.messages import NotLeading, Refused
-from tutelage.service.problems import MEDIA_TYPE, Kind, Problem, problem_of
-from tutelage.service.routes import make_routes
-from tutelage.service.validation import must_be
 from tutelage.stores.base import Missing, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 
 from tutelage.errors import InputError
-from tutelage.service.thresholds import Thresholds
-from tutelage.service.validation import must_be
+from tutelage.service.api.validation import must_be
+from tutelage.service.watching.thresholds import Thresholds
 from tutelage.stores.address import without_password
 
 FILE = "tutelage.toml"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.service.bench import Bench, sent
 
-from tutelage.service.access import make_key
-from tutelage.service.jobs import Do, Pulls
+from tutelage.service.api.access import make_key
+from tutelage.service.campaigns.jobs import Do, Pulls
 
 FILE = Path(__file__).with_name("served.sqlite")
 ARMS = "xy"

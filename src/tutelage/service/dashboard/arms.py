@@ -10,7 +10,7 @@ import numpy as np
 
 from tutelage.service.dashboard.axes import Scale, line, room, svg, text, tick_label, ticks
 from tutelage.service.display import short
-from tutelage.service.figures import Array, Figures
+from tutelage.service.watching.figures import Array, Figures
 from tutelage.wording import counted
 
 MOST_ARMS_DRAWN = 24

@@ -8,12 +8,12 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tutelage.service.campaigns.live import Live
+from tutelage.service.campaigns.rebuilding import rebuilt, repeat, settle
+from tutelage.service.campaigns.remembered import Remembered
 from tutelage.service.dashboard.reading import SEEDED_ROWS, Reading, begun, take_entries, told
-from tutelage.service.figures import Figures, Server, sample
-from tutelage.service.live import Live
-from tutelage.service.rebuilding import rebuilt, repeat, settle
-from tutelage.service.remembered import Remembered
-from tutelage.service.story import Story
+from tutelage.service.watching.figures import Figures, Server, sample
+from tutelage.service.watching.story import Story
 from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, Stored, pages
 
 MOST_KEPT = 8

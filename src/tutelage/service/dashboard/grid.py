@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import overview
 from tutelage.service.display import short, shown
-from tutelage.service.durations import whole_percents
-from tutelage.service.figures import Array, Figures, Taken
-from tutelage.service.states import State
-from tutelage.service.thresholds import Thresholds
+from tutelage.service.watching.durations import whole_percents
+from tutelage.service.watching.figures import Array, Figures, Taken
+from tutelage.service.watching.states import State
+from tutelage.service.watching.thresholds import Thresholds
 
 MOST_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10

@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tutelage.service.access import COOKIE, Access, is_loopback
-from tutelage.service.attempts import Attempts
+from tutelage.service.api.access import COOKIE, Access, is_loopback
+from tutelage.service.api.attempts import Attempts
+from tutelage.service.api.problems import Problem
 from tutelage.service.dashboard.pages import login_page, message_page
 from tutelage.service.dashboard.policy import HEADERS
-from tutelage.service.problems import Problem
 
 NO_KEY = "There is no key yet: on this server's machine no key is needed."
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz", "/static/")

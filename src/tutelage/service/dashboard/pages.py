@@ -28,11 +28,11 @@ from tutelage.service.dashboard.charts import (
 from tutelage.service.dashboard.grid import behind, grid_of, strays
 from tutelage.service.dashboard.unserved import Unserved
 from tutelage.service.display import short, shown
-from tutelage.service.durations import UNKNOWN, about, duration, percent
-from tutelage.service.figures import Figures
-from tutelage.service.forecast import LEAST_SPAN, foretell
-from tutelage.service.states import DEFAULTS, ORDER, State, states_of
-from tutelage.service.thresholds import Thresholds
+from tutelage.service.watching.durations import UNKNOWN, about, duration, percent
+from tutelage.service.watching.figures import Figures
+from tutelage.service.watching.forecast import LEAST_SPAN, foretell
+from tutelage.service.watching.states import DEFAULTS, ORDER, State, states_of
+from tutelage.service.watching.thresholds import Thresholds
 
 PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
 _ICONS = {

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from tutelage.service.figures import Figures, Sample, Server, sample, take
-from tutelage.service.history import History, from_ledger, pulls_since
-from tutelage.service.live import Live
-from tutelage.service.messages import Refused
-from tutelage.service.rebuilding import Disagreement, as_of_snapshot, repeat
-from tutelage.service.story import Story, with_pulls
+from tutelage.service.campaigns.live import Live
+from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.rebuilding import Disagreement, as_of_snapshot, repeat
+from tutelage.service.watching.figures import Figures, Sample, Server, sample, take
+from tutelage.service.watching.history import History, from_ledger, pulls_since
+from tutelage.service.watching.story import Story, with_pulls
 from tutelage.stores.base import EntryRow, PullRow, Reader, pages
 
 SEEDED_ROWS = 20_000  # of the ledger, for what was before anybody looked

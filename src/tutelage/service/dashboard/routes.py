@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tutelage.service.access import COOKIE
+from tutelage.service.api.access import COOKIE
+from tutelage.service.campaigns.messages import Refused
 from tutelage.service.dashboard.pages import (
     campaign_page,
     client_page,
@@ -25,10 +26,9 @@ from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.dashboard.reference import reference_page
 from tutelage.service.dashboard.unserved import CannotBeServed, Unserved
 from tutelage.service.dashboard.watcher import Watcher
-from tutelage.service.figures import Figures
-from tutelage.service.messages import Refused
-from tutelage.service.metrics import CONTENT_TYPE, metrics_text
-from tutelage.service.states import states_of
+from tutelage.service.watching.figures import Figures
+from tutelage.service.watching.metrics import CONTENT_TYPE, metrics_text
+from tutelage.service.watching.states import states_of
 from tutelage.stores.base import Missing
 
 _KEPT = {"Cache-Control": "max-age=300"}

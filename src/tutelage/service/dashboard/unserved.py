@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.rebuilding import rebuilt
 from tutelage.service.dashboard.reading import Reading
-from tutelage.service.messages import Refused
-from tutelage.service.rebuilding import rebuilt
-from tutelage.service.states import CANNOT_BE_SERVED, State
+from tutelage.service.watching.states import CANNOT_BE_SERVED, State
 from tutelage.stores.base import Missing, Reader, StoreError, pages
 
 KEPT_SECONDS = 60.0  # before a campaign that could not be served is tried again

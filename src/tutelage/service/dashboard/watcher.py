@@ -16,20 +16,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tutelage.service.bridge import Bridge
+from tutelage.service.api.bridge import Bridge
+from tutelage.service.api.problems import Problem
+from tutelage.service.campaigns.jobs import Look
+from tutelage.service.campaigns.messages import NotLeading, Refused
+from tutelage.service.campaigns.rebuilding import Disagreement
 from tutelage.service.dashboard.following import Following
 from tutelage.service.dashboard.pages import Rendered, render
 from tutelage.service.dashboard.reading import Reading, past_figures, seeded, take_entries
 from tutelage.service.dashboard.unserved import CannotBeServed, Unserved, Verdicts, out_of_sight
-from tutelage.service.figures import Figures, Sample, Server, Taken, sample, take
-from tutelage.service.history import History, pulls_since
-from tutelage.service.jobs import Look
-from tutelage.service.messages import NotLeading, Refused
-from tutelage.service.problems import Problem
-from tutelage.service.rebuilding import Disagreement
-from tutelage.service.states import CANNOT_BE_SERVED
-from tutelage.service.story import Story, with_pulls
-from tutelage.service.thresholds import Thresholds
+from tutelage.service.watching.figures import Figures, Sample, Server, Taken, sample, take
+from tutelage.service.watching.history import History, pulls_since
+from tutelage.service.watching.states import CANNOT_BE_SERVED
+from tutelage.service.watching.story import Story, with_pulls
+from tutelage.service.watching.thresholds import Thresholds
 from tutelage.stores.base import Missing, StoreError
 
 LOG = logging.getLogger("tutelage.pages")

@@ -1,0 +1,314 @@
+"""The one thread that changes campaigns: it takes what has come in, answers it, and commits it together.
+
+A group of requests becomes one transaction; it never merges steps.  Nothing is delivered before it is on
+disk.  If the transaction fails, every campaign of the group is loaded anew before its next request, and all
+requests of the group are refused as unavailable: they may be sent again.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tutelage.errors import InputError
+from tutelage.service.campaigns.jobs import Create, Do, Job, Look, Pulls
+from tutelage.service.campaigns.live import Live
+from tutelage.service.campaigns.messages import NotLeading, Reason, Refused
+from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
+from tutelage.service.campaigns.settings import RULES_VERSION
+from tutelage.stores.base import (
+    Broken,
+    Change,
+    Exists,
+    Fenced,
+    Full,
+    Known,
+    Missing,
+    Store,
+    StoreError,
+    pages,
+)
+
+MOST_IN_GROUP = 4_000  # pulls that share a transaction
+MOST_COMMITS = 4_096  # whose times are remembered
+RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
+LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted for longer
+_END = object()
+
+# The first that an error is an instance of.
+_REASONS: tuple[tuple[type[Exception], Reason], ...] = (
+    (Missing, "unknown-campaign"),
+    (Exists, "exists"),
+    (InputError, "invalid"),
+    (StoreError, "unavailable"),
+    (Disagreement, "unavailable"),
+)
+
+
+class Engine:
+    """Campaigns on a store.  ``deliver`` is called with the jobs of a group once they are decided."""
+
+    def __init__(
+        self,
+        store: Store,
+        deliver: Callable[[Sequence[Job]], None],
+        *,
+        address: str = "",
+        now: Callable[[], int] = lambda: time.time_ns() // 1000,
+    ) -> None:
+        self.store, self.deliver, self.address, self.now = store, deliver, address, now
+        self.lives: dict[str, Live] = {}
+        self.led: set[str] = set()  # campaigns taken over, those too that are not in memory now
+        self.kept: dict[
+            str, int
+        ] = {}  # tokens of campaigns that are to be loaded anew since the disk is full
+        self.renewed = time.monotonic()
+        self.failure: str | None = None  # why nothing can be written now; None if it can
+        self.broken = False
+        self.last_commit = time.monotonic()
+        self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._work, name="tutelage-writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what has come in and give the campaigns up."""
+        self._jobs.put(_END)
+        self._thread.join()
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Let others take the campaigns over at once; what cannot be given up now ends with its lease."""
+        with contextlib.suppress(StoreError):
+            for name in self.led:
+                self.store.release(name)
+
+    def submit(self, job: Job) -> None:
+        """Take a job; from any thread."""
+        self._jobs.put(job)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread works."""
+        return self._thread.is_alive()
+
+    def _work(self) -> None:
+        probed = time.monotonic()
+        while True:
+            jobs, is_last = self._gather()
+            if jobs:
+                self._group(jobs)
+            if is_last:
+                return
+            now = time.monotonic()
+            if now - self.renewed >= RENEW_SECONDS:
+                self._renew()
+            if now - max(probed, self.last_commit) >= PROBE_SECONDS / 2:
+                probed = now
+                self._probe()
+
+    def _gather(self) -> tuple[list[Job], bool]:
+        """The jobs that wait, a group's worth of them; whether there will be no more."""
+        try:
+            job = self._jobs.get(timeout=0.5)
+        except queue.Empty:
+            return [], False
+        jobs: list[Job] = []
+        size = 0
+        while True:
+            if job is _END:
+                return jobs, True
+            jobs.append(job)
+            size += len(job.pulls) if isinstance(job, Pulls) else 1
+            if size >= MOST_IN_GROUP:
+                return jobs, False
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return jobs, False
+
+    def _renew(self) -> None:
+        self.renewed = time.monotonic()
+        try:
+            held = set(self.store.renew(list(self.lives), self.address))
+        except StoreError:
+            held = set()
+        for name in self.lives.keys() - held:
+            del self.lives[name]
+
+    def _probe(self) -> None:
+        if self.broken:
+            return
+        try:
+            self.store.probe()
+        except StoreError as error:
+            self.fail(error)
+        else:
+            self._succeeded()
+
+    def _succeeded(self) -> None:
+        self.last_commit = time.monotonic()
+        if not self.broken:
+            self.failure = None
+
+    def fail(self, error: Exception) -> None:
+        """Something has failed, here or where the store is read; from any thread."""
+        self.failure = str(error)
+        self.broken = self.broken or isinstance(error, Broken)
+
+    def _group(self, jobs: Sequence[Job]) -> None:
+        """Answer these jobs, commit, deliver."""
+        if time.monotonic() - self.renewed >= LEASE_SECONDS:
+            self._renew()  # somebody else may lead since; replays would not come upon the fence
+        part: list[Job] = []
+        for job in jobs:
+            if isinstance(job, Create) or (isinstance(job, Do) and job.act == "delete"):
+                self._answer_part(part)
+                part = []
+                self._alone(job)
+            else:
+                part.append(job)
+        self._answer_part(part)
+
+    def _answer_part(self, jobs: Sequence[Job]) -> None:
+        """Those that only look come first: they see what is on disk, and no failure to write is theirs."""
+        self._answer([job for job in jobs if isinstance(job, Look)])
+        self._answer([job for job in jobs if not isinstance(job, Look)])
+
+    def _alone(self, job: Job) -> None:
+        """What is a transaction of its own: a campaign comes or goes."""
+        try:
+            if isinstance(job, Create):
+                self._create(job)
+            else:
+                self.store.delete(job.name)
+                self.lives.pop(job.name, None)
+                self.led.discard(job.name)
+            self._succeeded()
+        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
+            job.error = self._told(error)
+        if isinstance(job, Create) and job.start and job.error is None:
+            self._answer([job])
+        else:
+            self.deliver([job])
+
+    def _create(self, job: Create) -> None:
+        assert job.settings is not None  # noqa: S101 - as every Create has
+        self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
+
+    def _answer(self, jobs: Sequence[Job]) -> None:
+        if not jobs:
+            return
+        if self.broken:
+            for job in jobs:
+                job.error = Refused("unavailable", self.failure or "The store has failed.")
+            self.deliver(jobs)
+            return
+        try:
+            known = self._find(jobs)
+            failed = self._do_all(jobs, known)
+            self._commit({job.name for job in jobs} - failed)
+        except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: all is loaded anew
+            told = self._told(error)
+            for job in jobs:
+                live = self.lives.pop(job.name, None)
+                if live is not None and isinstance(error, Full):
+                    self.kept[job.name] = live.token
+                if not isinstance(told, NotLeading) or job.name == told.name:
+                    job.error = told
+                elif job.error is None:
+                    job.error = Refused("unavailable", "Nothing was written: send it again.")
+        self.deliver(jobs)
+
+    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, Known]]) -> set[str]:
+        """Carry these jobs out in memory; the campaigns that failed, and are to be loaded anew."""
+        failed: dict[str, Exception] = {}
+        for job in jobs:
+            if job.name in failed:
+                continue
+            try:
+                job.result = self._do(job, known)
+            except (Refused, NotLeading, Missing) as error:
+                job.error = self._told(error)
+            except Broken:
+                raise
+            except Exception as error:  # noqa: BLE001 - its own campaign's trouble alone
+                failed[job.name] = self._told(error)
+                self.lives.pop(job.name, None)
+        for job in jobs:
+            job.error = failed.get(job.name, job.error)
+        return set(failed)
+
+    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, Known]]:
+        """The stored pulls among those asked for, of each campaign, in one look."""
+        wanted: dict[str, list[str]] = {}
+        for job in jobs:
+            if isinstance(job, Pulls):
+                try:
+                    wanted.setdefault(job.name, []).extend(self._live(job.name).perhaps_stored(job.pulls))
+                except (NotLeading, InputError, StoreError, Disagreement):
+                    continue  # the job itself is told
+        return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
+
+    def _live(self, name: str) -> Live:
+        live = self.lives.get(name)
+        if live is None:
+            token = self.kept.pop(name, None)
+            if token is None or not self.store.renew([name], self.address):
+                token = self.store.lead(name, self.address)
+            stored, snapshot = self.store.load(name)
+            if token is None:
+                raise NotLeading(name, stored.leader)
+            self.led.add(name)
+            after = snapshot.position if snapshot else 0
+            rows = pages(self.store, name, after)
+            live = self.lives[name] = rebuilt(stored, token, snapshot, rows, self.store.last_id(name))
+        return live
+
+    def _do(self, job: Job, known: dict[str, dict[str, Known]]) -> Any:
+        live, now = self._live(job.name), self.now()
+        if isinstance(job, Pulls):
+            return live.take(job.pulls, known.get(job.name, {}), now)
+        if isinstance(job, Look):
+            return job.look(live)
+        act, client = (job.act, job.client) if isinstance(job, Do) else ("start", "")
+        if act == "exported" and isinstance(job, Do):
+            if job.created not in {None, live.created}:
+                raise Refused("unknown-campaign", f"The campaign {job.name} has been deleted meanwhile.")
+            return live.exported(live.position if job.position is None else job.position, now)
+        if client:
+            return live.enrol(client, now) if act == "enrol" else live.retire(client, now)
+        return {"start": live.start, "stop": live.stop}[act](now)
+
+    def _commit(self, names: Iterable[str]) -> None:
+        lives = [self.lives[name] for name in sorted(names) if name in self.lives]
+        changes: list[Change] = [change for live in lives if (change := live.drafted())]
+        if changes:
+            begun = time.monotonic()
+            self.store.append(changes)
+            self._succeeded()
+            self.commits.append((self.last_commit, self.last_commit - begun))
+            for live in lives:
+                live.begin_draft()
+
+    def _told(self, error: Exception) -> Exception:
+        """What whoever waits is told of an error."""
+        if isinstance(error, Refused | NotLeading):
+            return error
+        if isinstance(error, Fenced):
+            return NotLeading(error.name, None)
+        if isinstance(error, Full | Broken):
+            self.fail(error)
+        for kind, reason in _REASONS:
+            if isinstance(error, kind):
+                return Refused(reason, str(error))
+        return Refused(
+            "unavailable", f"The request could not be carried out ({type(error).__name__}: {error})."
+        )

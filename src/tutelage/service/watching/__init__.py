@@ -1,0 +1,1 @@
+"""What is told of a campaign to people and alarms: figures, states, metrics."""

@@ -16,6 +16,7 @@ from tutelage.stores import (
     Fenced,
     Head,
     KeyRow,
+    Listed,
     Missing,
     Snapshot,
     Stored,
@@ -51,7 +52,7 @@ def test_a_new_campaign_stands_at_the_beginning(store):
     head = Head(0, 0, "enrolling", '{"epoch": 0}')
     assert stored == Stored("c", '{"arms": ["a", "b"]}', 3, 17, head, None)
     assert snapshot is None
-    assert store.campaigns() == [stored]
+    assert store.campaigns() == [Listed("c", "enrolling", None)]
     assert store.read("c", 0, 10) == []
 
 
@@ -224,12 +225,12 @@ def test_a_transaction_is_whole_or_nothing(store):
     store.create("d", "{}", 1, 1, "{}")
     token, other = store.lead("c", "here"), store.lead("d", "here")
     good = change(token, 0, pull(1), entry(2), state='{"epoch": 9}', snapshot=Snapshot(2, b"later"))
-    before = store.campaigns()
+    before = [store.load(name) for name in "cd"]
     with pytest.raises(Fenced) as caught:
         store.append([good, change(other - 1, 0, pull(1), name="d")])
     assert caught.value.name == "d"
-    assert store.campaigns() == before
-    assert store.load("c")[1] is None
+    assert [store.load(name) for name in "cd"] == before
+    assert before[0][1] is None
     assert store.read("c", 0, 10) == store.read("d", 0, 10) == []
     store.append([good, change(other, 0, pull(1), name="d")])
     assert [len(store.read(name, 0, 10)) for name in "cd"] == [2, 1]

@@ -33,7 +33,7 @@ def verify(
     faults: list[str] = []
     told: list[dict[str, Any]] = []
     with _reader(store, config) as reader, printing():
-        for one in [name] if name else [stored.name for stored in reader.campaigns()]:
+        for one in [name] if name else [listed.name for listed in reader.campaigns()]:
             position, found = verified(reader, one)
             faults += found
             told.append({"name": one, "position": position, "faults": found})

@@ -145,6 +145,14 @@ class Stored:
     leader: str | None = None
 
 
+class Listed(NamedTuple):
+    """A campaign among others: its status, and the address of the server that leads it now, None if none."""
+
+    name: str
+    status: str
+    leader: str | None
+
+
 @dataclass(frozen=True)
 class Change:
     """What one campaign gains in a transaction: rows that go on from position ``after``, and its new head.
@@ -190,7 +198,7 @@ class KeyRow:
 class Reader(Protocol):
     """Reads what is committed, on a connection of its own; no snapshot is held between two calls."""
 
-    def campaigns(self) -> list[Stored]:
+    def campaigns(self) -> list[Listed]:
         """Every campaign, in the order of their names."""
 
     def load(self, name: str) -> tuple[Stored, Snapshot | None]:

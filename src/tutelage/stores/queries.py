@@ -32,6 +32,7 @@ from tutelage.stores.base import (
     Head,
     KeyRow,
     Known,
+    Listed,
     Missing,
     PullRow,
     Role,
@@ -72,7 +73,11 @@ _whole = campaigns.join(heads, heads.c.campaign == campaigns.c.number).join(
 _lease = (heads.c.lease_until > func.clock_timestamp()).label("valid")
 
 NUMBER = select(campaigns.c.number).where(campaigns.c.name == _name)
-CAMPAIGNS = select(*_stored).select_from(_whole).order_by(campaigns.c.name)
+CAMPAIGNS = (
+    select(campaigns.c.name, heads.c.status, heads.c.leader)
+    .select_from(campaigns.join(heads, heads.c.campaign == campaigns.c.number))
+    .order_by(campaigns.c.name)
+)
 LOAD = (
     select(*_stored, snapshots.c.position, snapshots.c.content)
     .select_from(_whole.outerjoin(snapshots, snapshots.c.campaign == campaigns.c.number))
@@ -180,10 +185,11 @@ class Reading:
     #: Whether another process may lead: then leases count.
     leased: bool
 
-    def campaigns(self) -> list[Stored]:
+    def campaigns(self) -> list[Listed]:
         """Every campaign, in the order of their names."""
         rows = self._run(LEASED_CAMPAIGNS if self.leased else CAMPAIGNS, {})
-        return [_stored_of(row, valid=bool(row[-1]) or not self.leased) for row in rows]
+        valid = [bool(row[-1]) or not self.leased for row in rows]
+        return [Listed(row[0], row[1], row[2] if led else None) for row, led in zip(rows, valid, strict=True)]
 
     def load(self, name: str) -> tuple[Stored, Snapshot | None]:
         """A campaign and its newest snapshot, as of one moment."""

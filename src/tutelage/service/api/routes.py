@@ -86,8 +86,8 @@ def make_routes(
             raise Problem("unavailable", "Nothing can be written now: the log and the pages say why.")
         if time.monotonic() - bridge.engine.last_commit > READY_SECONDS:
             raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
-        stored = await vital.read(lambda reader: reader.campaigns())
-        if (name := await forwarding.unreachable(stored, bridge.engine.led)) is not None:
+        campaigns = await vital.read(lambda reader: reader.campaigns())
+        if (name := await forwarding.unreachable(campaigns, bridge.engine.led)) is not None:
             raise Problem("no-leader", f"The server that leads {name} does not answer.")
         return told({"status": "ok"})
 
@@ -176,8 +176,8 @@ class Campaigns:
 
     async def all(self) -> Response:
         """Every campaign: those that this server does not have at hand as of their newest snapshot."""
-        stored = await self.readers.read(lambda reader: reader.campaigns())
-        found = [await self._in_brief(one.name) for one in stored]
+        listed = await self.readers.read(lambda reader: reader.campaigns())
+        found = [await self._in_brief(one.name) for one in listed]
         return told({"campaigns": [one for one in found if one is not None]})
 
     async def one(self, name: str) -> Response:

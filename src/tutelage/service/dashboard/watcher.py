@@ -106,12 +106,12 @@ class Watcher:
     async def _take_up(self) -> None:
         """Lead every running campaign that nobody leads: its alerts are due though nobody asks for it."""
         engine, known = self._bridge.engine, self._verdicts.known()
-        stored = await self._readers.read(lambda reader: reader.campaigns())
+        listed = await self._readers.read(lambda reader: reader.campaigns())
         free = (None, engine.address)
-        self._elsewhere = {one.name: one.leader for one in stored if one.leader not in free and one.leader}
-        for one in stored:
+        self._elsewhere = {one.name: one.leader for one in listed if one.leader not in free and one.leader}
+        for one in listed:
             is_ours = one.leader in free and one.name not in known and one.name not in engine.lives
-            if is_ours and one.head.status == "running":
+            if is_ours and one.status == "running":
                 await self._guarded(one.name, partial(self._lead, one.name))
 
     async def _lead(self, name: str) -> None:
@@ -126,8 +126,8 @@ class Watcher:
 
     async def all_figures(self) -> list[Figures | Unserved]:
         """Every campaign; never fails for the sake of one."""
-        stored = await self._readers.read(lambda reader: reader.campaigns())
-        found = [await self._figures_or_why(one.name) for one in stored]
+        listed = await self._readers.read(lambda reader: reader.campaigns())
+        found = [await self._figures_or_why(one.name) for one in listed]
         return [one for one in found if one is not None]
 
     async def led_figures(self) -> list[Figures | Unserved]:

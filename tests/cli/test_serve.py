@@ -192,6 +192,7 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
         ("key", "revoke", "n", "--store", "sqlite:///t.db"),
         ("ledger", "verify", "--store", "sqlite:///none.db"),
         ("serve", "--store", "mysql://x"),
+        ("serve", "--own-teachers", "a:b,c", "--store", "sqlite:///t.db"),
         ("serve", "--tls-key", "k.pem", "--store", "sqlite:///t.db"),
         ("serve", "--tls-key", "k.pem", "--tls-certificate", "c.pem", "--store", "sqlite:///t.db"),
         ("campaign",),

@@ -408,8 +408,6 @@ def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
     ones = [server.call("GET", f"/v1/campaigns/{name}").json() for name in "cd"]
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
     assert ones[0]["num_pulls"] == 6
-    server.call("POST", "/v1/campaigns/c/retire", {"client": "a"})  # a decision: there is a snapshot
-    ones[0] = server.call("GET", "/v1/campaigns/c").json()
     server.front.bridge.engine.lives.clear()
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
     assert not server.front.bridge.engine.lives
@@ -572,3 +570,10 @@ def test_readyz_tells_strangers_no_paths(server):
     server.front.bridge.engine.failure = "there is no room left for /a/secret/place"
     unready = server.call("GET", "/readyz")
     assert (unready.status_code, "secret" in unready.text) == (503, False)
+
+
+def test_two_hosts_are_malformed(server):
+    """Nobody can tell which of them counts."""
+    server.create()
+    headers = [("host", "evil.example"), ("host", "localhost")]
+    assert kind(server.call("GET", "/v1/campaigns/c", headers=headers)) == "malformed"

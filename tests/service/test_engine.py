@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.service.bench import Bench, sent
 
+from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import remembered
 from tutelage.service.campaigns.jobs import Do, Look, Pulls
 from tutelage.service.campaigns.messages import NotLeading, Refused
@@ -344,3 +345,19 @@ def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
     bad, good = bench.group(Pulls("d", pulls=[sent(1)]), Pulls("c", pulls=[sent(1)]))
     assert (bad.error.reason, good.error) == ("unavailable", None)
     assert bench.verify().position == 2
+
+
+def test_a_probe_that_fits_does_not_end_a_full_disk(bench, monkeypatch):
+    """Where there is room for a heartbeat alone, pulls are refused: that is not over before some succeed."""
+    engine = bench.engine
+    with monkeypatch.context() as full:
+        full.setattr(bench.store, "append", _full)
+        assert bench.group(Pulls("c", pulls=[sent(1)]))[0].error.reason == "unavailable"
+    engine._probe()
+    assert engine.failure == "there is no room"
+    bench.pull(sent(1))
+    assert engine.failure is None
+    engine.fail(Full("there is no room"))
+    monkeypatch.setattr(engine_module, "STILL_FAILED_SECONDS", 0.0)  # nobody has tried for as long
+    engine._probe()
+    assert engine.failure is None

@@ -553,18 +553,19 @@ def test_places_that_are_none_are_refused(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("name", ["tutelage.db", "tutelage.db-wal"])
 @pytest.mark.parametrize("how", ["removed", "replaced"])
-def test_a_file_that_lost_its_name_is_written_no_more(url, opened, how):
-    """What is written into it would be gone: the server ends."""
+def test_a_file_that_lost_its_name_is_written_no_more(path, url, opened, name, how):
+    """What is written into it would be gone, and so it is with the log beside it: the server ends."""
     store = opened(stores.open_store(url))
     store.create("c", "{}", 1, 1, "{}")
     token = store.lead("c", "here")
     grow(store, token, 0, 3)
-    path = Path(url.removeprefix("sqlite:///"))
-    path.rename(path.with_name("elsewhere"))
+    lost = path.with_name(name)
+    lost.rename(path.with_name("elsewhere"))
     if how == "replaced":
-        shutil.copy(path.with_name("elsewhere"), path)
-    with pytest.raises(Broken, match="was removed or replaced"):
+        shutil.copy(path.with_name("elsewhere"), lost)
+    with pytest.raises(Broken, match=f"{name} was removed or replaced"):
         grow(store, token, 3, 1, prefix="later")
     with pytest.raises(Broken, match="was removed or replaced"):
         store.probe()

@@ -325,13 +325,15 @@ def _show(told: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             sys.stdout.write(json.dumps(told) + "\n")
             return
+        round = min(told["round"], told["horizon"])
+        beyond = f", {told['beyond_horizon']:,} of them beyond the horizon" * bool(told["beyond_horizon"])
         Page().put_definitions(
             [
                 ("campaign", f"{told['name']}, {told['status']}"),
                 ("teacher", f"{told['teacher']}: {told['state']}"),
                 ("target", told["target"] or "none yet"),
-                ("round", f"{told['round']:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
-                ("pulls", f"{told['num_pulls']:,} by {counted(len(told['clients']), 'client')}"),
+                ("round", f"{round:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
+                ("pulls", f"{told['num_pulls']:,} by {counted(len(told['clients']), 'client')}{beyond}"),
                 ("cost", f"{told['cost']:.4g}"),
                 *((state["state"], _said(state)) for state in told.get("states", ())),
             ]

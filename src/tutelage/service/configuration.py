@@ -5,6 +5,7 @@ the first of them that is there counts.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from tutelage.service.watching.thresholds import Thresholds
 from tutelage.stores.address import without_password
 
 FILE = "tutelage.toml"
+_TEACHER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 OWN_FOLDERS = frozenset(
     {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
 )  # what the server's addresses begin with
@@ -51,6 +53,14 @@ class Configuration(Thresholds):
             raise ValueError("must begin with http:// or https://")
         if value is not None and not _has_host(value):
             raise ValueError("must be an address, as in http://HOST:PORT")
+        return value
+
+    @field_validator("own_teachers")
+    @classmethod
+    def _check_teachers(cls, value: str) -> str:
+        odd = [name for name in teachers_of(value) if not _TEACHER.fullmatch(name)]
+        if odd:
+            raise ValueError("must be names like package.module:Name, with commas between them")
         return value
 
     @field_validator("root_path")

@@ -65,6 +65,11 @@ def _served(configuration: Configuration, sockets: list[socket.socket]) -> str |
             LOG.warning(
                 "While no key exists, everybody who reaches this server may do everything (--insecure)."
             )
+        elif not store.keys():
+            LOG.warning(
+                "No key exists: whoever is on this machine may do everything, and whoever a proxy here lets in. "
+                "Make a key with `tutelage key create`."
+            )
         # Rows come by the thousand and hold no circles: to look for some at Python's pace costs a quarter.
         gc.set_threshold(50_000, 20, 50)
         server: _Server

@@ -194,7 +194,8 @@ class SqliteStore(SqliteKeys):
         self._tokens: dict[str, int] = {}
         self._states: dict[str, str] = {}
         self._unmoved = 0.0  # pages in the log, estimated
-        self._file = _identity(path)
+        self._log = path.with_name(f"{path.name}-wal")
+        self._file, self._log_file = _identity(path), _identity(self._log)
         with self._transaction() as connection:
             connection.execute("UPDATE heads SET leader = NULL WHERE leader IS NOT NULL")
 
@@ -296,11 +297,17 @@ class SqliteStore(SqliteKeys):
 
     def _check_file(self) -> None:
         """What is written into a file that has no name any more is lost."""
-        if _identity(self.path) != self._file:
-            self._broken = Broken(
-                f"{self.path} was removed or replaced while it was served: nothing more is written"
-            )
-            raise self._broken
+        log = _identity(self._log)
+        self._log_file = self._log_file or log
+        for path, found, was in (
+            (self.path, _identity(self.path), self._file),
+            (self._log, log, self._log_file),
+        ):
+            if found != was:
+                self._broken = Broken(
+                    f"{path} was removed or replaced while it was served: nothing more is written."
+                )
+                raise self._broken
 
     def probe(self) -> None:
         """Commits a heartbeat."""

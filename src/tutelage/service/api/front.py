@@ -104,6 +104,8 @@ class Front:
             return
         found = _PULLS.fullmatch(path)
         answer.is_quick = found is not None
+        if [name for name, _ in scope["headers"]].count(b"host") > 1:
+            raise Problem("malformed", "The request has more than one Host.")
         named = _NAMED.match(path)
         if named and not is_campaign_name(named[1]):
             raise Problem("unknown-campaign", "No campaign has such a name.")

@@ -5,26 +5,21 @@ from typing import Any
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.api.ledger_pages import Names
 from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.rebuilding import Disagreement, as_of_snapshot
+from tutelage.service.campaigns.rebuilding import Disagreement, as_committed
 from tutelage.service.display import with_names
 from tutelage.stores.base import Missing, Reader
 
 
 def kept_summary(reader: Reader, name: str) -> dict[str, Any]:
-    """The same from the store alone, as of the campaign's newest snapshot: nobody need lead it.
+    """The same from the store alone: nobody need lead the campaign.
 
     Of a campaign that cannot be served, ``state`` says why.  Raises ``Missing``.
     """
     stored, snapshot = reader.load(name)
     try:
-        live = as_of_snapshot(stored, snapshot)
-        if snapshot is None:
-            for client in Names(reader, name).clients[len(live.clients) :]:
-                live.roster.admit(client)
-        return summary(live) | {"status": stored.head.status, "position": stored.head.position}
-    except Missing:
+        return summary(as_committed(reader, stored, snapshot))
+    except Missing:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:
         found: dict[str, Any] = msgspec.json.decode(stored.settings)

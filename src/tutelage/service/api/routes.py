@@ -175,7 +175,7 @@ class Campaigns:
         return Response(status_code=204)
 
     async def all(self) -> Response:
-        """Every campaign: those that this server does not have at hand as of their newest snapshot."""
+        """Every campaign, whoever leads it."""
         listed = await self.readers.read(lambda reader: reader.campaigns())
         found = [await self._in_brief(one.name) for one in listed]
         return told({"campaigns": [one for one in found if one is not None]})

@@ -6,6 +6,7 @@ requests of the group are refused as unavailable: they may be sent again.
 """
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -35,6 +36,7 @@ from tutelage.stores.base import (
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
 MOST_COMMITS = 4_096  # whose times are remembered
 RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
+STILL_FAILED_SECONDS = 10.0  # a probe that succeeds sooner after a failure proves nothing
 LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted for longer
 _END = object()
 
@@ -67,6 +69,7 @@ class Engine:
         ] = {}  # tokens of campaigns that are to be loaded anew since the disk is full
         self.renewed = time.monotonic()
         self.failure: str | None = None  # why nothing can be written now; None if it can
+        self.failed = -math.inf  # when that was noticed last
         self.broken = False
         self.last_commit = time.monotonic()
         self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
@@ -151,16 +154,23 @@ class Engine:
         except StoreError as error:
             self.fail(error)
         else:
-            self._succeeded()
+            self.last_commit = time.monotonic()
+            if (
+                self.last_commit - self.failed >= STILL_FAILED_SECONDS
+            ):  # there may be room for so little alone
+                self._recovered()
 
     def _succeeded(self) -> None:
         self.last_commit = time.monotonic()
+        self._recovered()
+
+    def _recovered(self) -> None:
         if not self.broken:
             self.failure = None
 
     def fail(self, error: Exception) -> None:
         """Something has failed, here or where the store is read; from any thread."""
-        self.failure = str(error)
+        self.failure, self.failed = str(error), time.monotonic()
         self.broken = self.broken or isinstance(error, Broken)
 
     def _group(self, jobs: Sequence[Job]) -> None:

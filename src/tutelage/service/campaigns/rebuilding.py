@@ -4,7 +4,8 @@ Everything that is not a row of the ledger follows from the rows, and must come 
 rows themselves, but for what comes from outside: a step's rewards, ids, time and places in the request.
 """
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,7 +15,7 @@ from tutelage.service.campaigns.live import Live
 from tutelage.service.campaigns.messages import Refused
 from tutelage.service.campaigns.settings import RULES_VERSION
 from tutelage.service.campaigns.trail import KeptTrail
-from tutelage.stores.base import EntryRow, Head, Known, PullRow, Snapshot, Stored
+from tutelage.stores.base import EntryRow, Head, Known, PullRow, Reader, Snapshot, Stored, pages
 from tutelage.teachers.base import encode_state
 
 
@@ -47,7 +48,7 @@ def rebuilt(
 
     Raises :class:`Disagreement`.
     """
-    live = begun(stored, token, last_id)
+    live = without_rows(stored, token, last_id)
     if snapshot is not None:
         _load(live, snapshot)
     repeat(live, rows)
@@ -55,7 +56,7 @@ def rebuilt(
     return live
 
 
-def begun(stored: Stored, token: int = 0, last_id: str = "") -> Live:
+def without_rows(stored: Stored, token: int = 0, last_id: str = "") -> Live:
     """The campaign without any row.  Raises :class:`Disagreement` if this release cannot serve it."""
     check_rules(stored)
     try:
@@ -65,20 +66,24 @@ def begun(stored: Stored, token: int = 0, last_id: str = "") -> Live:
         raise Disagreement(f"The settings of {stored.name} cannot be read: {told}.") from error
 
 
-def as_of_snapshot(stored: Stored, snapshot: Snapshot | None) -> Live:
-    """The campaign as its newest snapshot has it.  Raises :class:`Disagreement`."""
-    live = begun(stored)
-    if snapshot is not None:
-        _load(live, snapshot)
-    return live
-
-
 def check_rules(stored: Stored) -> None:
     """Raises :class:`Disagreement` for a campaign that began under rules which this release lacks."""
     if stored.rules_version != RULES_VERSION:
         raise Disagreement(
             f"{stored.name} began under rules {stored.rules_version}, which this release lacks."
         )
+
+
+def as_committed(reader: Reader, stored: Stored, snapshot: Snapshot | None) -> Live:
+    """The campaign as it was when ``stored`` was read.  Raises :class:`Disagreement`."""
+    after = snapshot.position if snapshot else 0
+    return rebuilt(stored, 0, snapshot, rows_behind(reader, stored, after))
+
+
+def rows_behind(reader: Reader, stored: Stored, after: int) -> Iterator[PullRow | EntryRow]:
+    """The rows behind a position, up to the head: more may have been committed since it was read."""
+    end = stored.head.position
+    return itertools.takewhile(lambda row: row.position <= end, pages(reader, stored.name, after))
 
 
 def repeat(live: Live, rows: Iterable[PullRow | EntryRow]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tutelage.service.campaigns.rebuilding import Disagreement, begun, repeat, settle
+from tutelage.service.campaigns.rebuilding import Disagreement, repeat, settle, without_rows
 from tutelage.stores.base import EntryRow, PullRow, Reader, pages
 
 _FAR = 10_000  # positions behind the head that are looked into for rows
@@ -13,7 +13,7 @@ def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
     stored, snapshot = reader.load(name)
     last, faults = stored.head.position, []
     try:
-        live = begun(stored)
+        live = without_rows(stored)
         if snapshot is not None:
             repeat(live, between(reader, name, 0, min(snapshot.position, last)))
             if live.position != snapshot.position or live.dump() != snapshot.content:

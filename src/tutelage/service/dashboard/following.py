@@ -4,17 +4,16 @@ A few are kept; of any others the ledger is gone through at every look.
 """
 
 import asyncio
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.rebuilding import rebuilt, repeat, settle
+from tutelage.service.campaigns.rebuilding import as_committed, repeat, rows_behind, settle
 from tutelage.service.campaigns.remembered import Remembered
 from tutelage.service.dashboard.reading import SEEDED_ROWS, Reading, begun, take_entries, told
 from tutelage.service.watching.figures import Figures, Server, sample
 from tutelage.service.watching.story import Story
-from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, Stored, pages
+from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, Stored
 
 MOST_KEPT = 8
 KEPT_SECONDS = 60.0  # without a look, before another may take its place
@@ -25,8 +24,7 @@ class Follower:
 
     def __init__(self, reader: Reader, stored: Stored, snapshot: Snapshot | None, now: float) -> None:
         self._made_of = stored.created, stored.settings
-        after = snapshot.position if snapshot else 0
-        self._live = rebuilt(stored, 0, snapshot, _rows(reader, stored, after))
+        self._live = as_committed(reader, stored, snapshot)
         self._history = begun(reader, self._live, now)
         self._story = Story(self._live.settings.arms)
         take_entries(reader, stored.name, self._story, self._live.position)
@@ -42,7 +40,7 @@ class Follower:
         live, settings = self._live, self._live.settings
         if stored.head.position == live.position:
             return
-        rows = list(_rows(reader, stored, live.position))
+        rows = list(rows_behind(reader, stored, live.position))
         repeat(live, rows)
         settle(live, stored.head)
         _answer_nobody(live)
@@ -104,12 +102,6 @@ def _found(
     else:
         kept = Follower(reader, stored, snapshot, now)
     return kept, kept.figures(server, now)
-
-
-def _rows(reader: Reader, stored: Stored, after: int) -> Iterator[PullRow | EntryRow]:
-    """The rows behind a position, up to the head: more may have been committed since it was read."""
-    end = stored.head.position
-    return itertools.takewhile(lambda row: row.position <= end, pages(reader, stored.name, after))
 
 
 def _answer_nobody(live: Live) -> None:

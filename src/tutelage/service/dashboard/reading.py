@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from tutelage.service.campaigns.live import Live
 from tutelage.service.campaigns.messages import Refused
-from tutelage.service.campaigns.rebuilding import Disagreement, as_of_snapshot, repeat
+from tutelage.service.campaigns.rebuilding import Disagreement, repeat, without_rows
 from tutelage.service.watching.figures import Figures, Sample, Server, sample, take
 from tutelage.service.watching.history import History, from_ledger, pulls_since
 from tutelage.service.watching.story import Story, with_pulls
@@ -56,7 +56,7 @@ def past_figures(reader: Reader, name: str, round: int, server: Server) -> Figur
         )
     last = [0.0]
     try:
-        live = as_of_snapshot(stored, None)
+        live = without_rows(stored)
         repeat(live, _until(pages(reader, name), round, last))
     except Disagreement as error:
         raise Refused("unavailable", str(error)) from error

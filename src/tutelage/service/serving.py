@@ -67,7 +67,7 @@ def _served(configuration: Configuration, sockets: list[socket.socket]) -> str |
             )
         elif not store.keys():
             LOG.warning(
-                "No key exists: everybody on this machine may do everything, and all whom a proxy here lets in. "
+                "No key exists: everybody on this machine may do everything, and whom a proxy here lets in. "
                 "Make a key with `tutelage key create`."
             )
         # Rows come by the thousand and hold no circles: to look for some at Python's pace costs a quarter.

@@ -189,8 +189,8 @@ def batches(server: Server, setting: argparse.Namespace, ids: str) -> None:
 
 
 def replays(server: Server, setting: argparse.Namespace, ids: str) -> None:
-    """The same pulls again: the last 100,000, and any of all that are stored."""
-    fill(server, setting, ids)
+    """The same pulls again: the last 100,000, and any of all that are stored; and the memory before."""
+    memory(server, setting, ids)
     for batch, connections in ((1, setting.connections), (setting.batch, 4)):
         options = {"ids": ids, "connections": connections, "batch": batch, "is_new": False}
         sample = (20 if batch == 1 else 100) * 1_000

@@ -406,6 +406,24 @@ def test_shares_after_a_burst_are_lines():
         assert places[0] < 60.0
 
 
+def test_a_few_last_pulls_are_no_share():
+    """Traffic ends within a stretch: the line goes on at the share that was before, and not at theirs."""
+    figures = made_up.learning()
+    made = np.zeros((60, figures.taken.pulls.shape[1]), dtype=np.int64)
+    made[1:40] = 100  # of each arm, then a few of one, then nothing
+    made[40, 0] = 3
+    figures = made_up.with_recent(
+        figures,
+        times=figures.recent.times[-60:],
+        costs=figures.recent.costs[-60:],
+        arm_pulls=made.cumsum(axis=0),
+    )
+    chart, _ = share_chart(figures, window_of(figures))
+    for line in re.findall(r'<path d="M([^"]*)" class="line', chart):
+        heights = [float(point.split(",")[1]) for point in line.split("L")]
+        assert max(heights) - min(heights) < 10  # theirs would be all of one arm
+
+
 def test_the_command_line_tells_the_same_states(address, capsys):
     """``campaign show`` has the words of the page, and the line to type on a line of its own."""
     told = httpx.get(f"{address}/v1/campaigns/plain/states", timeout=30).json()["states"]

@@ -121,7 +121,8 @@ def colour_of(arm: int) -> str:
 def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
     """Shares [points, K] between neighbouring points, over stretches long enough for a smooth line.
 
-    A silence is a flat line, up to now.
+    A silence is a flat line, up to now, at the share that was before: of the last pulls there may be too few
+    in their stretch to tell one.
     """
     pulls = figures.recent.arm_pulls[window.points]
     steps = len(window.points) - 1
@@ -130,6 +131,9 @@ def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
     made = pulls[reach:] - pulls[:-reach]
     totals = made.sum(axis=1)
     kept = totals > 0
+    *_, before, last = (-1, -1, *np.flatnonzero(kept))
+    if before >= 0 and 4 * totals[last] < totals[before]:
+        kept[last] = False
     shares: Array = made[kept] / totals[kept, None]
     ago = window.ago[reach:][kept]
     if ago.size == 1:

@@ -60,7 +60,7 @@ def export(
     """Print all rows of a campaign, Parquet into a file or another program."""
     from tutelage.service.api import ledger_pages
     from tutelage.service.api.ledger_formats import writer_of
-    from tutelage.service.campaigns.verifying import between
+    from tutelage.service.campaigns.rebuilding import rows_between
 
     writer = writer_of(format)
     if format == "parquet" and sys.stdout.isatty():
@@ -69,7 +69,7 @@ def export(
         names = ledger_pages.Names(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())
-        rows = between(reader, name, 0, names.head.position)
+        rows = rows_between(reader, name, 0, names.head.position)
         while page := list(itertools.islice(rows, 2_000)):
             out.write(writer.rows([names.row(row) for row in page]))
         out.write(writer.end())

@@ -81,9 +81,8 @@ class Front:
                 return
             page = self.told(problem, scope, self.inner_path(scope["path"]), headers)
             await answer.problem(problem, page)
-        if (
-            answer.status >= 400 or not answer.is_quick
-        ):  # what goes well a thousand times a second is not told
+        # What goes well a thousand times a second is not told.
+        if answer.status >= 400 or not answer.is_quick:
             LOG.info(
                 "request",
                 extra={

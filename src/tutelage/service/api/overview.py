@@ -11,23 +11,6 @@ from tutelage.service.display import with_names
 from tutelage.stores.base import Missing, Reader
 
 
-def kept_summary(reader: Reader, name: str) -> dict[str, Any]:
-    """The same from the store alone: nobody need lead the campaign.
-
-    Of a campaign that cannot be served, ``state`` says why.  Raises ``Missing``.
-    """
-    stored, snapshot = reader.load(name)
-    try:
-        return summary(as_committed(reader, stored, snapshot))
-    except Missing:  # deleted a moment ago
-        raise
-    except (Disagreement, InputError, msgspec.MsgspecError) as error:
-        found: dict[str, Any] = msgspec.json.decode(stored.settings)
-        found |= {"retired": [], "num_pulls": 0, "round": 0, "epoch": 1, "cost": 0.0, "beyond_horizon": 0}
-        found |= {"state": f"cannot be served: {error}", "active_arms": [], "target": None}
-        return found | {"status": stored.head.status, "position": stored.head.position}
-
-
 def summary(live: Live) -> dict[str, Any]:
     """What it is and where it stands."""
     settings, campaign = live.settings, live.campaign
@@ -55,6 +38,23 @@ def summary(live: Live) -> dict[str, Any]:
         "target": None if target is None else settings.arms[target],
         "position": live.position,
     }
+
+
+def kept_summary(reader: Reader, name: str) -> dict[str, Any]:
+    """The summary from the store alone: nobody need lead the campaign.
+
+    Of a campaign that cannot be served, ``state`` says why.  Raises ``Missing``.
+    """
+    stored, snapshot = reader.load(name)
+    try:
+        return summary(as_committed(reader, stored, snapshot))
+    except Missing:  # deleted a moment ago
+        raise
+    except (Disagreement, InputError, msgspec.MsgspecError) as error:
+        found: dict[str, Any] = msgspec.json.decode(stored.settings)
+        found |= {"retired": [], "num_pulls": 0, "round": 0, "epoch": 1, "cost": 0.0, "beyond_horizon": 0}
+        found |= {"state": f"cannot be served: {error}", "active_arms": [], "target": None}
+        return found | {"status": stored.head.status, "position": stored.head.position}
 
 
 def state(live: Live) -> dict[str, Any]:

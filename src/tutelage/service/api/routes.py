@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from tutelage.errors import InputError
+from tutelage.registry import split_call
 from tutelage.service.api import ledger_pages, overview
 from tutelage.service.api.access import Grant
 from tutelage.service.api.bridge import Bridge, Readers
@@ -114,14 +115,8 @@ class Campaigns:
     async def create(self, request: Request) -> Response:
         """Make a campaign, and start it at once if so asked."""
         new = read_json(await request.body(), NewCampaign)
-        package = new.teacher.partition("(")[0].strip()
-        if ":" in package and package not in self.own_teachers:  # nobody imports what he likes over HTTP
-            raise Problem(
-                "invalid",
-                f"The teacher {package} is none of Tutelage's: who runs the server may allow it with "
-                "--own-teachers.",
-            )
         try:
+            self._check_teacher(new.teacher)
             settings = Settings(
                 name=new.name,
                 arms=tuple(new.arms),
@@ -140,6 +135,15 @@ class Campaigns:
             raise Problem("invalid", f"The campaign {new.name} has no client yet: start it when some are in.")
         await self.bridge.ask(Create(new.name, settings=settings, start=new.start))
         return await self._summary(new.name, 201)
+
+    def _check_teacher(self, spec: str) -> None:
+        """Nobody imports what he likes over HTTP.  Raises ``InputError``."""
+        teacher, _ = split_call(spec, "teacher")
+        if ":" in teacher and teacher not in self.own_teachers:
+            raise InputError(
+                f"The teacher {teacher} is none of Tutelage's: who runs the server may allow it with "
+                "--own-teachers."
+            )
 
     async def enrol(self, request: Request, name: str) -> Response:
         """Let a client in, before the start; one that is in already stays."""

@@ -64,9 +64,8 @@ class Engine:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
         self.lives: dict[str, Live] = {}
         self.led: set[str] = set()  # campaigns taken over, those too that are not in memory now
-        self.kept: dict[
-            str, int
-        ] = {}  # tokens of campaigns that are to be loaded anew since the disk is full
+        # Tokens of campaigns that are to be loaded anew since the disk is full.
+        self.kept: dict[str, int] = {}
         self.renewed = time.monotonic()
         self.failure: str | None = None  # why nothing can be written now; None if it can
         self.failed = -math.inf  # when that was noticed last
@@ -74,7 +73,6 @@ class Engine:
         self.last_commit = time.monotonic()
         self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._waiting = 0
         self._thread = threading.Thread(target=self._work, name="tutelage-writer", daemon=True)
 
     def start(self) -> None:
@@ -155,9 +153,8 @@ class Engine:
             self.fail(error)
         else:
             self.last_commit = time.monotonic()
-            if (
-                self.last_commit - self.failed >= STILL_FAILED_SECONDS
-            ):  # there may be room for so little alone
+            # Sooner after a failure there may be room for so little alone.
+            if self.last_commit - self.failed >= STILL_FAILED_SECONDS:
                 self._recovered()
 
     def _succeeded(self) -> None:

@@ -89,7 +89,6 @@ class Live:
     def _snapshot(self) -> Snapshot | None:
         due = (
             self.has_decided
-            or bool(self.new_entries and self.new_entries[-1].kind in {"started", "stopped"})
             or self.position - self.snapshot_position >= SNAPSHOT_PULLS
             or time.monotonic() - self.snapshot_time >= SNAPSHOT_SECONDS
         )

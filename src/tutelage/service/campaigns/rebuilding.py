@@ -77,13 +77,12 @@ def check_rules(stored: Stored) -> None:
 def as_committed(reader: Reader, stored: Stored, snapshot: Snapshot | None) -> Live:
     """The campaign as it was when ``stored`` was read.  Raises :class:`Disagreement`."""
     after = snapshot.position if snapshot else 0
-    return rebuilt(stored, 0, snapshot, rows_behind(reader, stored, after))
+    return rebuilt(stored, 0, snapshot, rows_between(reader, stored.name, after, stored.head.position))
 
 
-def rows_behind(reader: Reader, stored: Stored, after: int) -> Iterator[PullRow | EntryRow]:
-    """The rows behind a position, up to the head: more may have been committed since it was read."""
-    end = stored.head.position
-    return itertools.takewhile(lambda row: row.position <= end, pages(reader, stored.name, after))
+def rows_between(reader: Reader, name: str, after: int, last: int) -> Iterator[PullRow | EntryRow]:
+    """A campaign's rows behind a position, up to another: more may have been committed since."""
+    return itertools.takewhile(lambda row: row.position <= last, pages(reader, name, after))
 
 
 def repeat(live: Live, rows: Iterable[PullRow | EntryRow]) -> None:

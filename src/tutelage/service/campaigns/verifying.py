@@ -1,9 +1,7 @@
 """Whether all that is kept of a campaign follows from its ledger's first row on."""
 
-from collections.abc import Iterator
-
-from tutelage.service.campaigns.rebuilding import Disagreement, repeat, settle, without_rows
-from tutelage.stores.base import EntryRow, PullRow, Reader, pages
+from tutelage.service.campaigns.rebuilding import Disagreement, repeat, rows_between, settle, without_rows
+from tutelage.stores.base import Reader
 
 _FAR = 10_000  # positions behind the head that are looked into for rows
 
@@ -15,10 +13,10 @@ def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
     try:
         live = without_rows(stored)
         if snapshot is not None:
-            repeat(live, between(reader, name, 0, min(snapshot.position, last)))
+            repeat(live, rows_between(reader, name, 0, min(snapshot.position, last)))
             if live.position != snapshot.position or live.dump() != snapshot.content:
                 faults.append(f"The snapshot of {name} holds something else than its ledger gives.")
-        repeat(live, between(reader, name, live.position, last))
+        repeat(live, rows_between(reader, name, live.position, last))
         settle(live, stored.head)
         behind = reader.read(name, last, _FAR) or reader.entries(name, last, 1)
         if behind and reader.load(name)[0].head.position == last:  # the campaign has not gone on meanwhile
@@ -26,11 +24,3 @@ def verified(reader: Reader, name: str) -> tuple[int, list[str]]:
     except Disagreement as error:
         faults.append(str(error))
     return last, faults
-
-
-def between(reader: Reader, name: str, after: int, last: int) -> Iterator[PullRow | EntryRow]:
-    """A campaign's rows behind a position, up to the last one asked for."""
-    for row in pages(reader, name, after):
-        if row.position > last:
-            return
-        yield row

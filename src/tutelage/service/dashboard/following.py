@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.rebuilding import as_committed, repeat, rows_behind, settle
+from tutelage.service.campaigns.rebuilding import as_committed, repeat, rows_between, settle
 from tutelage.service.campaigns.remembered import Remembered
 from tutelage.service.dashboard.reading import SEEDED_ROWS, Reading, begun, take_entries, told
 from tutelage.service.watching.figures import Figures, Server, sample
@@ -40,7 +40,7 @@ class Follower:
         live, settings = self._live, self._live.settings
         if stored.head.position == live.position:
             return
-        rows = list(rows_behind(reader, stored, live.position))
+        rows = list(rows_between(reader, stored.name, live.position, stored.head.position))
         repeat(live, rows)
         settle(live, stored.head)
         _answer_nobody(live)

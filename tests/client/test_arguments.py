@@ -1,0 +1,93 @@
+"""What is refused before anything is sent, and what is not."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.client.pretended import Server, client_of
+
+from tutelage.client import Client, Observed, new_id
+
+
+@pytest.mark.parametrize(
+    "pull",
+    [
+        ("anna", "a", math.nan),
+        ("anna", "a", math.inf),
+        ("", "a", 0.5),
+        ("anna", "a" * 129, 0.5),
+        ("\ud800", "a", 0.5),
+        ("anna", "a\nb", 0.5),
+        ("anna\x7f", "a", 0.5),
+        ("anna", 5, 0.5),
+        ("anna", None, 0.5),
+        ("anna", "a", 10**400),
+        ("anna", "a", 10**5_000),
+        ("anna", "a", Decimal("sNaN")),
+        ("anna", "a", Decimal("1e999")),
+        ("anna", "a", "0.5"),
+        ("anna", "a", b"0.5"),
+        ("anna", "a", None),
+        ("anna", "a", [0.5]),
+        ("anna", "a", 1 + 2j),
+        ("anna", "a", True),
+        ("anna", "a", np.True_),
+    ],
+)
+def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
+    """Also while the server is dead: nothing wrong ends in the spool."""
+    server = Server()
+    with client_of(server) as client:
+        with pytest.raises(ValueError, match="is no "):
+            client.reveal(*pull)
+        for id in ("", "a\0b", "\udfff", "x" * 129, 5):
+            with pytest.raises(ValueError, match=r"The id .* is no "):
+                client.reveal("anna", "a", 0.5, id=id)
+        with pytest.raises(ValueError, match="number of ids is 2, and that of the pulls 1"):
+            client.reveal_all([Observed("anna", "a", 0.5)], ids=["x", "y"])
+        assert client.reveal_all([]) == []
+        assert not len(client.spool)
+    assert not server.taken
+    with pytest.raises(RuntimeError, match="closed"):
+        client.reveal("anna", "a", 0.5)
+
+
+@pytest.mark.parametrize("reward", [np.float32(0.5), Decimal("0.5"), Fraction(1, 2), np.float64(0.5)])
+def test_every_kind_of_number_is_a_reward(reward):
+    """It is sent as JSON's; whole ones too, of Python and of numpy."""
+    server = Server()
+    with client_of(server) as client:
+        assert client.reveal("anna é", "a\u2028", reward, id="x" * 128).reward == 0.5
+        assert client.reveal("anna", "a", type(reward)(1)).reward == 0.0
+        assert client.reveal("anna", "a", np.int64(1)).reward == 0.0
+    assert [pull["reward"] for pull in server.taken] == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "server",
+    ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b", ""],
+)
+def test_an_address_that_is_none_is_refused(server):
+    """At once: otherwise every reward would be shown as observed for ever."""
+    with pytest.raises(ValueError, match="no server's address"):
+        Client(server, "c")
+
+
+def test_a_refused_address_is_shown_without_its_password():
+    """Nor does a key that none can be, in characters that no header takes, show itself."""
+    with pytest.raises(ValueError, match=r"^'\*\*\*@host' is no server's address"):
+        Client("ftp://me:sesame@host", "c")
+    with pytest.raises(ValueError, match=r"The key is none: it holds a character that no key has\.$"):
+        Client("http://host", "c", key="sesame\n")
+    with pytest.raises(ValueError, match="'1' seconds is no positive number"):
+        Client("http://host", "c", deadline="1")
+
+
+def test_ids_sort_by_time_and_are_names():
+    """1 to 128 characters, each once, later ones behind earlier ones."""
+    ids = [new_id() for _ in range(2_000)]
+    assert len(set(ids)) == len(ids)
+    assert all(len(id) == 32 for id in ids)
+    assert [id[:12] for id in ids] == sorted(id[:12] for id in ids)

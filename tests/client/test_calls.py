@@ -1,0 +1,341 @@
+"""The calls of the client: retries, deadlines, odd answers, and what is reported of what was bypassed."""
+
+import asyncio
+import contextlib
+import gzip
+import json
+import os
+import pickle
+import random
+import socket
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+from tests.client.pretended import Server, client_of, emptied, problem
+
+from tutelage.client import AsyncClient, Client, PullRefused
+
+ANSWER = b'{"pulls": [{"id": "mine", "reward": 0.9, "adjustment": 0.4, "epoch": 1, "replayed": false}]}'
+
+
+def test_reveals_what_the_server_says():
+    """The answer's reward and adjustment, under the id that was sent."""
+    server = Server()
+    with client_of(server) as client:
+        told = client.reveal("anna", "a", 0.25)
+    assert (told.reward, told.adjustment, told.bypassed) == (0.75, 0.5, False)
+    assert server.taken == [{"id": told.id, "client": "anna", "arm": "a", "reward": 0.25}]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        httpx.ConnectError("no"),
+        httpx.ReadTimeout("late"),
+        RuntimeError("whatever"),
+        httpx.Response(503),
+        httpx.Response(429),
+        httpx.Response(200, text="<html>a proxy</html>"),
+        httpx.Response(200, json={"pulls": [{"id": "another", "reward": 0, "adjustment": 0}]}),
+        httpx.Response(200, json=[]),
+        httpx.Response(200, content=b"[" * 60_000),
+        httpx.Response(200, content=b'{"pulls":' * 5_000),
+        httpx.Response(200, content=b" " * 10**6 + ANSWER),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"NaN")),
+        httpx.Response(200, content=ANSWER.replace(b"0.4", b"-Infinity")),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"1" + b"0" * 400)),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"9" * 5_000)),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b'"0.7"')),
+        httpx.Response(200, content=ANSWER.replace(b"0.9", b"true")),
+        httpx.Response(200, content=ANSWER.replace(b"0.4", b"null")),
+        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": 1.5')),
+        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": true')),
+        httpx.Response(200, content=gzip.compress(ANSWER), headers={"Content-Encoding": "gzip"}),
+        httpx.Response(500, json={"type": "urn:tutelage:problem:conflict"}),
+        httpx.Response(500, json={"type": ["invalid"], "detail": [["odd"]]}),
+    ],
+)
+def test_tries_again_with_the_same_id(fault):
+    """What may pass is tried again; the pull keeps its id, so that it counts once."""
+    server = Server(fault, fault)
+    with client_of(server, deadline=10.0) as client:
+        told = client.reveal("anna", "a", 0.25, id="mine")
+    assert told.reward == 0.75
+    assert [pull["id"] for pull in server.taken] == ["mine"]
+
+
+@pytest.mark.parametrize(("encoding", "most"), [("identity", 2), ("gzip", 0)])
+def test_an_answer_is_read_no_further_than_an_answer_can_be_long(encoding, most):
+    """Whatever a server sends, memory and time stay bounded: nothing compressed, and nothing endless."""
+    server, asked, sent = Server(), [], []
+
+    def endless(request):
+        async def content():
+            while len(sent) < 1_000:
+                sent.append(None)
+                yield b" " * 65_536
+
+        asked.append(request.headers["Accept-Encoding"])
+        if len(asked) > 1:
+            return server(request)
+        return httpx.Response(200, content=content(), headers={"Content-Encoding": encoding})
+
+    with client_of(endless, deadline=600.0, headers={"Accept-Encoding": "gzip"}) as client:
+        assert client.reveal("anna", "a", 0.25).reward == 0.75
+    assert asked == ["identity"] * 2
+    assert len(sent) == most
+
+
+def test_a_strangers_sentence_is_one_line_of_the_log(caplog):
+    """It cannot pretend to be other lines, nor fill the disk."""
+    server = Server(problem("forbidden", 403, "No.\nERROR:root:All\x1b[2J is lost. " + "x" * 9_000))
+    with client_of(server) as client:
+        assert client.reveal("anna", "a", 0.25).bypassed
+        assert emptied(client.spool)
+    told = caplog.records[0].getMessage()
+    assert "later: No. ERROR:root:All [2J is lost. xxx" in told
+    assert len(told) < 600
+
+
+def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
+    """Nobody waits for ever; the report says ``bypassed`` and carries the same pull."""
+    server = Server(*[httpx.ConnectError("no")] * 6)
+    with client_of(server, deadline=0.05, spool=tmp_path / "spool") as client:
+        told = client.reveal("anna", "a", 0.25)
+        assert (told.reward, told.adjustment, told.bypassed) == (0.25, 0.0, True)
+        assert emptied(client.spool)
+    assert server.taken[-1] == {
+        "id": told.id,
+        "client": "anna",
+        "arm": "a",
+        "reward": 0.25,
+        "bypassed": True,
+    }
+    assert (tmp_path / "spool").read_text() == ""
+
+
+@pytest.mark.parametrize("kind", ["conflict", "invalid", "malformed", "too-large"])
+def test_what_will_never_be_taken_is_raised(kind):
+    """A conflict or an unknown arm is the caller's to mend; its text is the server's."""
+    server = Server(problem(kind, 409, "Sent before."))
+    with client_of(server) as client, pytest.raises(PullRefused, match="Sent before") as caught:
+        client.reveal("anna", "a", 0.5)
+    assert caught.value.status == 409
+
+
+def test_a_refusal_says_what_is_wrong():
+    """The first fault's sentence is in the text, all of them are at hand, and it survives pickling."""
+    faults = [
+        {"index": 0, "id": "1", "field": "arm", "what": "There is no arm 'z'."},
+        {"index": 0, "id": "1", "field": "reward", "what": "2.5 lies outside [0, 1]."},
+    ]
+    content = {"type": "urn:tutelage:problem:invalid", "detail": "2 things are wrong.", "faults": faults}
+    server = Server(httpx.Response(422, json=content))
+    with client_of(server) as client, pytest.raises(PullRefused) as caught:
+        client.reveal("anna", "z", 2.5)
+    assert str(caught.value) == "2 things are wrong. Pull 0, arm: There is no arm 'z'."
+    assert (caught.value.status, caught.value.faults, caught.value.problem) == (422, faults, content)
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own
+    assert (str(again), again.faults) == (str(caught.value), faults)
+    assert str(PullRefused(400, {"faults": ["odd"]})) == "The server answered with status 400."
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        problem("unauthorized", 401),
+        problem("forbidden", 403),
+        problem("unknown-campaign", 404),
+        problem("stopped", 409),
+        problem("not-started", 409),
+        httpx.Response(301, headers={"Location": "http://elsewhere"}),
+        httpx.Response(413, text="<html>nginx</html>"),
+        httpx.Response(413, content=b"[" * 60_000),
+    ],
+)
+def test_what_the_operator_has_to_mend_is_not_raised(fault):
+    """The observed reward is shown at once, without using the deadline up, and the pull is reported."""
+    server = Server(fault)
+    with client_of(server, deadline=600.0) as client:
+        told = client.reveal("anna", "a", 0.25)
+        assert (told.reward, told.bypassed) == (0.25, True)
+        assert emptied(client.spool)
+    assert [(pull["id"], pull["bypassed"]) for pull in server.taken] == [(told.id, True)]
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_honoured(form):
+    """A server that asks for more time than is left is not asked again: the observed reward is shown."""
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    server = Server(problem("unavailable", 503, Retry_After={"seconds": "2", "date": date}[form]))
+    asked = []
+
+    def counting(request):
+        asked.append(json.loads(request.content)["pulls"][0].get("bypassed", False))
+        return server(request)
+
+    client = client_of(counting, deadline=1.0)
+    assert client.reveal("anna", "a", 0.25).bypassed
+    assert asked[0] is False
+    assert all(asked[1:])  # its report alone
+    client.close(seconds=0)
+
+
+def test_retry_after_delays_the_next_try():
+    """It is waited for if the deadline allows."""
+    times = []
+    server = Server(problem("busy", 429, Retry_After="1"))
+
+    def timed(request):
+        times.append(time.monotonic())
+        return server(request)
+
+    with client_of(timed, deadline=600.0) as client:
+        assert client.reveal("anna", "a", 0.25).reward == 0.75
+    assert times[1] - times[0] >= 1.0
+
+
+def test_the_deadline_holds_for_a_server_that_drips():
+    """Every read is quick, the whole is not: the call ends all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        is_over = threading.Event()
+
+        def drip(connection):
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                while not is_over.wait(0.02):
+                    connection.sendall(b" ")
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=drip, args=(listening.accept()[0],)).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", "c", deadline=0.2)
+        assert client.reveal("anna", "a", 0.25).bypassed
+        client.close(seconds=0)
+        is_over.set()
+
+
+def test_a_repeated_id_is_answered_as_it_was_shown(tmp_path):
+    """While its report waits, the pull goes out as bypassed: no second answer can differ."""
+    server = Server(*[httpx.ConnectError("no")] * 10_000)
+    client = client_of(server, deadline=0.01, spool=tmp_path / "spool")
+    client.reveal("anna", "a", 0.25, id="mine")
+    client.close(seconds=0)
+    fixed = Server(problem("unavailable", 503, Retry_After="600"))  # its report waits, the call does not
+    with client_of(fixed, deadline=600, spool=tmp_path / "spool") as client:
+        end = time.monotonic() + 30
+        while fixed.faults and time.monotonic() < end:
+            time.sleep(0.01)
+        told = client.reveal("anna", "a", 0.25, id="mine")
+        assert (told.reward, told.bypassed, len(client.spool)) == (0.25, True, 0)
+    assert [pull["bypassed"] for pull in fixed.taken] == [True]
+
+
+def test_a_cancelled_call_is_reported():
+    """Whoever stops waiting has shown what was observed."""
+
+    async def play():
+        server = Server(problem("unavailable", 503, Retry_After="60"))
+        async with client_of(server, AsyncClient, deadline=600.0) as client:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.reveal("anna", "a", 0.25), 0.05)
+        return server.taken
+
+    assert [pull["bypassed"] for pull in asyncio.run(play())] == [True]
+
+
+def test_async_client_does_the_same():
+    """Retry, deadline and report, awaited."""
+
+    async def play():
+        server = Server(httpx.Response(503))
+        async with client_of(server, AsyncClient, deadline=10.0) as client:
+            told = await client.reveal("anna", "a", 0.25)
+            server.faults = [httpx.ConnectError("no")] * 6
+            client.deadline = 0.05
+            missed = await client.reveal("anna", "b", 0.5)
+            async with asyncio.timeout(30):
+                while len(client.spool):  # noqa: ASYNC110 - there is nothing else to wait for
+                    await asyncio.sleep(0.01)
+        return server.taken, told, missed
+
+    taken, told, missed = asyncio.run(play())
+    assert (told.reward, told.bypassed, missed.reward, missed.bypassed) == (0.75, False, 0.5, True)
+    assert [(pull["id"], pull.get("bypassed", False)) for pull in taken] == [
+        (told.id, False),
+        (missed.id, True),
+    ]
+
+
+def test_it_imports_no_other_part_of_the_project(python):
+    """A platform's process loads httpx and this module: no numpy, no numba, no server."""
+    code = "import sys, tutelage.client; print(*sorted(sys.modules))"
+    loaded = python("-c", code).stdout.split()
+    heavy = {"numpy", "numba", "msgspec", "fastapi", "pydantic", "sqlalchemy", "psycopg"}
+    assert not heavy.intersection(loaded)
+    own = {name.partition(".")[2].partition(".")[0] for name in loaded if name.startswith("tutelage.")}
+    assert own == {"client"}
+
+
+async def answering(reader, writer):
+    """A server's side of a connection: each request is answered after some milliseconds."""
+    with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0])
+            pulls = json.loads(await reader.readexactly(size))["pulls"]
+            await asyncio.sleep(random.uniform(0, 0.004))
+            told = [
+                {"id": pull["id"], "reward": 0.5, "adjustment": 0.0, "epoch": 1, "replayed": False}
+                for pull in pulls
+            ]
+            content = json.dumps({"pulls": told}).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content))
+
+
+def test_calls_that_are_cut_off_leave_their_connections_usable():
+    """Many callers who wait no longer, at any moment, of a connection's opening too."""
+
+    async def impatient(client, draw):
+        for _ in range(150):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(client.reveal("anna", "a", 0.5), draw.uniform(0.0002, 0.006))
+
+    async def play():
+        server = await asyncio.start_server(answering, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        few = httpx.Limits(max_connections=4, max_keepalive_connections=2)
+        async with server:
+            async with AsyncClient(address, "c", deadline=20.0, limits=few) as client:
+                await asyncio.gather(*(impatient(client, random.Random(seed)) for seed in range(8)))
+                told = await client.reveal("anna", "a", 0.5)
+            await asyncio.sleep(0)
+        return told
+
+    assert not asyncio.run(play()).bypassed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_is_told_to_make_its_own(python):
+    """Its parent's thread is not in it: a call would wait for ever."""
+    script = """
+import os, warnings
+warnings.simplefilter("ignore")
+from tutelage.client import Client
+client = Client("http://127.0.0.1:9", "c")
+if os.fork() == 0:
+    try:
+        client.reveal("a", "x", 0.5)
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+    assert "forked" in python("-c", script).stdout

@@ -14,10 +14,10 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 

@@ -212,7 +212,7 @@ def state(server: Server, setting: argparse.Namespace, ids: str) -> None:
         with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as http:
             while not ended.wait(0.2):
                 begun = time.perf_counter()
-                http.get("/v1/campaigns/c/state").raise_for_status()
+                http.get("/v1/campaigns/c/totals").raise_for_status()
                 times.append(1000 * (time.perf_counter() - begun))
 
     asking = threading.Thread(target=ask)

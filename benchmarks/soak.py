@@ -34,7 +34,7 @@ CAMPAIGNS = {"betting": "blt", "epochs": "twl"}
 ARMS, CLIENTS = [f"k{k}" for k in range(5)], [f"m{m}" for m in range(5)]
 WORKERS, BATCH, REMEMBERED = 8, 100, 2_000
 PAGES = (
-    *("/", "/c/{}/", "/metrics", "/readyz", "/v1/campaigns", "/v1/campaigns/{}", "/v1/campaigns/{}/state"),
+    *("/", "/c/{}/", "/metrics", "/readyz", "/v1/campaigns", "/v1/campaigns/{}", "/v1/campaigns/{}/totals"),
     *("/v1/campaigns/{}/decisions", "/v1/campaigns/{}/ledger?after=1000&limit=500"),
 )
 FAULTS = frozenset({429, 503})  # that a server may have while it begins

@@ -9,9 +9,9 @@ import rivals
 from figures import RATE, Beside, Figure, Samples
 
 from tutelage import instances
+from tutelage.engine.simulation import simulate_run
 from tutelage.lab import checkpoint_rounds
 from tutelage.policies import POLICIES
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 
 HORIZON = 50_000

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutelage import instances
+from tutelage.atomic_files import write_whole
 from tutelage.lab import make_request, run
 from tutelage.policies import POLICIES
-from tutelage.results import Outcome, problem_of
+from tutelage.results import SimulationResult, problem_of
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
-from tutelage.writing import write_whole
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "table.md"
@@ -27,7 +27,7 @@ TEMPLATE = Path(__file__).with_name("table-page.md")
 INSTANCE, HORIZON, RUNS, SEED = "paper", 50_000, 20, 0
 QUICK_RUNS = 2
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
-WATCHED = ("watch(teacher=blt)",)  # beside watch as it is, over TWL
+WATCHED = ("change-detector(teacher=blt)",)  # beside watch as it is, over TWL
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def measure(clients: Mapping[str, str], teachers: Sequence[str], setting: Settin
     return rows
 
 
-def _cell(outcome: Outcome, teacher: int) -> Cell:
+def _cell(outcome: SimulationResult, teacher: int) -> Cell:
     regret, cost = outcome.totals(teacher)
     return Cell(
         regret=float(regret.mean()),

@@ -111,16 +111,16 @@ class Thompson:
 # ----------------------------------------------------------------------------------------------- rewards
 
 
-def draw_reward(law, mu, observed, rng):
+def draw_reward(distribution, mu, observed, rng):
     """One reward: `law` is ("bernoulli",), ("beta", c), ("constant",) or ("empirical",)."""
-    if law[0] == "bernoulli":
+    if distribution[0] == "bernoulli":
         return 1.0 if rng.random() < mu else 0.0
-    if law[0] == "empirical":
+    if distribution[0] == "empirical":
         values, cumulative = observed
         share = rng.random()
         return next(value for value, upto in zip(values, cumulative, strict=True) if share < upto)
-    if law[0] == "beta" and 0.0 < mu < 1.0:
-        return rng.beta(law[1] * mu, law[1] * (1.0 - mu))
+    if distribution[0] == "beta" and 0.0 < mu < 1.0:
+        return rng.beta(distribution[1] * mu, distribution[1] * (1.0 - mu))
     return mu
 
 
@@ -349,11 +349,11 @@ class Pupil:
             for j in active:
                 total += self.Q[j] / self.N[j]
             self.level = max(0.05, rule.freeze_share * (total / len(active)))
-        r = {j: rule.leader_share if j == directive.leader else 1.0 for j in active}
+        r = {j: rule.leading_share if j == directive.leading_arm else 1.0 for j in active}
         reached = {j: self.N[j] for j in active}
-        if directive.leader is not None:
-            lead = directive.leader
-            reached[lead] = max(0.0, self.N[lead] - rule.head_start) / rule.leader_share
+        if directive.leading_arm is not None:
+            lead = directive.leading_arm
+            reached[lead] = max(0.0, self.N[lead] - rule.head_start) / rule.leading_share
         least = min(reached.values())
         line = (0.5 if self.level is None else self.level) * self.N[k] + rule.offset * r[k]
         low, high = clip01(line - rule.band - self.S[k]), clip01(line + rule.band - self.S[k])
@@ -368,8 +368,8 @@ class Pupil:
 class ContractServer:
     """Runs any teacher round by round, as the contract in docs/extending.md says it."""
 
-    def __init__(self, teacher, problem, rng, retire=None):
-        self.teacher, self.retire, self.problem = teacher, retire or {}, problem
+    def __init__(self, teacher, problem, rng, exclude=None):
+        self.teacher, self.exclude, self.problem = teacher, exclude or {}, problem
         self.cuts = list(teacher.segments(problem))
         self.pupils = [Pupil(problem.num_arms) for _ in range(problem.num_clients)]
         self.sums = [[[0.0] for _ in self.pupils] for _ in range(problem.num_arms)]
@@ -393,9 +393,9 @@ class ContractServer:
         shown = [None] * len(pi)
         for m in acting:
             shown[m] = self.pupils[m].reveal(self.directive, pi[m], x[m])
-        for client in sorted(client for client, last in self.retire.items() if last == t):
+        for client in sorted(client for client, last in self.exclude.items() if last == t):
             self.gone.add(client)
-            self.state = self.teacher.retire(self.state, client)
+            self.state = self.teacher.exclude(self.state, client)
             self.publish(t)
         return shown
 

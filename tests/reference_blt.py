@@ -71,7 +71,7 @@ def log_average(logs):
 
 @dataclass
 class BetLevelLift:
-    """The server of BLT for M clients, K arms, T rounds; ``retire[m]`` is the round after which m is gone."""
+    """The server of BLT for M clients, K arms, T rounds; ``exclude[m]`` is the round after which m is gone."""
 
     M: int
     K: int
@@ -91,7 +91,7 @@ class BetLevelLift:
     push: float = 2.0
     freeze_pulls: float = 5.0
     freeze_share: float = 0.9
-    retire: dict = field(default_factory=dict)
+    exclude: dict = field(default_factory=dict)
 
     def __post_init__(self):
         M, K = self.M, self.K
@@ -123,7 +123,7 @@ class BetLevelLift:
             self.bet()
             self.publish(t)
         shown = [self.reveal(m, pi[m], x[m]) for m in range(self.M)]
-        for m in sorted(m for m, last in self.retire.items() if last == t):
+        for m in sorted(m for m, last in self.exclude.items() if last == t):
             self.gone.append(m)
             self.start_betting()
             self.bet()
@@ -174,8 +174,8 @@ class BetLevelLift:
 
     def hopeless(self):
         left = self.T - sum(self.known)
-        leader = self.best_so_far()
-        if leader is None or left > 0.98 * self.T or math.isinf(self.hope):
+        leading_arm = self.best_so_far()
+        if leading_arm is None or left > 0.98 * self.T or math.isinf(self.hope):
             return False
         mean, seen = {}, {}
         for arm in self.active:
@@ -186,12 +186,12 @@ class BetLevelLift:
             p = [(q + 0.5) / (n + 1) for q in Q]
             seen[arm] = sum(w * w * x * (1 - x) for w, x in zip(self.kept_weights(), p, strict=True))
         for arm in self.active:
-            if arm == leader:
+            if arm == leading_arm:
                 continue
-            error = math.sqrt(seen[leader] / self.known[leader] + seen[arm] / self.known[arm])
-            gap = mean[leader] - mean[arm] + self.hope * error
-            lacking = self.log_threshold(leader, arm) - log_average(self.log_W[leader, arm])
-            variance = seen[leader] / self.rho + seen[arm]
+            error = math.sqrt(seen[leading_arm] / self.known[leading_arm] + seen[arm] / self.known[arm])
+            gap = mean[leading_arm] - mean[arm] + self.hope * error
+            lacking = self.log_threshold(leading_arm, arm) - log_average(self.log_W[leading_arm, arm])
+            variance = seen[leading_arm] / self.rho + seen[arm]
             if 2 * variance * lacking * (len(self.active) - 1 + self.rho) <= gap * gap * left:
                 return False
         return True
@@ -254,7 +254,7 @@ class BetLevelLift:
                     needed += [self.h + self.rho * n for n in self.next_step(k, other)]
                     needed += self.next_step(other, k)
             self.needs[k] = min((n for n in needed if self.known[k] < n), default=0)
-        self.leader = self.best_so_far() if self.provisional is None else self.provisional
+        self.leading_arm = self.best_so_far() if self.provisional is None else self.provisional
 
     def next_step(self, j, k):
         """Where the pair's next step ends, if a client can have so many pulls of both arms."""
@@ -296,10 +296,10 @@ class BetLevelLift:
                 total += Q[j] / N[j]
             self.level[m] = max(0.05, self.freeze_share * (total / len(self.active)))
         level = 0.5 if self.level[m] is None else self.level[m]
-        r = [self.rho if j == self.leader else 1.0 for j in range(self.K)]
+        r = [self.rho if j == self.leading_arm else 1.0 for j in range(self.K)]
         reached = {j: N[j] for j in self.active}
-        if self.leader is not None:
-            reached[self.leader] = max(0.0, N[self.leader] - self.h) / self.rho
+        if self.leading_arm is not None:
+            reached[self.leading_arm] = max(0.0, N[self.leading_arm] - self.h) / self.rho
         mn = min(reached.values())
         n = N[k]
         line = level * n + self.a * r[k]

@@ -65,10 +65,10 @@ class AsynchronousServer:
         pupil.S[k] += x
         return x
 
-    def retire(self, m):
+    def exclude(self, m):
         """This client was never evidence."""
         self.gone.add(m)
-        self.state = self.teacher.retire(self.state, m)
+        self.state = self.teacher.exclude(self.state, m)
         self.publish([])
 
     def rewards(self, m, k):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tutelage.cli.app import app
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
-from tutelage.instances.laws import LAWS
 from tutelage.policies import POLICIES
 from tutelage.registry import parameters_of
 from tutelage.teachers import TEACHERS
@@ -24,7 +24,7 @@ PAGES = {
     ("page", "table"),
     [
         ("docs/instances.md", INSTANCES),
-        ("docs/instances.md", LAWS),
+        ("docs/instances.md", DISTRIBUTIONS),
         ("docs/policies.md", POLICIES),
         ("docs/teachers.md", TEACHERS),
     ],

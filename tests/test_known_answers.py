@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 
 from tests import appendix
+from tutelage.distributions import Constant
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.laws import Constant
 from tutelage.policies import POLICIES
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 
 T = 50_000
@@ -115,7 +115,7 @@ def test_no_decision_takes_a_fourth_epoch():
         checkpoints=np.array([T]),
     )
     assert [(event.round, event.target) for event in outcome.events] == [(end, None) for end in ends]
-    assert outcome.report.epoch == 4
+    assert outcome.report.consultations == 4
     assert not outcome.report.reachable  # five times F(4) pulls do not fit into T
 
 

@@ -152,13 +152,13 @@ def test_checkpoints_do_not_grow_with_the_horizon(kind, horizon):
         ({"clients": None}, "None is not a policy"),
         ({"clients": UCB1}, "UCB1 is a class, not a policy"),
         ({"teachers": [TWL]}, "TWL is a class, not a teacher"),
-        ({"retire": [0]}, r"retire=\[0\] does not say when"),
-        ({"retire": 5}, "retire=5 does not say when"),
+        ({"exclude": [0]}, r"exclude=\[0\] does not say when"),
+        ({"exclude": 5}, "exclude=5 does not say when"),
         ({"checkpoints": [0, 5]}, "checkpoint 0 is below 1"),
         ({"checkpoints": [10**9]}, "checkpoint 1000000000 is above"),
-        ({"retire": {5: 10}}, "retired client 5 is above 4"),
-        ({"retire": {0: 0}}, "round in which client 0 retires 0 is below 1"),
-        ({"retire": dict.fromkeys(range(5), 10)}, "leave at least one"),
+        ({"exclude": {5: 10}}, "excluded client 5 is above 4"),
+        ({"exclude": {0: 0}}, "round in which client 0 excludes 0 is below 1"),
+        ({"exclude": dict.fromkeys(range(5), 10)}, "leave at least one"),
     ],
 )
 def test_what_is_refused(wrong, said):
@@ -183,11 +183,11 @@ def test_more_runs_begin_with_the_same_runs():
     assert many.isel(run=slice(2)).pulls.equals(few.pulls)
 
 
-def test_retired_clients_are_told_to_the_engine():
-    """A retirement is an event in its round and stands in the saved request."""
-    dataset = lab.simulate("paper", "twl", horizon=500, runs=1, retire={2: 100})
+def test_excluded_clients_are_told_to_the_engine():
+    """A exclusion is an event in its round and stands in the saved request."""
+    dataset = lab.simulate("paper", "twl", horizon=500, runs=1, exclude={2: 100})
     assert 100 in dataset.event_round.values
-    assert '"retire": {"2": 100}' in dataset.attrs["request"]
+    assert '"exclude": {"2": 100}' in dataset.attrs["request"]
 
 
 def test_horizon_shorter_than_the_arms():

@@ -13,8 +13,8 @@ import pytest
 from tutelage import experiments, writing
 from tutelage.errors import InputError
 from tutelage.experiments import Missing, Verdict
+from tutelage.experiments.parsing import parse
 from tutelage.experiments.published import is_papers
-from tutelage.experiments.reading import parse
 from tutelage.metrics import over_runs
 from tutelage.plots import samples, teacher_styles
 from tutelage.report import make, making, summary, write_report
@@ -361,7 +361,7 @@ def test_a_finished_one_is_known_by_its_bytes(finished, python):
     """Nothing is loaded, drawn or written: neither xarray nor matplotlib nor bokeh is imported."""
     code = f"""
 import sys
-from tutelage.experiments.reading import parse
+from tutelage.experiments.parsing import parse
 from tutelage.report import make
 made = make(parse({OWN!r}, "own.toml"), {str(finished)!r})
 assert made.played is None and not made.report.is_new

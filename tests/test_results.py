@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tutelage import lab, results, writing
+from tutelage import atomic_files, lab, results
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import Instance
-from tutelage.simulation import simulate_run
 from tutelage.teachers.base import Problem
 
 TIED = Instance("tied", np.array([[0.2, 0.6, 0.6], [0.4, 0.8, 0.8]]), np.array([0.5, 0.5]))
 
 
 @pytest.fixture(scope="module")
-def outcome() -> results.Outcome:
+def outcome() -> results.SimulationResult:
     """Three teachers, one of which decides within the horizon."""
     request = lab.make_request("paper", ["twl", "known", "none"], "3*ucb1,2*ts", horizon=4500, runs=3, seed=7)
     return lab.run(request)
@@ -149,7 +149,7 @@ def test_interrupted_saving_leaves_nothing(dataset, tmp_path, monkeypatch):
         assert len(list(tmp_path.iterdir())) == 2
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing.os, "fsync", stopped)
+    monkeypatch.setattr(atomic_files.os, "fsync", stopped)
     with pytest.raises(KeyboardInterrupt):
         results.save(dataset, path)
     assert path.read_text() == "earlier"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
-from tutelage.kernels import compiled
+from tutelage.engine.kernels import compiled
 from tutelage.rules import (
     ALIGN,
     FROZEN_LEVEL,
@@ -29,7 +29,7 @@ UNIT = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
 COUNTS = st.integers(1, 200)
 LEVELS = st.builds(
     Level,
-    leader_share=st.sampled_from([1.0, 2.0, 3.0]),
+    leading_share=st.sampled_from([1.0, 2.0, 3.0]),
     offset=st.floats(0, 5),
     band=st.floats(0, 3),
     slack=st.floats(0, 10),
@@ -53,9 +53,9 @@ def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0):
     )
 
 
-def orders_of(*rules, active=None, leader=None, target=None):
+def orders_of(*rules, active=None, leading_arm=None, target=None):
     """The orders of a directive, all arms active unless told otherwise."""
-    return make_orders(rules, tuple(range(len(rules))) if active is None else active, leader, target)
+    return make_orders(rules, tuple(range(len(rules))) if active is None else active, leading_arm, target)
 
 
 @st.composite
@@ -65,7 +65,7 @@ def situations(draw):
     rules = tuple(draw(st.lists(RULES, min_size=K, max_size=K)))
     target = draw(st.sampled_from([None, *range(K)]))
     active = draw(st.sets(st.integers(0, K - 1), min_size=1)) if target is None else {target}
-    leader = draw(st.sampled_from([None, *sorted(active)]))
+    leading_arm = draw(st.sampled_from([None, *sorted(active)]))
     rules = tuple(
         KEEP if isinstance(rule, Level) and arm not in active else rule for arm, rule in enumerate(rules)
     )
@@ -73,14 +73,14 @@ def situations(draw):
     observed = [draw(UNIT) * n for n in pulls]
     revealed = [draw(UNIT) * (n - 1) for n in pulls]
     level, off = draw(st.sampled_from([0.0, 0.05, 0.45])), draw(UNIT)
-    directive = Directive(rules, None, tuple(sorted(active)), leader, target)
+    directive = Directive(rules, None, tuple(sorted(active)), leading_arm, target)
     arm = draw(st.integers(0, K - 1))
     return directive, lambda: a_memory(pulls, observed, revealed, level, off), arm, draw(UNIT)
 
 
 def orders_for(directive):
     """A directive as numbers."""
-    return make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
+    return make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
 
 
 # ------------------------------------------------------------------------------------------ all rules
@@ -138,13 +138,13 @@ def test_kinds_differ():
 
 
 def test_orders_by_example():
-    """A directive's rules become rows of numbers; no leader and no target are -1."""
+    """A directive's rules become rows of numbers; no leading arm and no target are -1."""
     orders = orders_of(Set(0.25), KEEP, Lift(0.3), active=(0, 2))
     assert orders.kinds.tolist() == [1, 0, 4]
     assert orders.numbers[:, 0].tolist() == [0.25, 0.0, 0.3]
     assert orders.active.tolist() == [True, False, True]
-    assert (orders.num_active, orders.leader, orders.target) == (2, -1, -1)
-    assert orders_of(KEEP, KEEP, leader=0, target=1)[-2:] == (0, 1)
+    assert (orders.num_active, orders.leading_arm, orders.target) == (2, -1, -1)
+    assert orders_of(KEEP, KEEP, leading_arm=0, target=1)[-2:] == (0, 1)
 
 
 # -------------------------------------------------------------------------------- KEEP, SET and ALIGN
@@ -253,7 +253,7 @@ def test_frozen_level_moves_the_line():
 def test_leader_has_a_higher_line():
     """The leader's offset counts its share: 2.5 x 2."""
     memory = a_memory([10, 10], revealed=[10.5, 10.5])
-    orders = orders_of(Level(freeze_pulls=99), Level(freeze_pulls=99), leader=0)
+    orders = orders_of(Level(freeze_pulls=99), Level(freeze_pulls=99), leading_arm=0)
     assert reveal(orders, memory, 0, 1.0, 0.0) == 0.5  # up to 5 + 5 + 1
     assert reveal(orders, memory, 1, 1.0, 0.0) == 0.0  # up to 5 + 2.5 + 1
 
@@ -270,7 +270,7 @@ def test_the_leader_may_be_twice_ahead():
     """Its pulls count half: 20 to 10 is no lead; an arm that is not active does not hold it back."""
     rules = (Level(freeze_pulls=99), Level(freeze_pulls=99), Set(0.0))
     memory = a_memory([20, 10, 0], revealed=[14.0, 5.0, 0.0])
-    assert reveal(orders_of(*rules, active=(0, 1), leader=0), memory, 0, 1.0, 0.0) == 1.0
+    assert reveal(orders_of(*rules, active=(0, 1), leading_arm=0), memory, 0, 1.0, 0.0) == 1.0
     assert reveal(orders_of(*rules, active=(0, 1)), memory, 0, 1.0, 0.0) == 0.0
 
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
     from tutelage.lab import make_request, run, simulate
-    from tutelage.results import Outcome, Request, load, save
+    from tutelage.results import SimulationRequest, SimulationResult, load, save
 
     __version__: str
 
 _HOMES = {
     "InputError": "tutelage.errors:InputError",
     "Instance": "tutelage.instances:Instance",
-    "Outcome": "tutelage.results:Outcome",
-    "Request": "tutelage.results:Request",
+    "SimulationResult": "tutelage.results:SimulationResult",
+    "SimulationRequest": "tutelage.results:SimulationRequest",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.lab:make_request",
@@ -42,8 +42,8 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "run",
     "InputError",
     "Instance",
-    "Outcome",
-    "Request",
+    "SimulationResult",
+    "SimulationRequest",
     "__version__",
 ]
 

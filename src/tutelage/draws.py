@@ -1,4 +1,4 @@
-"""Random draws, as policies and reward laws write them.
+"""Random draws, as policies and reward distributions write them.
 
 Each function says in numpy what it draws, so a kernel that calls it runs in plain Python with a
 ``numpy.random.Generator`` as its stream.  Compiled, the same kernel draws from a row of SFC64 words through

@@ -19,7 +19,7 @@ from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.registry import Table, split_call, split_top
-from tutelage.results import Collector, Outcome, Request, problem_of, size_in_bytes
+from tutelage.results import Collector, SimulationRequest, SimulationResult, problem_of, size_in_bytes
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
 from tutelage.teachers.base import Teacher
@@ -28,7 +28,7 @@ from tutelage.teachers.checks import ask, ask_directive, ask_segments
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tutelage.workers import Progress
+    from tutelage.engine.executors import Progress
 
 DEFAULT_HORIZON, DEFAULT_RUNS, DEFAULT_SEED = 50_000, 20, 0
 DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "auto"
@@ -55,8 +55,8 @@ def simulate(
     workers: int | None = None,
     executor: str = DEFAULT_EXECUTOR,
     conditions: Conditions | None = None,
-    retire: Mapping[int, int] | None = None,
-    retire_after: float | None = None,
+    exclude: Mapping[int, int] | None = None,
+    exclude_after: float | None = None,
 ) -> "xr.Dataset":
     """Simulate teachers side by side, all with the same random numbers, and return every run.
 
@@ -66,8 +66,8 @@ def simulate(
     cost are kept, see :func:`checkpoint_rounds`.
     ``workers`` (all cores by default) and ``executor`` (``auto``, ``threads``, ``processes``,
     ``dask://HOST:PORT``) change how long it takes, never the result.  ``conditions`` say when clients act
-    and when their means shift (instead of the instance's own).  ``retire`` maps clients to the round after
-    which each no longer counts as evidence; with ``retire_after`` that also holds for one that has been
+    and when their means shift (instead of the instance's own).  ``exclude`` maps clients to the round after
+    which each no longer counts as evidence; with ``exclude_after`` that also holds for one that has been
     silent over so many of its usual gaps.
 
     The dataset has the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
@@ -82,21 +82,21 @@ def simulate(
         seed=seed,
         checkpoints=checkpoints,
         conditions=conditions,
-        retire=retire,
-        retire_after=retire_after,
+        exclude=exclude,
+        exclude_after=exclude_after,
     )
     return run(request, workers=workers, executor=executor).to_dataset()
 
 
 def run(
-    request: Request,
+    request: SimulationRequest,
     *,
     workers: int | None = None,
     executor: str = DEFAULT_EXECUTOR,
     progress: "Progress | None" = None,
-) -> Outcome:
+) -> SimulationResult:
     """Play all runs of a request.  ``progress`` is told how many runs of all teachers have been played."""
-    from tutelage.workers import play
+    from tutelage.engine.executors import play
 
     collector = Collector(request)
     with contextlib.closing(play(request, workers=workers, executor=executor, progress=progress)) as played:
@@ -124,9 +124,9 @@ def make_request(
     seed: int = DEFAULT_SEED,
     checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     conditions: Conditions | None = None,
-    retire: Mapping[int, int] | None = None,
-    retire_after: float | None = None,
-) -> Request:
+    exclude: Mapping[int, int] | None = None,
+    exclude_after: float | None = None,
+) -> SimulationRequest:
     """The arguments of :func:`simulate`, resolved and checked.  Raises ``InputError``."""
     horizon = _whole("horizon", horizon, 1, _MOST)
     runs = _whole("number of runs", runs, 1, 2**31 - 1)
@@ -136,9 +136,9 @@ def make_request(
     loaded = instance if isinstance(instance, Instance) else instances.load(instance)
     if conditions is not None:
         loaded = dataclasses.replace(loaded, conditions=conditions)
-    if retire_after is not None and not 1 <= retire_after < float("inf"):
-        raise InputError(f"Clients cannot retire after {retire_after:g} usual gaps: give 1 or more.")
-    request = Request(
+    if exclude_after is not None and not 1 <= exclude_after < float("inf"):
+        raise InputError(f"Clients cannot exclude after {exclude_after:g} usual gaps: give 1 or more.")
+    request = SimulationRequest(
         instance=loaded,
         teachers=chosen,
         policies=_policies(clients, loaded),
@@ -146,8 +146,8 @@ def make_request(
         runs=runs,
         seed=seed,
         checkpoints=rounds,
-        retire=_retirements({} if retire is None else retire, loaded, horizon),
-        retire_after=retire_after,
+        exclude=_exclusions({} if exclude is None else exclude, loaded, horizon),
+        exclude_after=exclude_after,
     )
     _check_size(request)
     _check_begin(request)
@@ -280,21 +280,21 @@ def _object(given: Any, table: Table) -> Any:
     return given
 
 
-def _retirements(retire: Mapping[int, int], instance: Instance, horizon: int) -> dict[int, int]:
-    if not isinstance(retire, Mapping):
-        raise InputError(f"retire={retire!r} does not say when: map clients to rounds, as in {{0: 1000}}.")
+def _exclusions(exclude: Mapping[int, int], instance: Instance, horizon: int) -> dict[int, int]:
+    if not isinstance(exclude, Mapping):
+        raise InputError(f"exclude={exclude!r} does not say when: map clients to rounds, as in {{0: 1000}}.")
     checked = {
-        _whole("retired client", client, 0, instance.num_clients - 1): _whole(
-            f"round in which client {client} retires", round, 1, horizon
+        _whole("excluded client", client, 0, instance.num_clients - 1): _whole(
+            f"round in which client {client} excludes", round, 1, horizon
         )
-        for client, round in retire.items()
+        for client, round in exclude.items()
     }
     if len(checked) == instance.num_clients:
-        raise InputError("All clients are to retire: leave at least one.")
+        raise InputError("All clients are to exclude: leave at least one.")
     return checked
 
 
-def _check_size(request: Request) -> None:
+def _check_size(request: SimulationRequest) -> None:
     """Refuse now what could not be kept later: arrays larger than all the memory of this machine."""
     memory, size = _memory_in_bytes(), size_in_bytes(request)
     if memory is not None and size > memory:
@@ -314,7 +314,7 @@ def _memory_in_bytes() -> int | None:
     return size if size > 0 else None
 
 
-def _check_begin(request: Request) -> None:
+def _check_begin(request: SimulationRequest) -> None:
     """Let every teacher say now, before anything is compiled, what it cannot do here."""
     for teacher in request.teachers:
         problem = problem_of(request.instance, request.horizon, teacher)

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.atomic_files import write_whole
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, Phase
 from tutelage.instances.files import expanded, is_file
-from tutelage.instances.laws import LAWS
 from tutelage.metrics import over_clients, over_runs, phased_regret
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
@@ -30,7 +31,6 @@ from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive
-from tutelage.writing import write_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,11 +59,11 @@ def problem_of(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class SimulationRequest:
     """A simulation, resolved: every default filled in, every SPEC an object.
 
     ``policies`` has one entry a client, ``checkpoints`` are rounds 1 .. T, increasing, the last one T.
-    ``retire`` maps clients to the round after which each no longer counts; with ``retire_after`` that also
+    ``exclude`` maps clients to the round after which each no longer counts; with ``exclude_after`` that also
     holds for one that has been silent over so many of its usual gaps.  ``lab.make_request`` checks all of
     it.
     """
@@ -75,8 +75,8 @@ class Request:
     runs: int
     seed: int
     checkpoints: NDArray[np.int64]
-    retire: Mapping[int, int] = dataclasses.field(default_factory=dict)
-    retire_after: float | None = None
+    exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    exclude_after: float | None = None
 
     @property
     def recorded(self) -> NDArray[np.int64]:
@@ -109,8 +109,8 @@ class Request:
             "runs": self.runs,
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
-            "retire": {str(client): round for client, round in sorted(self.retire.items())},
-            "retire_after": self.retire_after,
+            "exclude": {str(client): round for client, round in sorted(self.exclude.items())},
+            "exclude_after": self.exclude_after,
         }
 
 
@@ -127,7 +127,7 @@ def instance_as_json(instance: Instance) -> dict[str, Any]:
     if len(instance.best_arms) > 1:
         told["best_arms"] = list(instance.best_arms)
     told["weights"] = instance.weights.tolist()
-    told["law"] = LAWS.spec(instance.law)
+    told["rewards"] = DISTRIBUTIONS.spec(instance.rewards)
     told["notes"] = dict(instance.notes)
     told |= _conditions_as_json(instance)
     if instance.client_names:
@@ -160,21 +160,21 @@ def _conditions_as_json(instance: Instance) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SimulationResult:
     """All runs of a request, as arrays.  ``to_dataset`` is what is saved, ``summary`` what ``--json`` prints.
 
-    ``regret`` and ``cost`` are cumulative up to each checkpoint.  ``epoch`` and ``reachable`` are of the
+    ``regret`` and ``cost`` are cumulative up to each checkpoint.  ``consultations`` and ``reachable`` are of the
     teacher's report at the horizon.  ``undecided[n]`` says why runs of teacher n have no target: sentences
     with their number.
     """
 
-    request: Request
+    request: SimulationRequest
     pulls: NDArray[np.integer[Any]]  # [N, R, M, C, K]
     regret: NDArray[np.float64]  # [N, R, M, C]
     cost: NDArray[np.float64]  # [N, R, M, C]
     target: NDArray[np.int32]  # [N, R]; -1: none
     decided_in: NDArray[np.int64]  # [N, R] round, 0 from the start; -1: never
-    epoch: NDArray[np.int32]  # [N, R]
+    consultations: NDArray[np.int32]  # [N, R]
     reachable: NDArray[np.bool_]  # [N, R]
     event_round: NDArray[np.int64]  # [N, R, E]
     event_target: NDArray[np.int32]  # [N, R, E]
@@ -262,7 +262,11 @@ class Outcome:
                 "cost": (clients, self.cost, {"long_name": "sum of abs(revealed - observed) so far"}),
                 "target": (per_run, self.target, {"long_name": "target arm at the horizon (-1: none)"}),
                 "decided_in": (per_run, self.decided_in, {"long_name": "round of the decision (-1: none)"}),
-                "epoch": (per_run, self.epoch, {"long_name": "the teacher's epoch at the horizon"}),
+                "consultations": (
+                    per_run,
+                    self.consultations,
+                    {"long_name": "the teacher's consultations at the horizon"},
+                ),
                 "reachable": (per_run, self.reachable, {"long_name": "its next decision fits the horizon"}),
                 "event_round": ((*per_run, "event"), self.event_round, {"long_name": "round (0: no event)"}),
                 "event_target": ((*per_run, "event"), self.event_target, {"long_name": "target (-1: none)"}),
@@ -300,7 +304,7 @@ def whole_type(horizon: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if horizon < 2**31 else np.int64
 
 
-def size_in_bytes(request: Request) -> int:
+def size_in_bytes(request: SimulationRequest) -> int:
     """The memory that pulls, regret and cost of all runs take."""
     rows = len(request.teachers) * request.runs * request.instance.num_clients * request.checkpoints.size
     return rows * (request.instance.num_arms * np.dtype(whole_type(request.horizon)).itemsize + 2 * 8)
@@ -309,7 +313,7 @@ def size_in_bytes(request: Request) -> int:
 class Collector:
     """Takes outcomes of runs in any order into arrays that are made once."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: SimulationRequest) -> None:
         self.request = request
         instance = request.instance
         self.recorded = request.recorded
@@ -322,7 +326,7 @@ class Collector:
         self.regret, self.cost = np.zeros(shape), np.zeros(shape)
         self.target = np.full(each, NONE, dtype=np.int32)
         self.decided_in = np.full(each, NONE, dtype=np.int64)
-        self.epoch = np.zeros(each, dtype=np.int32)
+        self.consultations = np.zeros(each, dtype=np.int32)
         self.reachable = np.zeros(each, dtype=np.bool_)
         self.num_events = 0
         self.event_round = np.zeros((*each, 1), dtype=np.int64)
@@ -352,7 +356,7 @@ class Collector:
         self.cost[at] = costs[:, self.kept]
         self.target[at] = NONE if target is None else target
         self.decided_in[at] = NONE if decided_in is None else decided_in
-        self.epoch[at], self.reachable[at] = report.epoch, report.reachable
+        self.consultations[at], self.reachable[at] = report.consultations, report.reachable
         if target is None:
             self.undecided[teacher][report.sentence] += 1
         self.num_events = max(self.num_events, len(events))
@@ -371,17 +375,17 @@ class Collector:
         self.event_target = np.pad(self.event_target, last, constant_values=NONE)
         self.event_active = np.pad(self.event_active, (*last, (0, 0)))
 
-    def finish(self) -> Outcome:
+    def finish(self) -> SimulationResult:
         """The outcome, once every run has been put."""
         size = max(1, self.num_events)  # NetCDF would take a dimension of size 0 for an unlimited one
-        return Outcome(
+        return SimulationResult(
             request=self.request,
             pulls=self.pulls,
             regret=self.regret,
             cost=self.cost,
             target=self.target,
             decided_in=self.decided_in,
-            epoch=self.epoch,
+            consultations=self.consultations,
             reachable=self.reachable,
             event_round=self.event_round[..., :size],
             event_target=self.event_target[..., :size],

@@ -71,15 +71,15 @@ class Align:
 class Level:
     """LEVEL: keep the arm's revealed sum S near a line that all active arms of the client share.
 
-    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leader_share`` for the leader
+    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leading_share`` for the leading arm
     and 1 for the others.  An observed reward that keeps S within ``band`` of it is shown as it is; any
     other becomes the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled
     one ahead of it (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client
     has ``freeze_pulls`` pulls of each active arm and then for good ``freeze_share`` of the mean of its own
-    averages, at least .05.  Of the leader ``head_start`` pulls do not count where arms are compared.
+    averages, at least .05.  Of the leading arm ``head_start`` pulls do not count where arms are compared.
     """
 
-    leader_share: float = 2.0
+    leading_share: float = 2.0
     offset: float = 2.5
     band: float = 1.0
     slack: float = 5.0
@@ -92,14 +92,14 @@ class Level:
     kind = LEVEL_KIND
 
     def __post_init__(self) -> None:
-        _check(self, "leader_share", 1.0, _LARGEST)
+        _check(self, "leading_share", 1.0, _LARGEST)
         for name in ("offset", "band", "slack", "slack_share", "push", "freeze_share", "head_start"):
             _check(self, name, 0.0, _LARGEST)
         _check(self, "freeze_pulls", 1.0, _LARGEST)
 
     def numbers(self) -> tuple[float, ...]:
         return (
-            self.leader_share,
+            self.leading_share,
             self.offset,
             self.band,
             self.slack,
@@ -184,7 +184,7 @@ class Orders(NamedTuple):
     numbers: NDArray[np.float64]  # [K, NUM_NUMBERS]
     active: NDArray[np.bool_]  # [K]
     num_active: int
-    leader: int  # -1: none
+    leading_arm: int  # -1: none
     target: int  # -1: none
 
 
@@ -198,7 +198,7 @@ class RuleMemory(NamedTuple):
 
 
 def make_orders(
-    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leader: int | None, target: int | None
+    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
 ) -> Orders:
     """The numbers of a directive."""
     num_arms = len(rules)
@@ -213,7 +213,7 @@ def make_orders(
         numbers=numbers,
         active=active,
         num_active=len(active_arms),
-        leader=-1 if leader is None else leader,
+        leading_arm=-1 if leading_arm is None else leading_arm,
         target=-1 if target is None else target,
     )
 
@@ -259,7 +259,7 @@ def _clip(value: float) -> float:
 
 
 def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
-    leader_share, offset, band = orders.numbers[arm, 0], orders.numbers[arm, 1], orders.numbers[arm, 2]
+    leading_share, offset, band = orders.numbers[arm, 0], orders.numbers[arm, 1], orders.numbers[arm, 2]
     slack, slack_share, push = orders.numbers[arm, 3], orders.numbers[arm, 4], orders.numbers[arm, 5]
     head_start = orders.numbers[arm, 8]
     _freeze(orders, memory, orders.numbers[arm, 6], orders.numbers[arm, 7])
@@ -267,14 +267,14 @@ def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float
     least = np.inf
     for other in range(len(orders.kinds)):
         if orders.active[other]:
-            if other == orders.leader:
-                least = min(least, max(0.0, memory.pulls[other] - head_start) / leader_share)
+            if other == orders.leading_arm:
+                least = min(least, max(0.0, memory.pulls[other] - head_start) / leading_share)
             else:
                 least = min(least, float(memory.pulls[other]))
     pulls = memory.pulls[arm]
     share, reached = 1.0, float(pulls)
-    if arm == orders.leader:
-        share, reached = leader_share, max(0.0, pulls - head_start) / leader_share
+    if arm == orders.leading_arm:
+        share, reached = leading_share, max(0.0, pulls - head_start) / leading_share
     line = level * pulls + offset * share
     low = _clip(line - band - memory.revealed[arm])
     high = _clip(line + band - memory.revealed[arm])

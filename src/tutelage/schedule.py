@@ -56,7 +56,7 @@ def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = No
 
     Shi et al., below eq. (1).  With the real-valued f it is exactly 2^-(psi + 2); f is rounded up to whole
     pulls, so this is never wider (test_radius_never_exceeds_paper).  ``squared`` replaces the schedule's
-    sum of squared weights once a client has been retired.
+    sum of squared weights once a client has been excluded.
     """
     spread = schedule.squared_weights if squared is None else squared
     return math.sqrt(schedule.log_term * spread / (2 * schedule.pulls(epoch)))

@@ -47,7 +47,7 @@ def test_json_document(capsys):
     assert (found["horizon"], found["runs"], found["seed"]) == (50_000, 2, 4)
     assert found["learning"]["finished"] == 2
     assert found["target"]["wrong"] == 0
-    assert found["instance"]["name"] == "paper:law=bernoulli"
+    assert found["instance"]["name"] == "paper:rewards=bernoulli"
 
 
 def test_empty_bound_as_json(capsys):

@@ -151,6 +151,6 @@ def test_it_loads_no_compiler(python):
 import sys
 import tutelage.cli.demo, tutelage.cli.demo_page, tutelage.cli.demo_players
 tutelage.cli.demo_players.Players(1, 10).all[0].pull(lambda arm, observed: observed)
-print(sorted({"numba", "xarray", "tutelage.kernels", "tutelage.lab", "fastapi"} & set(sys.modules)))
+print(sorted({"numba", "xarray", "tutelage.engine.kernels", "tutelage.lab", "fastapi"} & set(sys.modules)))
 """
     assert python("-c", code).stdout.strip() == "[]"

@@ -135,7 +135,7 @@ class Patient:
         assert all(len(sums) == 1 for sums in evidence.sums)
         return State(state.num_arms, state.asked + 1)
 
-    def retire(self, state, client):
+    def exclude(self, state, client):
         return state
 
     def report(self, state):

@@ -114,7 +114,7 @@ def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
 
     with serving(here) as (address, _):
         content = {"arms": ["x"], "horizon": 9, "teacher": "none"}
-        for name, more in (("fixed", {"clients": ["a"]}), ("open", {"enrol": True})):
+        for name, more in (("fixed", {"clients": ["a"]}), ("open", {"open_registration": True})):
             httpx.post(f"{address}/v1/campaigns", json=content | {"name": name} | more).raise_for_status()
         httpx.post(f"{address}/v1/campaigns/open/clients", json={"client": "b"}).raise_for_status()
         assert warned("1", "nope", "a") == [
@@ -123,19 +123,21 @@ def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
         assert warned("2", "fixed", "a", "z") == [
             "The campaign fixed has no client 'z', and none can be added."
         ]
-        assert warned("3", "open", "b", "z") == ["The campaign open has no client 'z' yet: it has to enrol."]
+        assert warned("3", "open", "b", "z") == [
+            "The campaign open has no client 'z' yet: it has to register."
+        ]
         assert warned("4", "fixed") == []
 
 
-def test_a_campaign_that_clients_enrol_in(here, capsys, monkeypatch):
+def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
     """Clients are let in by a command and counted; before its start it is deleted, as it holds no pulls."""
     with serving(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         created = ("campaign", "create", "c", "--arm", "red", "--horizon", "9", "--teacher", "none")
-        said(capsys, *created, "--enrol")
-        said(capsys, "campaign", "enrol", "c", "anna")
-        assert "c: enrolling, none, 1 client, 1 arm, 0 pulls" in said(capsys, "campaign", "list")
-        told = json.loads(said(capsys, "campaign", "enrol", "c", "ben", "--json"))
+        said(capsys, *created, "--open-registration")
+        said(capsys, "campaign", "register", "c", "anna")
+        assert "c: registering, none, 1 client, 1 arm, 0 pulls" in said(capsys, "campaign", "list")
+        told = json.loads(said(capsys, "campaign", "register", "c", "ben", "--json"))
         assert told == {"client": "ben"}
         assert "2 clients, 1 arm, " in said(capsys, "campaign", "list")
         assert "nothing to stop: it can be deleted as it is." in refused(capsys, 1, "campaign", "stop", "c")
@@ -210,11 +212,12 @@ def test_sentences_have_names_in_them(here, capsys, monkeypatch):
         create += ("--horizon", "9", "--teacher", "known(target=1)", "--start")
         assert "teaching the known target, arm blue" in said(capsys, *create)
         assert "arm blue" in said(capsys, "campaign", "list")
-        said(capsys, "campaign", "retire", "c", "ben")
-        err = refused(capsys, 2, "campaign", "retire", "c", "anna")
-        assert err == "The client 'anna' is the last one whose pulls count, and cannot be retired.\n"
+        said(capsys, "campaign", "exclude", "c", "ben")
+        err = refused(capsys, 2, "campaign", "exclude", "c", "anna")
+        assert err == "The client 'anna' is the last one whose pulls count, and cannot be excluded.\n"
         assert (
-            refused(capsys, 2, "campaign", "retire", "c", "ben") == "The client 'ben' has retired already.\n"
+            refused(capsys, 2, "campaign", "exclude", "c", "ben")
+            == "The client 'ben' has excluded already.\n"
         )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"

@@ -29,11 +29,11 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
 
 def test_a_guess_is_planned_for(capsys):
     """M, K, a gap and a range of means in place of an instance."""
-    options = ["--means", "0.2;0.8", "--law", "beta(5)", "--weights", "0.2;0.3;0.5", "--activity", "0.5"]
+    options = ["--means", "0.2;0.8", "--rewards", "beta(5)", "--weights", "0.2;0.3;0.5", "--activity", "0.5"]
     assert execute([*GUESS, *options, "--delay", "1", *SMALL, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["instance"]
     assert (told["num_clients"], told["num_arms"], told["min_gap"]) == (3, 3, 0.3)
-    assert told["law"] == "beta(concentration=5)"
+    assert told["rewards"] == "beta(concentration=5)"
     assert told["weights"] == [0.2, 0.3, 0.5]
     assert told["activity"] == [0.5] * 3
     assert told["delays"] == [1] * 3
@@ -61,7 +61,7 @@ def test_page_says_what_it_shows(capsys):
     """What is asked, the epochs, teachers and columns, smaller gaps, what would do, the choice and why."""
     assert execute(["plan", "paper", *SMALL, "--teacher", "ng", "--cost-weight", "2"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "instance paper:law=bernoulli" in text
+    assert "instance paper:rewards=bernoulli" in text
     assert "2 runs with each teacher, seed 0" in text
     assert "twl may end in epoch 3, round" in text
     assert "blt has no epochs; when it decides is measured below." in text
@@ -142,7 +142,7 @@ def test_progress_is_for_terminals():
         ([*GUESS, "--means", "0.8;0.2"], "between 0.8 and 0.2"),
         ([*GUESS, "--num-arms", "1"], "number of arms 1 is below 2"),
         ([*GUESS, "--num-clients", "0"], "number of clients 0 is below 1"),
-        ([*GUESS, "--law", "empirical"], "empirical"),
+        ([*GUESS, "--rewards", "empirical"], "empirical"),
         ([*GUESS, "--weights", "0.5;0.5"], "2 weights for 3 clients"),
         ([*GUESS, "--weights", "1e308;1e308;1"], "up to 1e+308, are too large to be summed"),
         ([*GUESS, "--seed", "-1"], "seed"),

@@ -72,8 +72,8 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
         assert "c: running" in said(capsys, "campaign", "list")
         assert "1 by 2 clients" in said(capsys, "campaign", "show", "c")
-        said(capsys, "campaign", "retire", "c", "b")
-        assert execute(["campaign", "retire", "c", "a"]) == 2
+        said(capsys, "campaign", "exclude", "c", "b")
+        assert execute(["campaign", "exclude", "c", "a"]) == 2
         assert "last" in capsys.readouterr().err
         assert execute(["campaign", "delete", "c"]) == 1  # the question is right, the time is not
         assert "stop it before" in capsys.readouterr().err
@@ -82,7 +82,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         said(capsys, "campaign", "stop", "c")
         said(capsys, "campaign", "export", "c", "--out", "c.ndjson")
         kinds = [json.loads(line)["kind"] for line in (tmp_path / "c.ndjson").read_text().splitlines()]
-        assert kinds == ["started", "pull", "retired", "stopped", "started", "stopped"]
+        assert kinds == ["started", "pull", "excluded", "stopped", "started", "stopped"]
         assert "c: 7 positions agree" in said(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
         assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
         assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 2
@@ -235,9 +235,9 @@ def test_the_server_loads_nothing_of_the_lab(python):
     """Neither numba nor pictures, in a fresh interpreter."""
     code = """
 import sys
-import tutelage.service.serving
-heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.simulation", "tutelage.lab", "tutelage.results",
-         "tutelage.advance", "tutelage.memory", "tutelage.kernels"}
+import tutelage.service.server_process
+heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.engine.simulation", "tutelage.lab", "tutelage.results",
+         "tutelage.engine.advance", "tutelage.engine.memory", "tutelage.engine.kernels"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code, env=dict(os.environ)).stdout.strip() == "[]"

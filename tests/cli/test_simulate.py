@@ -55,7 +55,7 @@ def test_table_says_what_it_shows(capsys):
     """Instance, notes, clients, every teacher, every column's meaning, and what was learned."""
     assert execute(["simulate", "uniform:seed=3", *SMALL]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "instance uniform:clients=5,arms=5,seed=3,law=bernoulli" in text
+    assert "instance uniform:clients=5,arms=5,seed=3,rewards=bernoulli" in text
     assert "seed 3" in text
     assert "2 x ucb1, 2 x eps-greedy(c=1,d=1), 1 x ts(update=bernoulli)" in text
     assert "3 runs of 400 rounds with each teacher, seed 4" in text
@@ -145,7 +145,7 @@ def test_list_as_json(capsys):
     """``--list --json`` is a document too."""
     assert execute(["simulate", "--list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["instances", "policies", "teachers", "reward laws"]
+    assert list(told) == ["instances", "policies", "teachers", "reward distributions"]
     twl = next(entry for entry in told["teachers"] if entry["name"] == "twl")
     assert [item["name"] for item in twl["parameters"]] == ["gamma1", "gamma2"]
     assert twl["parameters"][0] | {"help": ""} == {

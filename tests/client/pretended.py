@@ -23,13 +23,13 @@ class Server:
         pulls = json.loads(request.content)["pulls"]
         self.taken += pulls
         told = [
-            {"id": pull["id"], "reward": pull["reward"], "adjustment": 0.0, "epoch": 1, "replayed": False}
+            {"id": pull["id"], "reward": pull["reward"], "adjustment": 0.0, "directive": 1, "replayed": False}
             if pull.get("bypassed")
             else {
                 "id": pull["id"],
                 "reward": 1 - pull["reward"],
                 "adjustment": 1 - 2 * pull["reward"],
-                "epoch": 1,
+                "directive": 1,
                 "replayed": False,
             }
             for pull in pulls

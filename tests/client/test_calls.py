@@ -19,7 +19,7 @@ from tests.client.pretended import Server, client_of, emptied, problem
 
 from tutelage.client import AsyncClient, Client, PullRefused
 
-ANSWER = b'{"pulls": [{"id": "mine", "reward": 0.9, "adjustment": 0.4, "epoch": 1, "replayed": false}]}'
+ANSWER = b'{"pulls": [{"id": "mine", "reward": 0.9, "adjustment": 0.4, "directive": 1, "replayed": false}]}'
 
 
 def test_reveals_what_the_server_says():
@@ -52,8 +52,8 @@ def test_reveals_what_the_server_says():
         httpx.Response(200, content=ANSWER.replace(b"0.9", b'"0.7"')),
         httpx.Response(200, content=ANSWER.replace(b"0.9", b"true")),
         httpx.Response(200, content=ANSWER.replace(b"0.4", b"null")),
-        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": 1.5')),
-        httpx.Response(200, content=ANSWER.replace(b'"epoch": 1', b'"epoch": true')),
+        httpx.Response(200, content=ANSWER.replace(b'"directive": 1', b'"directive": 1.5')),
+        httpx.Response(200, content=ANSWER.replace(b'"directive": 1', b'"directive": true')),
         httpx.Response(200, content=gzip.compress(ANSWER), headers={"Content-Encoding": "gzip"}),
         httpx.Response(500, json={"type": "urn:tutelage:problem:conflict"}),
         httpx.Response(500, json={"type": ["invalid"], "detail": [["odd"]]}),
@@ -293,7 +293,7 @@ async def answering(reader, writer):
             pulls = json.loads(await reader.readexactly(size))["pulls"]
             await asyncio.sleep(random.uniform(0, 0.004))
             told = [
-                {"id": pull["id"], "reward": 0.5, "adjustment": 0.0, "epoch": 1, "replayed": False}
+                {"id": pull["id"], "reward": 0.5, "adjustment": 0.0, "directive": 1, "replayed": False}
                 for pull in pulls
             ]
             content = json.dumps({"pulls": told}).encode()

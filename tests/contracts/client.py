@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tutelage.kernels import compiled
-from tutelage.memory import Shown, new_memory, show
+from tutelage.engine.kernels import compiled
+from tutelage.engine.memory import Shown, new_memory, show
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
 from tutelage.seeding import POLICY, client_generator, client_streams

@@ -14,12 +14,12 @@ from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
 
 @dataclass(frozen=True, eq=False)
 class LadderState:
-    """Every completed segment, the consultations so far, who is retired, and a number drawn at the start."""
+    """Every completed segment, the consultations so far, who is excluded, and a number drawn at the start."""
 
     problem: Problem
     sums: tuple[NDArray[np.float64], ...]
     consultations: int
-    retired: tuple[int, ...]
+    excluded: tuple[int, ...]
     luck: float
 
 
@@ -58,25 +58,25 @@ class Ladder:
         active = tuple(arms)
         if len(active) > 1 and 2 * state.consultations >= self.length:
             active = tuple(arm for arm in arms if arm != int(np.argmin(means)))
-        leader = max(active, key=lambda arm: means[arm]) if state.consultations else None
+        leading_arm = max(active, key=lambda arm: means[arm]) if state.consultations else None
         cuts = self.segments(state.problem)
         done = [len(state.sums[arm]) for arm in arms]
         counts = [
-            cuts[done[arm]] * (1 + (arm == leader)) if arm in active and done[arm] < len(cuts) else 0
+            cuts[done[arm]] * (1 + (arm == leading_arm)) if arm in active and done[arm] < len(cuts) else 0
             for arm in arms
         ]
         levels = tuple(Level(freeze_pulls=2.0) if arm in active else Set(0.0) for arm in arms)
         quota = Quota(tuple(counts), self.mode) if any(counts) else None
-        return Directive(levels, quota, active, leader=leader)
+        return Directive(levels, quota, active, leading_arm=leading_arm)
 
     def advance(self, state: LadderState, evidence: Evidence) -> LadderState:
         """Keep the evidence and count the consultation."""
         sums = tuple(np.concatenate(pair) for pair in zip(state.sums, evidence.sums, strict=True))
         return replace(state, sums=sums, consultations=state.consultations + 1)
 
-    def retire(self, state: LadderState, client: int) -> LadderState:
+    def exclude(self, state: LadderState, client: int) -> LadderState:
         """Leave the client out from now on."""
-        return replace(state, retired=(*state.retired, client))
+        return replace(state, excluded=(*state.excluded, client))
 
     def report(self, state: LadderState) -> Report:
         """How far it is."""
@@ -86,5 +86,5 @@ class Ladder:
 
 
 def _means(state: LadderState) -> NDArray[np.float64]:
-    others = [m for m in range(state.problem.num_clients) if m not in state.retired]
+    others = [m for m in range(state.problem.num_clients) if m not in state.excluded]
     return np.array([sums[:, others].sum() / max(1, len(sums)) for sums in state.sums])

@@ -44,7 +44,7 @@ def check_directive(teacher, problem, directive):
     assert len(directive.rules) == K
     assert directive.active_arms
     assert list(directive.active_arms) == sorted(set(directive.active_arms) & set(range(K)))
-    assert directive.leader is None or directive.leader in directive.active_arms
+    assert directive.leading_arm is None or directive.leading_arm in directive.active_arms
     assert directive.target is None or directive.active_arms == (directive.target,)
     if not teacher.lab_only:
         assert all(rule.kind != ALIGN_KIND for rule in directive.rules)
@@ -65,7 +65,7 @@ def check_directive(teacher, problem, directive):
 def check_revealed(directive):
     """Whatever was observed and revealed before, every rule reveals a reward."""
     K, rng = len(directive.rules), np.random.default_rng(0)
-    orders = make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
+    orders = make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
     for arm in range(K):
         for reward in (0.0, 0.3, 1.0):
             pulls = rng.integers(1, 100, K)
@@ -93,8 +93,8 @@ class Checked:
         assert all(np.array_equal(*pair) for pair in zip(before, evidence.sums, strict=True))
         return after
 
-    def retire(self, state, client):
-        return self.same(state, lambda given: self.teacher.retire(given, client))
+    def exclude(self, state, client):
+        return self.same(state, lambda given: self.teacher.exclude(given, client))
 
     def directive(self, state):
         """For the plain runner, which cannot see the global model's rewards, ALIGN becomes KEEP."""
@@ -138,13 +138,13 @@ class Checked:
         assert report.reachable or (directive.quota is None and directive.target is None)
 
 
-def run(spec, problem_of, *, seed=0, means=None, retire=None):
+def run(spec, problem_of, *, seed=0, means=None, exclude=None):
     """A game of random pulls under a checked teacher, round by round; the checked teacher and its server."""
     teacher = make(spec)
     problem = problem_of(teacher)
     M, K = problem.num_clients, problem.num_arms
     checked = Checked(teacher, problem)
-    server = reference.ContractServer(checked, problem, reference.generator(seed, 0, 0), retire)
+    server = reference.ContractServer(checked, problem, reference.generator(seed, 0, 0), exclude)
     rng = np.random.default_rng(seed)
     means = np.linspace(0, 1, K) if means is None else np.array(means)
     for t in range(1, problem.horizon + 1):
@@ -175,10 +175,10 @@ def test_uneven_weights(spec):
 
 
 @every_teacher
-def test_clients_retire_one_after_the_other(spec):
+def test_clients_exclude_one_after_the_other(spec):
     """Every client but the last may go, at any time; what remains goes on."""
     leaving = {2: 5, 0: 700, 3: 700, 1: 1600}
-    checked, server = run(spec, lambda teacher: problem_for(teacher, M=5, T=2000), retire=leaving)
+    checked, server = run(spec, lambda teacher: problem_for(teacher, M=5, T=2000), exclude=leaving)
     assert len(server.events) >= len(leaving)
     assert checked.calls >= len(leaving)
 
@@ -236,19 +236,19 @@ def test_generator_decides_the_rest(spec):
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if make(spec).segments(problem_for(make(spec)))])
-def test_whom_one_cannot_retire(spec):
+def test_whom_one_cannot_exclude(spec):
     """A teacher with evidence refuses a client that is not there, one that is gone, and the last one."""
     teacher = make(spec)
     state = begin(teacher, problem_for(teacher, M=3))
     for stranger in (3, -1, 100):
         with pytest.raises(InputError, match=rf"client {stranger}\b"):
-            teacher.retire(state, stranger)
-    state = teacher.retire(state, 1)
+            teacher.exclude(state, stranger)
+    state = teacher.exclude(state, 1)
     with pytest.raises(InputError, match="client 1"):
-        teacher.retire(state, 1)
-    state = teacher.retire(state, 0)
+        teacher.exclude(state, 1)
+    state = teacher.exclude(state, 0)
     with pytest.raises(InputError, match="last"):
-        teacher.retire(state, 2)
+        teacher.exclude(state, 2)
 
 
 @every_teacher

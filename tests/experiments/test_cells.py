@@ -9,7 +9,7 @@ import tutelage
 from tutelage import experiments, results
 from tutelage.experiments import cells
 from tutelage.experiments.cells import cells_of, load_entry
-from tutelage.experiments.reading import parse
+from tutelage.experiments.parsing import parse
 
 
 def digests(experiment, number=0):
@@ -25,7 +25,7 @@ def digests(experiment, number=0):
         ("seed = 7", "seed = 8"),
         ("checkpoints = 6", "checkpoints = 5"),
         ('spec = "ucb1"', 'spec = "eps-greedy"'),
-        ('spec = "paper"', 'spec = "paper:law=constant"'),
+        ('spec = "paper"', 'spec = "paper:rewards=constant"'),
         ('spec = "paper"', 'spec = "paper:weights=.1;.2;.2;.2;.3"'),
         ('spec = "paper"', 'spec = "planted:seed=1"'),
     ],
@@ -121,7 +121,7 @@ def test_a_dot_can_be_simulated_by_itself(played):
             chosen = mine[name].isel(event=events) if "event" in variable.dims else mine[name]
             assert chosen.dims == variable.dims
             np.testing.assert_array_equal(chosen.values, variable.values, err_msg=str(name))
-        assert str(mine["instance_name"].values) == f"uniform:clients=3,arms=2,seed={seed},law=bernoulli"
+        assert str(mine["instance_name"].values) == f"uniform:clients=3,arms=2,seed={seed},rewards=bernoulli"
 
 
 def test_events_are_padded_alike(played):

@@ -6,7 +6,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.experiments import ClientsEntry, Experiment, InstanceEntry, Panel
-from tutelage.experiments.reading import parse
+from tutelage.experiments.parsing import parse
 
 
 def test_without_panels_everything_is_shown(small):

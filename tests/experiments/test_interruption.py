@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tutelage import experiments, results
-from tutelage.experiments.reading import parse
+from tutelage.experiments.parsing import parse
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 
@@ -34,7 +34,7 @@ KINDS = [("paper", ""), ("uniform", 'seeds = "0..2"')]
 _KILL_AT = """if True:
     import os, signal, sys
     from tutelage import experiments
-    from tutelage.experiments.reading import parse
+    from tutelage.experiments.parsing import parse
 
     seen = 0
 

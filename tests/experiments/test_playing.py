@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from tutelage import experiments, lab, results
+from tutelage.atomic_files import alone_in
 from tutelage.errors import InputError
 from tutelage.experiments import playing
-from tutelage.experiments.reading import parse
-from tutelage.writing import alone_in
+from tutelage.experiments.parsing import parse
 
 
 @pytest.fixture

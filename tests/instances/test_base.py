@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from tutelage.distributions import Beta, Empirical
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.laws import Beta, Empirical
 
 
 def make(means, **more):
@@ -46,11 +46,11 @@ def test_no_tie_without_one():
         ([[-0.1, 0.2]], {}, "-0.1"),
         ([[0.1]], {"client_names": ("a", "b")}, "2 names for 1 clients"),
         ([[0.1, 0.2]], {"arm_names": ("a", "a")}, "'a' is given to two arms"),
-        ([[0.1, 0.2]], {"law": Empirical()}, "observed rewards"),
+        ([[0.1, 0.2]], {"rewards": Empirical()}, "observed rewards"),
     ],
 )
 def test_refused(means, more, words):
-    """Means outside [0, 1], names that do not fit and an empirical law of nothing are refused."""
+    """Means outside [0, 1], names that do not fit and an empirical distribution of nothing are refused."""
     with pytest.raises(InputError, match=words):
         make(means, **more)
 
@@ -86,8 +86,8 @@ def test_weights_refused(weights, said):
         ({"local_means": np.array([[0.1]], dtype=object)}, "not an array of numbers"),
         ({"weights": None}, "weights are not an array of numbers"),
         ({"weights": 1.0}, "1 weights for 1 clients"),
-        ({"law": 5}, "5 is not a reward law"),
-        ({"law": "gamma"}, "no reward law 'gamma'"),
+        ({"rewards": 5}, "5 is not a reward distribution"),
+        ({"rewards": "gamma"}, "no reward distribution 'gamma'"),
         ({"client_names": 5}, "5 are no names of clients"),
         ({"client_names": "x"}, "'x' are no names of clients"),
         ({"arm_names": [5]}, "name 5 among the arms is not a text"),
@@ -103,7 +103,7 @@ def test_what_is_no_instance(given, words):
 
 def test_lists_and_words_are_taken():
     """Lists become arrays and tuples, a SPEC becomes a law."""
-    instance = Instance("x", [[0, 1]], [1], law="beta(20)", client_names=["a"], arm_names=["b", "c"])
+    instance = Instance("x", [[0, 1]], [1], rewards="beta(20)", client_names=["a"], arm_names=["b", "c"])
     assert instance.local_means.dtype == instance.weights.dtype == np.float64
-    assert instance.law == Beta(20.0)
+    assert instance.rewards == Beta(20.0)
     assert (instance.client_names, instance.arm_names) == (("a",), ("b", "c"))

@@ -18,14 +18,14 @@ def test_name_reproduces_the_instance(spec):
     again = load(first.name)
     assert again.name == first.name
     assert np.array_equal(again.local_means, first.local_means)
-    assert "law=bernoulli" in first.name
+    assert "rewards=bernoulli" in first.name
 
 
 @pytest.mark.parametrize("name", list(INSTANCES))
 def test_every_source_takes_law_and_weights(name):
-    """law= and weights= are parameters of every source, and every parameter is explained."""
+    """rewards= and weights= are parameters of every source, and every parameter is explained."""
     parameters = {item.name: item for item in parameters_of(INSTANCES.cls(name))}
-    assert {"law", "weights"} <= set(parameters)
+    assert {"rewards", "weights"} <= set(parameters)
     assert all(item.help for item in parameters.values())
     assert INSTANCES.summary(name).endswith(".")
 
@@ -44,17 +44,17 @@ def test_bare_path_is_a_table(write):
     """A bare path to a table is an INSTANCE, also with options after a comma."""
     path = write("means.csv", "0.2,0.9\n0.4,0.1\n")
     assert load(path).num_arms == 2
-    assert load(f"{path},law=constant").law.kind == load("paper:law=constant").law.kind
-    assert load(path).name == f"table:{path},law=bernoulli"
+    assert load(f"{path},rewards=constant").rewards.kind == load("paper:rewards=constant").rewards.kind
+    assert load(path).name == f"table:{path},rewards=bernoulli"
 
 
 def test_quoted_path(write):
     """A path with a comma, a colon, an equals sign or a parenthesis is quoted, and is so in the name."""
     path = write("a,b=c (1)/means:x.csv", "0.2,0.9\n0.4,0.1\n")
     for spec in (
-        f'table:"{path}",law=constant',
-        f"'{path}',law=constant",
-        f'table:law=constant,path="{path}"',
+        f'table:"{path}",rewards=constant',
+        f"'{path}',rewards=constant",
+        f'table:rewards=constant,path="{path}"',
     ):
         instance = load(spec)
         assert instance.num_clients == 2
@@ -97,12 +97,12 @@ def test_path_with_a_quote_in_it(write):
         ("radio:missing.k7", ("no file or folder 'missing.k7'",)),
         ("movielens:a,b.csv", ("'b.csv'", "quotes")),
         ('movielens:"a.csv', ("closing",)),
-        ("paper:law=gauss", ("gauss", "bernoulli")),
-        ("paper:law=beta(0)", ("concentration",)),
-        ("paper:law=empirical", ("'paper' has none", "movielens")),
-        ("uniform:law=empirical", ("'uniform' has none",)),
-        ("planted:law=empirical", ("'planted' has none",)),
-        ("grenoble:law=empirical", ("radio:PATH,law=empirical",)),
+        ("paper:rewards=gauss", ("gauss", "bernoulli")),
+        ("paper:rewards=beta(0)", ("concentration",)),
+        ("paper:rewards=empirical", ("'paper' has none", "movielens")),
+        ("uniform:rewards=empirical", ("'uniform' has none",)),
+        ("planted:rewards=empirical", ("'planted' has none",)),
+        ("grenoble:rewards=empirical", ("radio:PATH,rewards=empirical",)),
         ("grenoble:clients=10000", ("clients=10000", "ask for at most")),
     ],
 )

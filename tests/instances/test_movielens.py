@@ -90,7 +90,7 @@ def test_random_groups(folder):
 def test_group_sizes(write):
     """Sizes of the groups differ by at most one, and all users are in one."""
     ratings = "".join(f"{user},1,{user % 2}\n" for user in range(11))
-    instance = load("movielens:" + write("r.csv", ratings) + ",clients=4,arms=1,law=empirical")
+    instance = load("movielens:" + write("r.csv", ratings) + ",clients=4,arms=1,rewards=empirical")
     sizes = sorted(round(1 / share) for share in np.diff(instance.samples.cumulative, prepend=0) if share > 0)
     assert "client" in dict(instance.notes)["smallest cell"]
     assert dict(instance.notes)["smallest cell"].endswith(": 2 ratings")
@@ -107,8 +107,8 @@ def test_notes(folder):
 
 
 def test_empirical_law(folder):
-    """law=empirical holds the scaled ratings of each cell, whose mean is the local mean."""
-    instance = load(f"movielens:{folder},clients=3,arms=3,group=genre,law=empirical")
+    """rewards=empirical holds the scaled ratings of each cell, whose mean is the local mean."""
+    instance = load(f"movielens:{folder},clients=3,arms=3,group=genre,rewards=empirical")
     samples = instance.samples
     for cell, mean in enumerate(instance.local_means.reshape(-1)):
         part = slice(samples.offsets[cell], samples.offsets[cell + 1])

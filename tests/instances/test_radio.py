@@ -49,7 +49,7 @@ def test_cells_of_links(write):
 def test_unheard_burst_is_zero(write):
     """A burst that others heard and a listening receiver did not counts as 0, also in the samples."""
     lines = [*LINES, (7, 1, 0, 11, 0.9)]  # node 0 hears node 1 in the round in which node 2 does not
-    instance = load("radio:" + write("a.k7", k7(*lines)) + ",clients=5,least=0,most=1,law=empirical")
+    instance = load("radio:" + write("a.k7", k7(*lines)) + ",clients=5,least=0,most=1,rewards=empirical")
     row = instance.client_names.index("1 -> 2")
     assert np.isclose(instance.local_means[row, 0], 0.2)
     samples, cell = instance.samples, row * 2

@@ -140,7 +140,7 @@ def test_folder_is_no_table(refuses, tmp_path):
 
 def test_nothing_observed(refuses, write):
     """A table of means has nothing to resample."""
-    refuses(write("t.csv", "0.2,0.9\n") + ",law=empirical", "'table' has none")
+    refuses(write("t.csv", "0.2,0.9\n") + ",rewards=empirical", "'table' has none")
 
 
 @pytest.mark.parametrize(

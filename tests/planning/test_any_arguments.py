@@ -10,7 +10,7 @@ from tests.theory.test_any_arguments import odd
 from tutelage import load_instance, planning
 from tutelage.errors import InputError
 
-GUESSES = {"num_clients": 2, "num_arms": 3, "gap": 0.2, "low": 0.1, "high": 0.9, "law": "beta(3)"}
+GUESSES = {"num_clients": 2, "num_arms": 3, "gap": 0.2, "low": 0.1, "high": 0.9, "rewards": "beta(3)"}
 GUESSES |= {"weights": "0.4;0.6", "conditions": planning.Guess(2, 2, 0.2).conditions}
 OPTIONS = {"teachers": ["twl"], "clients": "ucb1", "horizon": 40, "runs": 1, "seed": 3}
 OPTIONS |= {"cost_weight": 0.5, "least_ends": 0.8}

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage import load_instance
+from tutelage.distributions import Bernoulli, Samples
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.instances.conditions import Conditions
-from tutelage.instances.laws import Bernoulli, Samples
 from tutelage.planning.cases import Given, Guess, with_gap
 
 
@@ -36,27 +36,27 @@ def test_a_smaller_gap_moves_the_best_arm_alone():
     assert np.ptp(moved.local_means[:, 4]) > 0.9 * np.ptp(paper.local_means[:, 4])
 
 
-def test_a_moved_instance_keeps_weights_law_and_conditions():
+def test_a_moved_instance_keeps_weights_rewards_and_conditions():
     """Only the means are others, and the name says so."""
     instance = Instance(
         "mine",
         np.array([[0.2, 0.9], [0.4, 0.5]]),
         np.array([0.3, 0.7]),
-        law="beta(7)",
+        rewards="beta(7)",
         conditions=Conditions(activity=(1.0, 0.5)),
     )
     moved = with_gap(instance, 0.1)
-    assert moved.law == instance.law
+    assert moved.rewards == instance.rewards
     assert moved.conditions == instance.conditions
     assert np.array_equal(moved.weights, instance.weights)
     assert moved.name == "mine with a gap of 0.1"
 
 
 def test_observed_rewards_cannot_be_moved():
-    """An empirical law becomes Bernoulli, since its rewards are what was seen."""
+    """An empirical distribution becomes Bernoulli, since its rewards are what was seen."""
     seen = Samples(np.arange(3), np.array([0.2, 0.6]), np.ones(2))  # one value for each of two arms
-    instance = Instance("seen", np.array([[0.2, 0.6]]), equal_weights(1), law="empirical", samples=seen)
-    assert with_gap(instance, 0.1).law == Bernoulli()
+    instance = Instance("seen", np.array([[0.2, 0.6]]), equal_weights(1), rewards="empirical", samples=seen)
+    assert with_gap(instance, 0.1).rewards == Bernoulli()
 
 
 @given(
@@ -80,12 +80,14 @@ def test_guessed_instances_lie_in_their_range(seed, low, width, share):
 
 def test_a_guess_over_the_whole_range_is_planted():
     """Run r of seed S is the planted instance of seed S + r, which tutelage simulate can play."""
-    guess = Guess(num_clients=4, num_arms=3, gap=0.2, law="beta(3)", weights="0.1;0.2;0.3;0.4")
-    planted = load_instance("planted:clients=4,arms=3,gap=0.2,seed=12,law=beta(3),weights=0.1;0.2;0.3;0.4")
+    guess = Guess(num_clients=4, num_arms=3, gap=0.2, rewards="beta(3)", weights="0.1;0.2;0.3;0.4")
+    planted = load_instance(
+        "planted:clients=4,arms=3,gap=0.2,seed=12,rewards=beta(3),weights=0.1;0.2;0.3;0.4"
+    )
     made = guess.instance(0.2, 10, 2)
     assert np.array_equal(made.local_means, planted.local_means)
     assert np.array_equal(made.weights, planted.weights)
-    assert made.law == planted.law
+    assert made.rewards == planted.rewards
 
 
 @pytest.mark.parametrize(

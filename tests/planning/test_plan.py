@@ -68,7 +68,7 @@ def test_the_document(paper):
         assert set(each["regret"]) == set(each["cost"]) == {"mean", "sd", "q10", "q50", "q90"}
         assert (each["round"] is None) == (each["ends"] == 0)
     assert {each["teacher"] for each in told["teachers"]} >= {"none", "known"}
-    assert told["instance"]["name"] == "paper:law=bernoulli"
+    assert told["instance"]["name"] == "paper:rewards=bernoulli"
     assert [each["gap"] for each in told["smaller_gaps"]] == pytest.approx([0.05, 0.025])
 
 

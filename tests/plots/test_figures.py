@@ -19,7 +19,7 @@ MANY = [
         "blt",
     ),
     *("blt(lift=false,tolerance=0.05)", "ng", "na", "known", "known(target=2)", "jun", "ace", "none"),
-    *("watch", "watch(teacher=blt,restart=false)"),
+    *("change-detector", "change-detector(teacher=blt,restart=false)"),
 ]
 
 

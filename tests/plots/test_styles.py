@@ -35,7 +35,15 @@ TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0
 MANY = [
     *SIDE_BY_SIDE,
     *("tal(gamma1=0.5,gamma2=0)", "twl(gamma1=0.3,gamma2=0.1)", "twl(gamma1=0,gamma2=0)", "blt(rho=4)"),
-    *("blt(lift=false)", "jun", "jun(margin=0.2)", "ace", "known(target=2)", "watch", "watch(teacher=blt)"),
+    *(
+        "blt(lift=false)",
+        "jun",
+        "jun(margin=0.2)",
+        "ace",
+        "known(target=2)",
+        "change-detector",
+        "change-detector(teacher=blt)",
+    ),
 ]
 
 
@@ -79,7 +87,7 @@ def test_many_teachers_of_one_figure_all_look_different():
 
 def test_a_look_does_not_depend_on_the_figure():
     """A teacher alone looks as it does among those that the paper compares."""
-    specs = [*SIDE_BY_SIDE, "watch"]
+    specs = [*SIDE_BY_SIDE, "change-detector"]
     assert [teacher_style(spec) for spec in specs] == teacher_styles(specs)
 
 

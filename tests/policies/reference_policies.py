@@ -12,11 +12,11 @@ from tests import reference
 from tests.reference import Arm, one_of
 from tests.test_simulation import assert_equal, make_instance, run_engine
 
+from tutelage.distributions import parse_distribution
+from tutelage.engine.simulation import problem_of, simulate_run
 from tutelage.instances.base import Instance
-from tutelage.instances.laws import parse_law
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
-from tutelage.simulation import problem_of, simulate_run
 from tutelage.teachers import TEACHERS
 
 # ------------------------------------------------------------------------------------------------- clients
@@ -337,7 +337,7 @@ class SlidingWindow:
 
 # --------------------------------------------------------------------------------------------- comparisons
 
-LAWS = ("bernoulli", "beta(4)", "constant")
+DISTRIBUTIONS = ("bernoulli", "beta(4)", "constant")
 SERVERS = ("none", "known", "tal(gamma1=0.1)", "tal(gamma1=0)", "twl(gamma1=1)", "twl(gamma1=0.3,gamma2=0.1)")
 
 
@@ -348,7 +348,7 @@ def assert_plays_like(spec, make_client, *, longest=900, cases=12, seed=1):
     """
     rng = np.random.default_rng(seed)
     for case in range(cases):
-        law, server = LAWS[(case // 2) % 3], SERVERS[case % 6]
+        distribution, server = DISTRIBUTIONS[(case // 2) % 3], SERVERS[case % 6]
         M, K, T = int(rng.integers(1, 4)), int(rng.integers(1, 6)), int(rng.integers(1, longest))
         if case % 6 in (2, 5):  # enough clients and rounds, arms apart: learning can end
             M, K, T = 8, 2, longest
@@ -356,11 +356,17 @@ def assert_plays_like(spec, make_client, *, longest=900, cases=12, seed=1):
         if case % 4 == 3:
             means = np.round(means)
         assert_same_game(
-            spec, make_client, make_instance(means, np.full(M, 1 / M), law), law, server, T, case
+            spec,
+            make_client,
+            make_instance(means, np.full(M, 1 / M), distribution),
+            distribution,
+            server,
+            T,
+            case,
         )
 
 
-def assert_same_game(spec, make_client, instance, law, server, T, seed):
+def assert_same_game(spec, make_client, instance, distribution, server, T, seed):
     """One game: every pull, observed and revealed reward, cost and event is the same."""
     M, K = instance.num_clients, instance.num_arms
     teacher = TEACHERS.parse(server)
@@ -368,19 +374,21 @@ def assert_same_game(spec, make_client, instance, law, server, T, seed):
     plain_server = reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0))
     rewards = [reference.generator(seed, 0, 1, m, 0) for m in range(M)]
     policies = [reference.generator(seed, 0, 1, m, 1) for m in range(M)]
-    plain_law = ("beta", 4.0) if law.startswith("beta") else (law,)
+    plain_rewards = ("beta", 4.0) if distribution.startswith("beta") else (distribution,)
     means = instance.local_means.tolist()
 
     def draw(m, k, rng, t):
-        return reference.draw_reward(plain_law, means[m][k], None, rng)
+        return reference.draw_reward(plain_rewards, means[m][k], None, rng)
 
     plain = reference.play([make_client(K) for _ in range(M)], plain_server, rewards, policies, draw, T)
     assert_equal(run_engine(instance, [spec] * M, teacher, T, seed, 0), plain, T)
 
 
-def play_alone(spec, means, *, T, players, law="bernoulli", seed=0):
+def play_alone(spec, means, *, T, players, rewards="bernoulli", seed=0):
     """Pulls [players, K] of independent untaught players with these arms' means, after T rounds."""
-    instance = Instance("alone", np.tile(means, (players, 1)), np.full(players, 1 / players), parse_law(law))
+    instance = Instance(
+        "alone", np.tile(means, (players, 1)), np.full(players, 1 / players), parse_distribution(rewards)
+    )
     policies = [POLICIES.parse(spec)] * players
     none = TEACHERS.parse("none")
     outcome = simulate_run(instance, policies, none, horizon=T, seed=seed, run=0, checkpoints=np.array([T]))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.policies.base import argmax, first_pulls, no_learning
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 
 

@@ -15,7 +15,7 @@ def test_how_often_it_explores():
     """An inferior arm of constant rewards is pulled once, then with chance epsilon / K; one alarm in 10^6."""
     T, K, players = 10_000, 4, 5
     pulls = plain.play_alone(
-        "eps-constant(epsilon=0.2)", [0.9, 0.1, 0.2, 0.3], T=T, players=players, law="constant"
+        "eps-constant(epsilon=0.2)", [0.9, 0.1, 0.2, 0.3], T=T, players=players, rewards="constant"
     )
     low, high = stats.binom.interval(1 - 3e-7, players * (T - K), 0.2 / K)
     for arm in (1, 2, 3):

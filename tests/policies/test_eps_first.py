@@ -14,7 +14,7 @@ def test_engine_equals_transcription(pulls):
 def test_two_phases():
     """With constant rewards inferior arms are pulled while it explores, uniformly, and never again."""
     means, K, players = [0.9, 0.1, 0.2, 0.3], 4, 5
-    options = {"players": players, "law": "constant"}
+    options = {"players": players, "rewards": "constant"}
     explored = plain.play_alone("eps-first(pulls=1000)", means, T=1000, **options)
     later = plain.play_alone("eps-first(pulls=1000)", means, T=5000, **options)
     assert (later - explored).tolist() == [[4000, 0, 0, 0]] * players

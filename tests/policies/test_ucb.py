@@ -14,7 +14,7 @@ def test_engine_equals_transcription(alpha):
 
 def test_alpha_two_is_ucb1():
     """With alpha = 2 it plays UCB1, pull for pull."""
-    options = {"T": 3000, "players": 10, "law": "beta(4)"}
+    options = {"T": 3000, "players": 10, "rewards": "beta(4)"}
     means = [0.2, 0.45, 0.5, 0.5]
     ours, ucb1 = (plain.play_alone(spec, means, **options) for spec in ("ucb(alpha=2)", "ucb1"))
     assert ours.tolist() == ucb1.tolist()

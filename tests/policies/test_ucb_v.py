@@ -29,7 +29,7 @@ def test_regret_within_theorem():
 
 def test_small_variances_are_worth_less_exploration():
     """Where rewards hardly vary, its regret is less than half of UCB1's."""
-    options = {"T": 20_000, "players": 50, "law": "beta(200)"}
+    options = {"T": 20_000, "players": 50, "rewards": "beta(200)"}
     ours, error = plain.mean_regret("ucb-v", [0.6, 0.5], **options)
     ucb1, other_error = plain.mean_regret("ucb1", [0.6, 0.5], **options)
     assert ours + 5 * error < (ucb1 - 5 * other_error) / 2

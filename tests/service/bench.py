@@ -1,8 +1,8 @@
 """An engine whose groups a test makes itself, on a file of its own."""
 
 from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.jobs import Create, Look, Pulls
-from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.jobs import CreateJob, PullJob, ReadJob
+from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuilt
 from tutelage.service.campaigns.settings import Settings
 from tutelage.stores import open_store, pages
@@ -12,7 +12,7 @@ TEACHER = "twl(gamma1=1,gamma2=0)"
 
 def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
     """A pull."""
-    return SentPull(str(id), client, arm, reward, bypassed)
+    return PullRequest(str(id), client, arm, reward, bypassed)
 
 
 class Bench:
@@ -44,20 +44,20 @@ class Bench:
     def create(self, start=True, **changed):
         given = {"name": "c", "arms": ("x", "y"), "horizon": 1000, "teacher": TEACHER, "clients": ("a", "b")}
         settings = Settings(**(given | changed))
-        self.do(Create(settings.name, settings=settings, start=start))
+        self.do(CreateJob(settings.name, settings=settings, start=start))
 
     def pull(self, *pulls):
-        return self.do(Pulls("c", pulls=pulls))
+        return self.do(PullJob("c", pulls=pulls))
 
     def look(self, look):
-        return self.do(Look("c", look=look))
+        return self.do(ReadJob("c", look=look))
 
     def verify(self):
         """All that is kept, from the first row on, against what is in memory."""
         stored, _ = self.store.load("c")
         again = rebuilt(stored, 0, None, pages(self.store, "c"))
-        live = self.engine.lives["c"]
-        campaign, other = live.campaign, again.campaign
-        assert (again.position, again.step, again.status) == (live.position, live.step, live.status)
+        session = self.engine.sessions["c"]
+        campaign, other = session.campaign, again.campaign
+        assert (again.position, again.step, again.status) == (session.position, session.step, session.status)
         assert other.dump() == campaign.dump()
         return again

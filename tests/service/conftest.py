@@ -21,10 +21,10 @@ class Running:
         self.url = url
         self.store = open_store(self.url)
         self.loop = asyncio.new_event_loop()
-        self.front = build(self.store, Configuration(store=self.url, **settings))
-        self.lifespan = self.front.rest.router.lifespan_context(self.front.rest)
+        self.gateway = build(self.store, Configuration(store=self.url, **settings))
+        self.lifespan = self.gateway.rest.router.lifespan_context(self.gateway.rest)
         self.loop.run_until_complete(self.lifespan.__aenter__())
-        transport = httpx.ASGITransport(self.front, client=client)
+        transport = httpx.ASGITransport(self.gateway, client=client)
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321")
 
     def call(self, method, path, content=None, **options):
@@ -40,7 +40,7 @@ class Running:
         return self.call("POST", f"/v1/campaigns/{name}/pulls", {"pulls": list(pulls)}, **options)
 
     def keys_changed(self):
-        self.front.access.update(self.store.keys())
+        self.gateway.access.update(self.store.keys())
 
     def close(self):
         self.loop.run_until_complete(self.http.aclose())

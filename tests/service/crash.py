@@ -39,30 +39,36 @@ from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
 
 ROOT = str(Path(__file__).parents[2])
 CLIENTS, ARMS = ("a", "b", "c"), ("x", "y")
-TEACHERS = ("none", "twl(gamma1=1,gamma2=0)", "tal(gamma1=0.75,gamma2=0.25)", "blt", "watch(teacher=blt)")
+TEACHERS = (
+    "none",
+    "twl(gamma1=1,gamma2=0)",
+    "tal(gamma1=0.75,gamma2=0.25)",
+    "blt",
+    "change-detector(teacher=blt)",
+)
 SECONDS = 30.0  # that an answer may take: a server that hangs fails the test
 COUNTS = Counter()  # what all histories have been through
 
 
 @dataclass
-class Known:
+class StoredPull:
     """What the model knows of a pull.  None: it may be so or not."""
 
     stored: bool | None = False
     corrected: bool | None = False  # reported as bypassed, and the report is kept
-    told: tuple | None = None  # the first answer: reward, adjustment, epoch
+    told: tuple | None = None  # the first answer: reward, adjustment, directive
 
-    def expect(self, sent, reward, adjustment, epoch):
+    def expect(self, sent, reward, adjustment, directive):
         """Check an answer against all that was said before, and learn from it."""
         observed = sent[3]
         assert adjustment == reward - observed
         if self.corrected:
             assert reward == observed
         if self.told is None:
-            # A pull that is perhaps corrected may show its first answer later; only its epoch is certain.
-            self.told = (reward, epoch)
+            # A pull that is perhaps corrected may show its first answer later; only its directive is certain.
+            self.told = (reward, directive)
             return
-        assert epoch == self.told[1]
+        assert directive == self.told[1]
         if self.corrected is None and reward == observed != self.told[0]:
             self.corrected = True
         elif not self.corrected:
@@ -80,12 +86,12 @@ class Model:
     """One campaign as it must be."""
 
     status: str = "running"
-    retired: set = field(default_factory=set)
+    excluded: set = field(default_factory=set)
     pulls: dict = field(default_factory=dict)
 
     def of(self, number):
         """What is known of a pull."""
-        return self.pulls.setdefault(number, Known())
+        return self.pulls.setdefault(number, StoredPull())
 
     def heard(self, request, outcome, committed=True):
         """Check the outcome of a request, None if nobody heard it, and change as it must have changed."""
@@ -126,11 +132,11 @@ class Model:
                 known.corrected = True if known.corrected else committed
 
     def _acted(self, kind, client, outcome, *, committed):
-        if kind == "retire":
-            is_fine = client not in self.retired and len(self.retired) < len(CLIENTS) - 1
+        if kind == "exclude":
+            is_fine = client not in self.excluded and len(self.excluded) < len(CLIENTS) - 1
             assert outcome in (None, [] if is_fine else "invalid")
             if is_fine and committed:
-                self.retired.add(client)
+                self.excluded.add(client)
         else:
             assert outcome in (None, [])
             if committed:
@@ -350,10 +356,10 @@ class Histories(RuleBasedStateMachine):
         self.fresh += 1
         assert self.server.ask([("pulls", self.name, [new, other])]) == ["conflict"]
 
-    @rule(act=st.sampled_from(["start", "start", "stop", "retire"]), client=st.sampled_from(CLIENTS))
+    @rule(act=st.sampled_from(["start", "start", "stop", "exclude"]), client=st.sampled_from(CLIENTS))
     def act(self, act, client):
         """An operator's doing."""
-        request = (act, client if act == "retire" else "")
+        request = (act, client if act == "exclude" else "")
         self.model.heard(request, self.group([request])[0])
 
     @rule(data=st.data(), point=st.sampled_from(sorted(DEATHS)), part=st.floats(0, 1))
@@ -453,7 +459,7 @@ class Histories(RuleBasedStateMachine):
                 assert (row.client, row.arm, row.observed) == (CLIENTS.index(client), ARMS.index(arm), reward)
                 shown = row.observed if id in corrected else row.revealed
                 expected = reward if known.corrected else known.told[0]
-                assert (shown, row.epoch) == (expected, known.told[1])
+                assert (shown, row.directive) == (expected, known.told[1])
         assert pulls.keys() <= {sent_pull(number)[0] for number in self.model.pulls}
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import psycopg
 
-from tutelage.service.campaigns import live, remembered
+from tutelage.service.campaigns import remembered, session
 from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.jobs import Create, Do, Pulls
-from tutelage.service.campaigns.messages import NotLeading, SentPull
+from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
+from tutelage.service.campaigns.messages import NotLeader, PullRequest
 from tutelage.stores import open_store, sqlite
 from tutelage.stores import postgresql_opening as _postgresql_opening  # noqa: F401 - loaded before the fork
 from tutelage.stores import sqlite_opening as _sqlite_opening  # noqa: F401 - the same
@@ -154,7 +154,7 @@ def migrate(url, statements):
 def live_until_told(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
-    remembered.REMEMBERED, live.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
+    remembered.REMEMBERED, session.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000
@@ -182,17 +182,17 @@ def _received(pipe):
 
 def _job(kind, name, content):
     if kind == "create":
-        return Create(name, settings=content, start=True)
+        return CreateJob(name, settings=content, start=True)
     if kind == "pulls":
-        return Pulls(name, pulls=[SentPull(*pull) for pull in content])
-    return Do(name, act=kind, client=content)
+        return PullJob(name, pulls=[PullRequest(*pull) for pull in content])
+    return ActionJob(name, act=kind, client=content)
 
 
 def _outcome(job):
     if job.error is None:
-        told = job.result if isinstance(job, Pulls) else []
-        return [(one.id, one.reward, one.adjustment, one.epoch, one.replayed) for one in told]
-    if isinstance(job.error, NotLeading):
+        told = job.result if isinstance(job, PullJob) else []
+        return [(one.id, one.reward, one.adjustment, one.directive, one.replayed) for one in told]
+    if isinstance(job.error, NotLeader):
         return "not-leading"
     is_odd = job.error.reason == "unavailable" and TRAP.armed is None
     return f"unavailable: {job.error}" if is_odd else job.error.reason

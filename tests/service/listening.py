@@ -21,7 +21,7 @@ class Listening:
         url = f"sqlite:///{path}"
         self.store = open_store(url)
         settings = {"slow_seconds": 1e4, "stalled_seconds": 1e4, "idle_seconds": 1e4} | settings
-        self.front = build(self.store, Configuration(store=url, root_path=PREFIX, **settings))
+        self.gateway = build(self.store, Configuration(store=url, root_path=PREFIX, **settings))
         self.servers, self.ready = [], threading.Event()
         self.thread = threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True)
         self.thread.start()
@@ -31,7 +31,7 @@ class Listening:
         self.whole, self.cut = self.plain + PREFIX, f"http://127.0.0.1:{ports[1]}{PREFIX}"
 
     async def run(self):
-        for application, lifespan in ((self.front, "on"), (self.cutting, "off")):
+        for application, lifespan in ((self.gateway, "on"), (self.cutting, "off")):
             config = uvicorn.Config(
                 application,
                 port=0,
@@ -49,7 +49,7 @@ class Listening:
 
     async def cutting(self, scope, receive, send):
         if scope["path"].startswith(PREFIX + "/"):
-            await self.front(scope | {"path": scope["path"].removeprefix(PREFIX)}, receive, send)
+            await self.gateway(scope | {"path": scope["path"].removeprefix(PREFIX)}, receive, send)
         else:
             await send({"type": "http.response.start", "status": 404, "headers": []})
             await send({"type": "http.response.body", "body": b""})
@@ -57,7 +57,7 @@ class Listening:
     def key(self, name, role, campaign=None):
         secret, row = make_key(name, role, campaign, (), 1)
         self.store.create_key(row)
-        self.front.access.update(self.store.keys())
+        self.gateway.access.update(self.store.keys())
         return secret
 
     def play(self, name, clients, arms, rounds=20):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tutelage.service.watching.figures import Event, Figures, Recent, Server, Settled, Taken, Told
+from tutelage.service.monitoring.figures import Event, Figures, Recent, Server, Settled, Taken, Told
 
 NOW = 1_800_000_000.0
 
@@ -40,7 +40,7 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
         mode="all",
         missing=np.maximum(counts - collected, 0),
         counted=np.ones(num_clients, dtype=np.bool_),
-        epoch=3,
+        directive=3,
         active_arms=active,
         target=None,
         reachable=True,
@@ -76,7 +76,7 @@ def _recent(taken, window, random):
     steps_until = np.cumsum(steps[::-1], axis=0)[::-1] - steps
     return Recent(
         silent=random.uniform(0, 2, len(taken.clients)),
-        usual_gap=np.full(len(taken.clients), 1.0),
+        usual_interval=np.full(len(taken.clients), 1.0),
         is_usual=np.ones(len(taken.clients), dtype=np.bool_),
         span=300.0,
         window=window,
@@ -124,7 +124,7 @@ def decided(figures, target):
     settled = Settled(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
     minute = np.where(np.arange(size) == target, 90, figures.recent.minute // 5)
     figures = with_taken(
-        figures, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), epoch=4
+        figures, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4
     )
     others = np.arange(size) != target
     upper = np.where(
@@ -142,7 +142,7 @@ def betting(figures):
     evidence = np.where(np.isin(np.arange(len(taken.arms)), taken.active_arms), 0.4, 1.02)
     evidence[taken.active_arms[0]] = 0.0
     figures = with_taken(figures, teacher="blt", mode="any", lower=unknown, upper=unknown, evidence=evidence)
-    return replace(figures, told=replace(figures.told, lower=(), upper=(), epochs=()))
+    return replace(figures, told=replace(figures.told, lower=(), upper=(), directives=()))
 
 
 def given_up(figures):
@@ -175,7 +175,14 @@ def every_state(num_clients=5, num_arms=5, **options):
     some[-1] = 45.0
     zero = np.zeros_like(good.taken.pulls)
     new = with_taken(
-        good, status="enrolling", pulls=zero, collected=zero, quota=quota * 0, cost=0.0, epoch=1, replays=0
+        good,
+        status="registering",
+        pulls=zero,
+        collected=zero,
+        quota=quota * 0,
+        cost=0.0,
+        directive=1,
+        replays=0,
     )
     done = decided(good, good.taken.active_arms[0])
     return {
@@ -199,5 +206,5 @@ def every_state(num_clients=5, num_arms=5, **options):
         "horizon reached": with_taken(done, horizon=int(good.taken.rounds.min())),
         "cut off": replace(good, time=NOW - 42),
         "stopped": with_taken(good, status="stopped"),
-        "enrolling": with_recent(new, window=zero, minute=zero, arm_pulls=good.recent.arm_pulls * 0),
+        "registering": with_recent(new, window=zero, minute=zero, arm_pulls=good.recent.arm_pulls * 0),
     }

@@ -6,20 +6,18 @@ import itertools
 import numpy as np
 
 from tutelage import instances
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances.conditions import Conditions, Shift
 from tutelage.lab import parse_clients
 from tutelage.metrics import pseudo_regret
 from tutelage.results import problem_of
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
 # With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
 MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 HORIZON = 500
-SHIFTED = (
-    "watch(teacher=blt)"  # on an instance that :func:`shifted` gives it decides, begins anew and decides
-)
+SHIFTED = "change-detector(teacher=blt)"  # on an instance that :func:`shifted` gives it decides, begins anew and decides
 
 
 def far_apart(folder):
@@ -54,7 +52,7 @@ def sent(number, m, k, reward, **more):
 
 
 def events_of(server):
-    """Every decision and retirement: round, active arms, target."""
+    """Every decision and exclusion: round, active arms, target."""
     told, after = [], 0
     while after is not None:
         page = server.call("GET", "/v1/campaigns/c/decisions", params={"after": after, "limit": 300}).json()
@@ -112,7 +110,7 @@ class Play:
 
     def check_end(self, server):
         """Events, pulls, regret and cost, bit for bit."""
-        state = server.call("GET", "/v1/campaigns/c/state").json()
+        state = server.call("GET", "/v1/campaigns/c/totals").json()
         assert state["costs"] == self.run.costs[:, -1].tolist()
         assert state["pulls"] == self.run.pulls[:, -1].tolist()
         gaps = self.instance.gaps

@@ -62,12 +62,12 @@ def test_without_keys_nobody_passes_through_another(server, headers):
 def test_without_keys_no_old_http_is_let_in(server):
     """A proxy that is set up with its address alone speaks HTTP/1.0 and names this machine as the host."""
     server.create()
-    plain = server.front.__class__.__call__
+    plain = server.gateway.__class__.__call__
 
     async def old(self, scope, receive, send):
         await plain(self, scope | {"http_version": "1.0"}, receive, send)
 
-    server.http._transport.app = functools.partial(old, server.front)
+    server.http._transport.app = functools.partial(old, server.gateway)
     assert statuses(server, WRITES + READS) == [401] * 5
 
 
@@ -76,7 +76,7 @@ def test_without_keys_no_other_machine_is_let_in(serve):
     server = serve(client=("10.0.0.9", 5000))
     assert statuses(server, WRITES + READS) == [401] * 5
     assert statuses(server, [("GET", "/healthz", None), ("GET", "/readyz", None)]) == [200, 200]
-    server.front.access.insecure = True
+    server.gateway.access.insecure = True
     server.create()
     assert statuses(server, WRITES + READS) == [200] * 5
     key(server, "first", "viewer")

@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import text
 
 from tutelage.service.api import ledger_pages, routes
-from tutelage.service.api.bridge import Readers
+from tutelage.service.api.handoff import Readers
 from tutelage.service.api.json_reading import MOST_PULLS
 from tutelage.service.api.ledger_formats import writer_of
 from tutelage.service.api.problems import CutOff
-from tutelage.service.campaigns.jobs import Do
-from tutelage.service.campaigns.messages import Refused
-from tutelage.stores import Broken
+from tutelage.service.campaigns.jobs import ActionJob
+from tutelage.service.campaigns.messages import Refusal
+from tutelage.stores import StoreBroken
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_one_pull_is_answered_by_one_object(server):
     server.create(teacher="twl(gamma1=1,gamma2=0)")
     told = server.call("POST", "/v1/campaigns/c/pulls", pull())
     assert told.status_code == 200
-    assert told.json() == {"id": "1", "reward": 1.0, "adjustment": 0.5, "epoch": 1, "replayed": False}
+    assert told.json() == {"id": "1", "reward": 1.0, "adjustment": 0.5, "directive": 1, "replayed": False}
     batch = server.pull(pull("3", "b"), pull("2"), pull("1")).json()["pulls"]
     assert [(told["id"], told["replayed"]) for told in batch] == [("3", False), ("2", False), ("1", True)]
 
@@ -109,7 +109,7 @@ def test_faults_name_their_place(server, changed, field):
             "weights",
             "The field weights must be an object, a list or null, not a whole number.",
         ),
-        ({"enrol": 1}, "enrol", "The field enrol must be true or false, not a whole number."),
+        ({"register": 1}, "register", "The field register must be true or false, not a whole number."),
         ({"seed": -1}, "seed", "The field seed must be a whole number, at least 0."),
         ({"colour": "blue"}, "colour", "There is no field colour."),
     ],
@@ -234,7 +234,7 @@ def test_numbers_read_back_equal(server):
 def test_campaigns_come_run_and_go(server):
     """Created, listed, started, stopped, exported, deleted; each out of order is refused."""
     made = server.create(start=False)
-    assert (made.status_code, made.json()["status"]) == (201, "enrolling")
+    assert (made.status_code, made.json()["status"]) == (201, "registering")
     assert kind(server.create()) == "exists"
     assert kind(server.pull(pull())) == "not-started"
     assert server.call("POST", "/v1/campaigns/c/start").json()["status"] == "running"
@@ -250,9 +250,9 @@ def test_campaigns_come_run_and_go(server):
     assert kind(server.pull(pull())) == "unknown-campaign"
 
 
-def test_clients_enrol_before_the_start(server):
+def test_clients_register_before_the_start(server):
     """In any number of tries; not afterwards."""
-    server.create(clients=[], enrol=True, start=False)
+    server.create(clients=[], open_registration=True, start=False)
     for client in ("z", "y", "z"):
         assert server.call("POST", "/v1/campaigns/c/clients", {"client": client}).status_code == 200
     assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "\x01"})) == "invalid"
@@ -276,7 +276,7 @@ def test_clients_enrol_before_the_start(server):
         {"low": 1, "high": 0},
         {"weights": [0.5, 0.6]},
         {"weights": {"a": 1.0}},
-        {"weights": [1.0], "enrol": True},
+        {"weights": [1.0], "open_registration": True},
         {"clients": ["a", "a"]},
         {"unknown": 1},
     ],
@@ -307,25 +307,25 @@ def test_the_ledger_is_read_in_pages(server):
     assert kind(server.call("GET", "/v1/campaigns/c/ledger", params={"limit": 0})) == "invalid"
 
 
-def test_a_retirement_is_a_decision(server):
+def test_a_exclusion_is_a_decision(server):
     """It stands among the decisions, and the last client stays."""
     server.create()
-    assert server.call("POST", "/v1/campaigns/c/retire", {"client": "a"}).json()["retired"] == ["a"]
+    assert server.call("POST", "/v1/campaigns/c/exclude", {"client": "a"}).json()["excluded"] == ["a"]
     (decision,) = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
-    assert (decision["kind"], decision["client"]) == ("retired", "a")
+    assert (decision["kind"], decision["client"]) == ("excluded", "a")
     for client in ("a", "b", "nobody", ""):
-        assert kind(server.call("POST", "/v1/campaigns/c/retire", {"client": client})) == "invalid"
+        assert kind(server.call("POST", "/v1/campaigns/c/exclude", {"client": client})) == "invalid"
 
 
 def test_too_many_waiting_pulls_are_sent_away(serve):
     """429 with Retry-After, while others wait."""
     server = serve(max_waiting_pulls=1)
     server.create()
-    server.front.bridge.waiting = 1
+    server.gateway.handoff.waiting = 1
     refused = server.pull(pull())
     assert (refused.status_code, kind(refused)) == (429, "busy")
     assert int(refused.headers["retry-after"]) > 0
-    server.front.bridge.waiting = 0
+    server.gateway.handoff.waiting = 0
 
 
 def test_health_and_what_is_not_there(server):
@@ -369,8 +369,8 @@ def test_keys_are_read_whoever_reads_else(server, monkeypatch):
             asyncio.ensure_future(server.http.get("/v1/campaigns/c/ledger", timeout=60)) for _ in range(8)
         ]
         for _ in range(2):
-            read = server.front.access._read
-            while server.front.access._read == read:  # noqa: ASYNC110 - a round of the watch
+            read = server.gateway.access._read
+            while server.gateway.access._read == read:  # noqa: ASYNC110 - a round of the watch
                 await asyncio.sleep(0.05)
         answers = [
             await server.http.post("/v1/campaigns/c/pulls", json=pull()),
@@ -389,7 +389,7 @@ def test_a_reader_that_meets_a_broken_disk_ends_the_server(server, monkeypatch):
     server.create()
 
     def broken(*_):
-        raise Broken("the disk failed")
+        raise StoreBroken("the disk failed")
 
     monkeypatch.setattr(ledger_pages, "page", broken)
     assert kind(server.call("GET", "/v1/campaigns/c/ledger")) == "unavailable"
@@ -399,18 +399,18 @@ def test_a_reader_that_meets_a_broken_disk_ends_the_server(server, monkeypatch):
 
 
 def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
-    """Those at hand, those that are not, those that enrol, and one that cannot be served."""
+    """Those at hand, those that are not, those that register, and one that cannot be served."""
     server = serve()
     server.create("c")
     server.pull(*(pull(id=str(i), client="ab"[i % 2], arm="xy"[i % 2]) for i in range(6)))
-    server.create("d", clients=[], enrol=True, start=False)
+    server.create("d", clients=[], open_registration=True, start=False)
     server.call("POST", "/v1/campaigns/d/clients", {"client": "eva"})
     ones = [server.call("GET", f"/v1/campaigns/{name}").json() for name in "cd"]
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
     assert ones[0]["num_pulls"] == 6
-    server.front.bridge.engine.lives.clear()
+    server.gateway.handoff.engine.sessions.clear()
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
-    assert not server.front.bridge.engine.lives
+    assert not server.gateway.handoff.engine.sessions
     server.store._run(text("UPDATE campaigns SET rules_version = 99 WHERE name = 'c'"), {})
     listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
     assert [one["name"] for one in listed] == ["c", "d"]
@@ -425,7 +425,7 @@ def test_pulls_beyond_the_horizon_are_counted_apart(server):
     server.pull(pull(id="b", client="b"))
     found = server.call("GET", "/v1/campaigns/c").json()
     assert (found["num_pulls"], found["round"], found["beyond_horizon"]) == (11, 10, 7)
-    assert server.call("GET", "/v1/campaigns/c/state").json()["beyond_horizon"] == 7
+    assert server.call("GET", "/v1/campaigns/c/totals").json()["beyond_horizon"] == 7
 
 
 @pytest.mark.parametrize("allowed", ["", "other:Y, odd_teachers:TWL"])
@@ -490,7 +490,7 @@ def test_a_campaign_of_another_release_harms_nobody(server):
         server.create(name)
     update = "UPDATE campaigns SET settings = replace(settings, '\"twl\"', '\"twl9\"') WHERE name = 'd'"
     server.store._run(text(update), {})
-    server.front.bridge.engine.lives.clear()
+    server.gateway.handoff.engine.sessions.clear()
 
     async def both():
         posted = (
@@ -511,11 +511,11 @@ def test_an_export_is_of_one_campaign(server, monkeypatch):
     monkeypatch.setattr(routes, "_ROWS", 2)
     server.create()
     server.pull(*(pull(id=str(i)) for i in range(6)))
-    bridge = server.front.bridge
+    handoff = server.gateway.handoff
     with contextlib.closing(server.store.reader()) as reader:
         names = ledger_pages.Names(reader, "c")
     readers = Readers(server.store)
-    pages = routes.Pages(bridge, readers)
+    pages = routes.Pages(handoff, readers)
     stream = pages._export("c", names, writer_of("ndjson"), is_noted=True)
     step = server.loop.run_until_complete
     step(anext(stream))
@@ -533,9 +533,9 @@ def test_an_export_is_of_one_campaign(server, monkeypatch):
     with pytest.raises(CutOff, match="another has its name"):
         step(rest())
     readers.close()
-    late = Do("c", act="exported", position=names.head.position + 1, created=names.created)
-    with pytest.raises(Refused, match="deleted"):
-        step(bridge.ask(late))
+    late = ActionJob("c", act="exported", position=names.head.position + 1, created=names.created)
+    with pytest.raises(Refusal, match="deleted"):
+        step(handoff.ask(late))
     assert kind(server.call("DELETE", "/v1/campaigns/c")) == "not-removable"
 
 
@@ -557,17 +557,20 @@ def test_what_nobody_foresaw_is_a_problem_too(server, monkeypatch):
 
 
 def test_a_campaign_of_too_many_cells_is_refused(server):
-    """Clients times arms are bounded, those that enrol too."""
+    """Clients times arms are bounded, those that register too."""
     arms, clients = [f"k{k}" for k in range(10_000)], [f"m{m}" for m in range(101)]
     assert "1000000" in server.create(arms=arms, clients=clients).json()["detail"]
-    assert server.create(arms=arms, clients=clients[:100], enrol=True, start=False).status_code == 201
+    assert (
+        server.create(arms=arms, clients=clients[:100], open_registration=True, start=False).status_code
+        == 201
+    )
     refused = server.call("POST", "/v1/campaigns/c/clients", {"client": "m100"})
     assert "no room for more" in refused.json()["detail"]
 
 
 def test_readyz_tells_strangers_no_paths(server):
     """Why nothing can be written stands in the log and on the pages."""
-    server.front.bridge.engine.failure = "there is no room left for /a/secret/place"
+    server.gateway.handoff.engine.failure = "there is no room left for /a/secret/place"
     unready = server.call("GET", "/readyz")
     assert (unready.status_code, "secret" in unready.text) == (503, False)
 

@@ -25,7 +25,7 @@ from tutelage.teachers.base import Problem
 
 EQUAL, UNEQUAL = (1 / 3, 1 / 3, 1 / 3), (0.5, 0.3, 0.2)
 WEIGHTS = (0.3, 0.1, 0.2, 0.15, 0.25)
-DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "blt", "watch(teacher=tal)")
+DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "blt", "change-detector(teacher=tal)")
 OTHERS = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
 
 
@@ -82,10 +82,10 @@ class Beside:
         self.reference = AsynchronousServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
         created(server, spec, problem, 5)
 
-    def retire(self, m):
+    def exclude(self, m):
         """A client is no evidence any more."""
-        self.reference.retire(m)
-        assert self.server.call("POST", "/v1/campaigns/c/retire", {"client": f"m{m}"}).status_code == 200
+        self.reference.exclude(m)
+        assert self.server.call("POST", "/v1/campaigns/c/exclude", {"client": f"m{m}"}).status_code == 200
 
     def check_step(self, pulls):
         """The same answers to a request of (client, arm, reward, bypassed)."""
@@ -93,14 +93,14 @@ class Beside:
         told = self.server.pull(
             *(sent(self.number + n, m, k, x, bypassed=gone) for n, (m, k, x, gone) in enumerate(pulls))
         ).json()["pulls"]
-        assert [(one["reward"], one["epoch"]) for one in told] == expected
+        assert [(one["reward"], one["directive"]) for one in told] == expected
         self.number += len(pulls)
 
     def check_end(self):
         """The same decisions, costs and rounds; gives the state."""
         reference, clients = self.reference, range(self.problem.num_clients)
         assert events_of(self.server) == named(reference.events)
-        state = self.server.call("GET", "/v1/campaigns/c/state").json()
+        state = self.server.call("GET", "/v1/campaigns/c/totals").json()
         assert state["costs"] == [reference.costs[m] for m in clients]
         assert state["rounds"] == [reference.rounds[m] for m in clients]
         return state
@@ -121,16 +121,16 @@ def drawn(rng, means, clients=(0, 1, 2), most=6):
         ("tal", EQUAL, 340),
         ("twl", UNEQUAL, 340),
         ("blt", UNEQUAL, 150),
-        ("watch(teacher=blt)", EQUAL, 80),
+        ("change-detector(teacher=blt)", EQUAL, 80),
         ("known(target=0)", UNEQUAL, 100),
     ],
 )
 def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
-    """Requests of any pulls in any order; one client retires."""
+    """Requests of any pulls in any order; one client excludes."""
     rng, both = np.random.default_rng(11), Beside(serve(), spec, Problem(3, 2, 700, weights))
     for step in range(steps):
         if step == steps // 2:
-            both.retire(1)
+            both.exclude(1)
         both.check_step(drawn(rng, (0.95, 0.05)))
     both.check_end()
     if not spec.startswith("known"):
@@ -140,7 +140,7 @@ def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
 def test_pull_by_pull_a_watch_that_begins_anew_is_the_reference(server):
     """The target becomes the worst arm: evidence begins anew with the step that found it."""
     problem = Problem(3, 2, 250, UNEQUAL)
-    rng, both = np.random.default_rng(11), Beside(server, "watch(teacher=blt)", problem)
+    rng, both = np.random.default_rng(11), Beside(server, "change-detector(teacher=blt)", problem)
     for step in range(200):
         both.check_step(drawn(rng, (1.0, 0.6) if step < 50 else (0.0, 0.95)))
     both.check_end()
@@ -167,7 +167,7 @@ def test_beyond_the_horizon_it_is_the_reference(serve, spec, horizon):
 def test_evidence_begins_anew_without_what_is_beyond_the_horizon(server):
     """The step that makes a watch begin anew holds pulls beyond the horizon of their client."""
     problem = Problem(3, 2, 120, UNEQUAL)
-    rng, both = np.random.default_rng(4), Beside(server, "watch(teacher=blt)", problem)
+    rng, both = np.random.default_rng(4), Beside(server, "change-detector(teacher=blt)", problem)
     for _ in range(45):
         means = (1.0, 0.6) if both.number < 120 else (0.0, 0.95)
         both.check_step(drawn(rng, means, clients=(0, 0, 1, 2), most=24))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tutelage import instances
+from tutelage.engine.simulation import simulate_run
 from tutelage.lab import parse_clients
 from tutelage.results import problem_of
-from tutelage.service.campaigns.campaign import Campaign, Pull, Setup
-from tutelage.service.campaigns.scale import Scale
-from tutelage.simulation import simulate_run
+from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, Pull
+from tutelage.service.campaigns.scale import RewardScale
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
@@ -34,29 +34,29 @@ MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 KNOWING = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
 
 
-@pytest.mark.parametrize("retired", [{}, {1: 200, 3: 201, 0: 900}])
+@pytest.mark.parametrize("excluded", [{}, {1: 200, 3: 201, 0: 900}])
 @pytest.mark.parametrize(
     "spec",
     [
         "tal(gamma1=0,gamma2=0)",
         "twl(gamma1=1,gamma2=0)",
         "blt",
-        "watch(teacher=tal)",
-        "watch(teacher=blt)",
+        "change-detector(teacher=tal)",
+        "change-detector(teacher=blt)",
         *KNOWING,
     ],
 )
-def test_round_by_round_it_is_the_lab(spec, retired, tmp_path):
+def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
     """A request with one pull of every client gives the lab's revealed rewards, events and cost.
 
-    So it does when clients are retired on the way, after the same rounds.
+    So it does when clients are excluded on the way, after the same rounds.
     """
     (tmp_path / "means.csv").write_text(MEANS)
     instance, horizon = instances.load(str(tmp_path / "means.csv")), 1000
     teacher = TEACHERS.parse(spec)
-    run = traced(instance, MIXED, teacher, horizon, 3, retire=retired)
-    campaign = Campaign(Setup(teacher, problem_of(instance, horizon, teacher), Scale(), seed=3))
-    assert retired or spec in KNOWING or run.target == 0
+    run = traced(instance, MIXED, teacher, horizon, 3, exclude=excluded)
+    campaign = Campaign(CampaignSetup(teacher, problem_of(instance, horizon, teacher), RewardScale(), seed=3))
+    assert excluded or spec in KNOWING or run.target == 0
     events = []
     for round in range(horizon):
         pulls = [
@@ -66,8 +66,8 @@ def test_round_by_round_it_is_the_lab(spec, retired, tmp_path):
         assert [answer.reward for answer in step.answers] == run.trace.revealed[:, round].tolist()
         if step.decision:
             events.append((round + 1, step.decision.directive.active_arms, step.decision.directive.target))
-        for client in [client for client, last in retired.items() if last == round + 1]:
-            directive = campaign.retire(client).directive
+        for client in [client for client, last in excluded.items() if last == round + 1]:
+            directive = campaign.exclude(client).directive
             events.append((round + 1, directive.active_arms, directive.target))
     assert events == [(event.round, event.active_arms, event.target) for event in run.events]
     assert [client.cost for client in campaign.clients] == run.costs[:, -1].tolist()

@@ -32,8 +32,8 @@ from tutelage.service.dashboard.pages import (
 from tutelage.service.dashboard.policy import POLICY
 from tutelage.service.dashboard.reference import operations_of
 from tutelage.service.dashboard.unserved import CannotBeServed
-from tutelage.service.watching.durations import whole_percents
-from tutelage.service.watching.states import states_of
+from tutelage.service.monitoring.durations import whole_percents
+from tutelage.service.monitoring.status import states_of
 
 HOSTILE = (
     "<img src=x onerror=document.title='owned'>",
@@ -224,7 +224,7 @@ def test_what_was_given_up_looks_led():
     """The panels are those of a campaign that leads to one arm, and none of them calls it the target."""
     panels = render(made_up.given_up(made_up.learning())).panels
     assert "no pulls are awaited" in panels["numbers"]
-    assert "of epoch" not in panels["numbers"]
+    assert "of directive" not in panels["numbers"]
     assert "Who strays" in panels["behind"]
     assert panels["behind"].count("<td>arm 00</td>") == 0  # where they are led is not astray
     assert panels["arms"].count("led to, unproved") == 1
@@ -326,7 +326,7 @@ def test_words_of_panels_that_have_nothing_to_tell():
     assert "Nobody in the last 1 min" in render(made_up.with_recent(done, minute=only)).panels["behind"]
     quiet = render(made_up.with_recent(done, minute=only * 0)).panels
     assert "Nobody has pulled in the last 1 min" in quiet["behind"]
-    assert "<b>decided</b><span>by epoch 3; epoch 4 asks for nothing</span>" in quiet["numbers"]
+    assert "<b>decided</b><span>by directive 3; directive 4 asks for nothing</span>" in quiet["numbers"]
     idle = render(replace(done, server=replace(done.server, disk=None))).panels["numbers"]
     assert "nothing was written lately" in idle
 
@@ -426,7 +426,7 @@ def test_a_few_last_pulls_are_no_share():
 
 def test_the_command_line_tells_the_same_states(address, capsys):
     """``campaign show`` has the words of the page, and the line to type on a line of its own."""
-    told = httpx.get(f"{address}/v1/campaigns/plain/states", timeout=30).json()["states"]
+    told = httpx.get(f"{address}/v1/campaigns/plain/status", timeout=30).json()["states"]
     page = Page(httpx.get(f"{address}/c/plain/", timeout=30).text).text
     assert execute(["campaign", "show", "plain", "--server", address, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["states"]
@@ -435,7 +435,7 @@ def test_the_command_line_tells_the_same_states(address, capsys):
         assert each[0]["headline"] in page
     httpx.post(f"{address}/v1/campaigns/plain/stop", timeout=30)
     while told[0]["state"] != "stopped":  # figures are up to a second old
-        told = httpx.get(f"{address}/v1/campaigns/plain/states", timeout=30).json()["states"]
+        told = httpx.get(f"{address}/v1/campaigns/plain/status", timeout=30).json()["states"]
     assert execute(["campaign", "show", "plain", "--server", address]) == 0
     printed = capsys.readouterr().out
     assert "stopped   (grey) Stopped. New pulls are refused." in printed

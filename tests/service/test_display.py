@@ -62,12 +62,12 @@ def test_a_shell_reads_the_name(name):
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
-        ("decided for arm 0 in epoch 2", "decided for arm red in epoch 2"),
+        ("decided for arm 0 in directive 2", "decided for arm red in directive 2"),
         ("clients are led to arm 1, unproved", "clients are led to Arm B, unproved"),
         ("decided for arm 2", "decided for arm a\\u202eb"),
         ("decided for arm 3", "decided for arm 0"),
         ("arm 1 beats arm 0", "Arm B beats arm red"),
-        ("learning, epoch 0, 3 arms active", "learning, epoch 0, 3 arms active"),
+        ("learning, directive 0, 3 arms active", "learning, directive 0, 3 arms active"),
         ("decided for arm 7", "decided for arm 7"),
         ("the farm 0 and arm 0x", "the farm 0 and arm 0x"),
     ],

@@ -7,11 +7,11 @@ from tests.service.bench import Bench, sent
 
 from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import remembered
-from tutelage.service.campaigns.jobs import Do, Look, Pulls
-from tutelage.service.campaigns.messages import NotLeading, Refused
+from tutelage.service.campaigns.jobs import ActionJob, PullJob, ReadJob
+from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
-from tutelage.service.campaigns.remembered import Remembered
-from tutelage.stores import Full, StoreError, pages
+from tutelage.stores import StoreError, StoreFull, pages
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def bench(tmp_path):
 
 def refusal(bench, job):
     """Why a job is refused."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Refusal) as refused:
         bench.do(job)
     return refused.value.reason
 
@@ -36,7 +36,7 @@ def test_a_group_is_one_transaction_and_never_one_step(bench):
     append = bench.store.append
     bench.store.append = lambda changes: (appended.append(len(changes)), append(changes))
     before = len(bench.groups)
-    jobs = bench.group(*(Pulls("c", pulls=[sent(n)]) for n in range(3)))
+    jobs = bench.group(*(PullJob("c", pulls=[sent(n)]) for n in range(3)))
     assert appended == [1]
     assert bench.groups[before:] == [list(jobs)]
     rows = [row for row in bench.store.read("c", 0, 10) if hasattr(row, "arm")]
@@ -47,18 +47,18 @@ def test_a_group_is_one_transaction_and_never_one_step(bench):
 def test_a_refused_request_leaves_its_group_alone(bench):
     """The others of the group are answered."""
     good, bad, more = bench.group(
-        Pulls("c", pulls=[sent(1)]),
-        Pulls("c", pulls=[sent(2), sent(1, arm="y")]),
-        Pulls("c", pulls=[sent(3)]),
+        PullJob("c", pulls=[sent(1)]),
+        PullJob("c", pulls=[sent(2), sent(1, arm="y")]),
+        PullJob("c", pulls=[sent(3)]),
     )
     assert (good.error, more.error) == (None, None)
     assert bad.error.reason == "conflict"
-    assert bench.look(lambda live: live.campaign.pulls.sum()) == 2
+    assert bench.look(lambda session: session.campaign.pulls.sum()) == 2
 
 
 def test_a_duplicate_in_one_group_is_a_replay(bench):
     """It waits for the commit of the first and equals its answer."""
-    first, second = bench.group(Pulls("c", pulls=[sent(1)]), Pulls("c", pulls=[sent(1)]))
+    first, second = bench.group(PullJob("c", pulls=[sent(1)]), PullJob("c", pulls=[sent(1)]))
     assert [told.replayed for told in (first.result[0], second.result[0])] == [False, True]
     assert first.result[0].reward == second.result[0].reward == 1.0
 
@@ -69,19 +69,19 @@ def test_bypassed_before_it_was_stored(bench):
     assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, False)
     (late,) = bench.pull(sent(1))
     assert (late.reward, late.adjustment, late.replayed) == (0.25, 0.0, True)
-    assert bench.look(lambda live: live.campaign.cost) == 0
+    assert bench.look(lambda session: session.campaign.cost) == 0
     bench.verify()
 
 
 def test_bypassed_after_an_adjusted_answer(bench):
     """Cost and revealed sum are corrected once; the evidence and all later answers are as observed."""
     bench.pull(sent(1))
-    assert bench.look(lambda live: live.campaign.cost) == 0.75
+    assert bench.look(lambda session: session.campaign.cost) == 0.75
     for _ in range(2):
         (told,) = bench.pull(sent(1, bypassed=True))
         assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, True)
     assert bench.pull(sent(1))[0].reward == 0.25
-    client = bench.look(lambda live: live.campaign.clients[0])
+    client = bench.look(lambda session: session.campaign.clients[0])
     assert (client.cost, client.revealed[0], client.observed[0], client.pulls[0]) == (0, 0.25, 0.25, 1)
     kinds = [row.kind for row in bench.store.entries("c", 0, 10)]
     assert kinds == ["started", "bypassed"]
@@ -93,9 +93,9 @@ def test_bypassed_without_an_adjustment(tmp_path):
     bench = Bench(tmp_path / "t.db")
     bench.create(teacher="none")
     bench.pull(sent(1))
-    before = bench.look(lambda live: live.position)
+    before = bench.look(lambda session: session.position)
     assert bench.pull(sent(1, bypassed=True))[0].reward == 0.25
-    assert bench.look(lambda live: live.position) == before
+    assert bench.look(lambda session: session.position) == before
     bench.store.close()
 
 
@@ -103,25 +103,25 @@ def test_pull_and_report_in_one_request(bench):
     """The same content once: it counts once, as bypassed."""
     told = bench.pull(sent(1), sent(1, bypassed=True))
     assert [(one.reward, one.replayed) for one in told] == [(0.25, False), (0.25, True)]
-    assert bench.look(lambda live: live.campaign.pulls.sum()) == 1
+    assert bench.look(lambda session: session.campaign.pulls.sum()) == 1
 
 
 def test_a_report_of_other_content_is_a_conflict(bench):
     """The report must be of the same pull."""
     bench.pull(sent(1))
-    assert refusal(bench, Pulls("c", pulls=[sent(1, reward=0.5, bypassed=True)])) == "conflict"
+    assert refusal(bench, PullJob("c", pulls=[sent(1, reward=0.5, bypassed=True)])) == "conflict"
 
 
 def test_a_stopped_campaign_takes_reports_and_replays(bench):
     """New pulls are refused until it is started again; one that was bypassed has been, and is recorded."""
     bench.pull(sent(1))
-    bench.do(Do("c", act="stop"))
+    bench.do(ActionJob("c", act="stop"))
     assert bench.pull(sent(1, bypassed=True))[0].reward == 0.25
     assert bench.pull(sent(1))[0].replayed
-    assert refusal(bench, Pulls("c", pulls=[sent(2)])) == "stopped"
-    assert refusal(bench, Pulls("c", pulls=[sent(3, bypassed=True), sent(2)])) == "stopped"
+    assert refusal(bench, PullJob("c", pulls=[sent(2)])) == "stopped"
+    assert refusal(bench, PullJob("c", pulls=[sent(3, bypassed=True), sent(2)])) == "stopped"
     assert not bench.pull(sent(3, bypassed=True))[0].replayed
-    bench.do(Do("c", act="start"))
+    bench.do(ActionJob("c", act="start"))
     assert not bench.pull(sent(2))[0].replayed
     bench.verify()
 
@@ -134,11 +134,11 @@ def test_replays_survive_a_restart(bench):
     again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
     assert all(told.replayed for told in again)
     assert [told.reward for told in again] == [first[0].reward, 0.25, first[2].reward]
-    bench.engine.lives["c"].remembered = Remembered("3")  # as if long forgotten: the store is asked
+    bench.engine.sessions["c"].remembered = PullCache("3")  # as if long forgotten: the store is asked
     assert [told.reward for told in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
 
 
-@pytest.mark.parametrize("failure", [Full("there is no room"), StoreError("no connection")])
+@pytest.mark.parametrize("failure", [StoreFull("there is no room"), StoreError("no connection")])
 def test_a_failed_transaction_changes_nothing(bench, failure):
     """Every request of its group is unavailable; the next one finds what was committed before."""
     bench.pull(sent(1))
@@ -148,23 +148,25 @@ def test_a_failed_transaction_changes_nothing(bench, failure):
         raise failure
 
     bench.store.append = fail
-    jobs = bench.group(Pulls("c", pulls=[sent(2)]), Pulls("c", pulls=[sent(1)]), Do("c", act="stop"))
+    jobs = bench.group(
+        PullJob("c", pulls=[sent(2)]), PullJob("c", pulls=[sent(1)]), ActionJob("c", act="stop")
+    )
     assert [job.error.reason for job in jobs] == ["unavailable"] * 3
     bench.store.append = append
     assert not bench.pull(sent(2))[0].replayed
-    assert bench.look(lambda live: (live.status, live.step)) == ("running", 2)
+    assert bench.look(lambda session: (session.status, session.step)) == ("running", 2)
     assert bench.engine.failure is None
     bench.verify()
 
 
-def test_a_retirement_is_a_step(bench):
+def test_a_exclusion_is_a_step(bench):
     """It is written with its decision, and rebuilt."""
     bench.pull(sent(1), sent(2, "b", "y", 0.5))
-    bench.do(Do("c", act="retire", client="a"))
-    assert refusal(bench, Do("c", act="retire", client="b")) == "invalid"
+    bench.do(ActionJob("c", act="exclude", client="a"))
+    assert refusal(bench, ActionJob("c", act="exclude", client="b")) == "invalid"
     bench.pull(sent(3))
-    assert [row.kind for row in bench.store.entries("c", 0, 10)] == ["started", "retired"]
-    assert bench.verify().campaign.retired == [0]
+    assert [row.kind for row in bench.store.entries("c", 0, 10)] == ["started", "excluded"]
+    assert bench.verify().campaign.excluded == [0]
 
 
 def test_decisions_are_rebuilt(tmp_path):
@@ -180,7 +182,7 @@ def test_decisions_are_rebuilt(tmp_path):
     stored, snapshot = bench.store.load("c")
     assert snapshot is not None
     behind = rebuilt(stored, 0, snapshot, pages(bench.store, "c", snapshot.position))
-    assert behind.campaign.dump() == bench.engine.lives["c"].campaign.dump()
+    assert behind.campaign.dump() == bench.engine.sessions["c"].campaign.dump()
     bench.store.close()
 
 
@@ -203,14 +205,14 @@ def test_who_was_halted_asks_whether_it_leads(bench):
     bench.engine.renewed -= 9
     bench.store.renew = lambda names, address: []
     bench.store.lead = lambda name, address: None
-    with pytest.raises(NotLeading):
+    with pytest.raises(NotLeader):
         bench.pull(sent(1))
 
 
 def test_everything_led_is_given_up(bench):
     """Also a campaign whose memory was dropped after a failed transaction."""
     bench.pull(sent(1))
-    bench.engine.lives.clear()
+    bench.engine.sessions.clear()
     bench.engine.give_up()
     assert bench.store.load("c")[0].leader is None
 
@@ -220,10 +222,10 @@ def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     monkeypatch.setattr(remembered, "REMEMBERED", 1)
     bench.pull(sent(1))
     bench.pull(sent(2))
-    new, old = bench.group(Pulls("c", pulls=[sent(3)]), Pulls("c", pulls=[sent(1)]))
+    new, old = bench.group(PullJob("c", pulls=[sent(3)]), PullJob("c", pulls=[sent(1)]))
     assert (new.error, old.error) == (None, None)
     assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
-    kept = bench.engine.lives["c"].remembered
+    kept = bench.engine.sessions["c"].remembered
     assert [bool(kept.get(id)) for id in "123"] == [False, False, True]
 
 
@@ -245,8 +247,8 @@ def test_only_ids_that_may_be_stored_are_looked_up(bench, monkeypatch, ids):
 def test_a_campaign_in_trouble_does_not_drag_others_along(bench):
     """Its rows do not agree: its requests are unavailable, those of its group are answered."""
     bench.create(name="d")
-    bench.do(Do("d", act="start"))
-    bench.engine.lives.clear()
+    bench.do(ActionJob("d", act="start"))
+    bench.engine.sessions.clear()
     load = bench.store.load
 
     def damaged(name):
@@ -254,15 +256,15 @@ def test_a_campaign_in_trouble_does_not_drag_others_along(bench):
         return (replace(stored, rules_version=99) if name == "d" else stored), snapshot
 
     bench.store.load = damaged
-    good, bad = bench.group(Pulls("c", pulls=[sent(1)]), Pulls("d", pulls=[sent(1)]))
+    good, bad = bench.group(PullJob("c", pulls=[sent(1)]), PullJob("d", pulls=[sent(1)]))
     assert good.error is None
     assert bad.error.reason == "unavailable"
 
 
 def test_who_cannot_start_is_told_alone(bench):
     """A start that the teacher refuses leaves its group alone."""
-    bench.create(name="d", clients=(), enrol=True, start=False)
-    good, bad = bench.group(Pulls("c", pulls=[sent(1)]), Do("d", act="start"))
+    bench.create(name="d", clients=(), open_registration=True, start=False)
+    good, bad = bench.group(PullJob("c", pulls=[sent(1)]), ActionJob("d", act="start"))
     assert good.error is None
     assert bad.error.reason == "invalid"
 
@@ -270,9 +272,9 @@ def test_who_cannot_start_is_told_alone(bench):
 def test_a_pull_from_before_a_restart_costs_only(tmp_path):
     """Evidence and sums began anew: its correction is the cost's, and S is not touched."""
     bench = Bench(tmp_path / "t.db")
-    bench.create(horizon=4000, teacher="watch(teacher=known(target=0))")
+    bench.create(horizon=4000, teacher="change-detector(teacher=known(target=0))")
     bench.pull(sent(0, arm="y", reward=0.75))
-    campaign = bench.engine.lives["c"].campaign
+    campaign = bench.engine.sessions["c"].campaign
     campaign.clients = [type(client)(2, client.cost) for client in campaign.clients]  # as a restart does
     cost = campaign.cost
     assert cost > 0
@@ -298,12 +300,12 @@ def test_replays_are_answered_while_the_disk_is_full(bench):
     bench.pull(sent(1))
 
     def full(*_arguments):
-        raise Full("there is no room")
+        raise StoreFull("there is no room")
 
     append, lead = bench.store.append, bench.store.lead
     bench.store.append = bench.store.lead = full
     for _ in range(2):
-        assert refusal(bench, Pulls("c", pulls=[sent(2)])) == "unavailable"
+        assert refusal(bench, PullJob("c", pulls=[sent(2)])) == "unavailable"
         assert bench.pull(sent(1))[0].replayed
     bench.store.append, bench.store.lead = append, lead
     assert not bench.pull(sent(2))[0].replayed
@@ -315,25 +317,25 @@ def test_who_only_looks_is_answered_on_a_full_disk(bench, monkeypatch):
     bench.pull(sent(1))
     monkeypatch.setattr(bench.store, "append", _full)
     before, refused, after = bench.group(
-        Look("c", look=_position), Pulls("c", pulls=[sent(2)]), Look("c", look=_position)
+        ReadJob("c", look=_position), PullJob("c", pulls=[sent(2)]), ReadJob("c", look=_position)
     )
     assert (before.error, after.error) == (None, None)
     assert before.result == after.result == 2
     assert refused.error.reason == "unavailable"
 
 
-def _position(live):
-    return live.position
+def _position(session):
+    return session.position
 
 
 def _full(_):
-    raise Full("there is no room")
+    raise StoreFull("there is no room")
 
 
 def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
     """The store does not give one campaign: the others of its group are committed."""
     bench.create(name="d")
-    bench.engine.lives.clear()
+    bench.engine.sessions.clear()
     load = bench.store.load
 
     def loaded(name):
@@ -342,7 +344,7 @@ def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
         return load(name)
 
     monkeypatch.setattr(bench.store, "load", loaded)
-    bad, good = bench.group(Pulls("d", pulls=[sent(1)]), Pulls("c", pulls=[sent(1)]))
+    bad, good = bench.group(PullJob("d", pulls=[sent(1)]), PullJob("c", pulls=[sent(1)]))
     assert (bad.error.reason, good.error) == ("unavailable", None)
     assert bench.verify().position == 2
 
@@ -352,12 +354,12 @@ def test_a_probe_that_fits_does_not_end_a_full_disk(bench, monkeypatch):
     engine = bench.engine
     with monkeypatch.context() as full:
         full.setattr(bench.store, "append", _full)
-        assert bench.group(Pulls("c", pulls=[sent(1)]))[0].error.reason == "unavailable"
+        assert bench.group(PullJob("c", pulls=[sent(1)]))[0].error.reason == "unavailable"
     engine._probe()
     assert engine.failure == "there is no room"
     bench.pull(sent(1))
     assert engine.failure is None
-    engine.fail(Full("there is no room"))
+    engine.fail(StoreFull("there is no room"))
     monkeypatch.setattr(engine_module, "STILL_FAILED_SECONDS", 0.0)  # nobody has tried for as long
     engine._probe()
     assert engine.failure is None

@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 from tests.service.test_api import kind, pull
 
-from tutelage.service.campaigns.jobs import Do, Pulls
-from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.jobs import ActionJob, PullJob
+from tutelage.service.campaigns.messages import PullRequest
 
 NUM_PULLS = 2_500  # more than one page
 
@@ -74,16 +74,16 @@ def test_what_comes_after_an_export_is_not_covered_by_it(server, monkeypatch):
     server.create(teacher="known(target=0)")
     server.pull(pull(arm="y"))
     server.call("POST", "/v1/campaigns/c/stop")
-    bridge = server.front.bridge
-    ask = bridge.ask
+    handoff = server.gateway.handoff
+    ask = handoff.ask
 
     async def late(job):
-        if isinstance(job, Do) and job.act == "exported":
-            await ask(Pulls("c", pulls=[SentPull("1", "a", "y", 0.5, bypassed=True)]))
+        if isinstance(job, ActionJob) and job.act == "exported":
+            await ask(PullJob("c", pulls=[PullRequest("1", "a", "y", 0.5, bypassed=True)]))
         return await ask(job)
 
     with monkeypatch.context() as patch:
-        patch.setattr(bridge, "ask", late)
+        patch.setattr(handoff, "ask", late)
         first = export(server, "ndjson").text
     assert '"kind":"bypassed"' not in first
     assert kinds(server)[-1] == "bypassed"

@@ -10,20 +10,20 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.service import made_up
 
-from tutelage.service.api.bridge import Bridge, Readers
-from tutelage.service.campaigns.jobs import Create, Do, Pulls
-from tutelage.service.campaigns.messages import Refused, SentPull
+from tutelage.service.api.handoff import Handoff, Readers
+from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
+from tutelage.service.campaigns.messages import PullRequest, Refusal
 from tutelage.service.campaigns.settings import Settings
-from tutelage.service.dashboard import Watcher
+from tutelage.service.dashboard import Monitor
 from tutelage.service.dashboard.arms import arm_view
 from tutelage.service.dashboard.charts import regret_of, window_of
 from tutelage.service.dashboard.following import Follower
 from tutelage.service.dashboard.pages import client_page, render
 from tutelage.service.dashboard.reading import past_figures
-from tutelage.service.watching.figures import Sample, Server
-from tutelage.service.watching.history import History, from_ledger
-from tutelage.service.watching.metrics import metrics_text
-from tutelage.service.watching.states import ALERTS, CANNOT_BE_SERVED, states_of
+from tutelage.service.monitoring.figures import Sample, Server
+from tutelage.service.monitoring.history import History, from_ledger
+from tutelage.service.monitoring.metrics import metrics_text
+from tutelage.service.monitoring.status import ALERTS, CANNOT_BE_SERVED, states_of
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
@@ -40,21 +40,21 @@ def settings(**changes):
 @contextlib.asynccontextmanager
 async def watched(store, address=""):
     """A bridge and a watcher at work."""
-    bridge, readers = Bridge(store, address=address), Readers(store)
-    bridge.start()
-    watcher = Watcher(bridge, readers, name="here")
-    yield bridge, watcher
-    await bridge.stop()
-    watcher.close()
+    handoff, readers = Handoff(store, address=address), Readers(store)
+    handoff.start()
+    monitor = Monitor(handoff, readers, name="here")
+    yield handoff, monitor
+    await handoff.stop()
+    monitor.close()
     readers.close()
 
 
-async def play(bridge, rounds, *, start=0, name="c", clients=("a", "b"), arms=("x", "y"), means=MEANS):
+async def play(handoff, rounds, *, start=0, name="c", clients=("a", "b"), arms=("x", "y"), means=MEANS):
     """Every client pulls the arms in turn, one request a round."""
     for round in range(start, start + rounds):
         arm = round % len(arms)
-        sent = [SentPull(f"{round}-{client}", client, arms[arm], means[arm]) for client in clients]
-        await bridge.ask(Pulls(name, pulls=sent))
+        sent = [PullRequest(f"{round}-{client}", client, arms[arm], means[arm]) for client in clients]
+        await handoff.ask(PullJob(name, pulls=sent))
 
 
 def followed(store, name):
@@ -68,9 +68,9 @@ def on_store(tmp_path, act):
     async def run():
         store = open_store(f"sqlite:///{tmp_path / 'figures.db'}")
         try:
-            async with watched(store) as (bridge, watcher):
-                await bridge.ask(Create("c", settings=settings(), start=True))
-                return await act(store, bridge, watcher)
+            async with watched(store) as (handoff, monitor):
+                await handoff.ask(CreateJob("c", settings=settings(), start=True))
+                return await act(store, handoff, monitor)
         finally:
             store.close()
 
@@ -80,10 +80,10 @@ def on_store(tmp_path, act):
 def test_figures_are_the_campaigns(tmp_path):
     """Pulls, quota and estimates are those of what was sent; later pulls do not change them."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 21)
-        figures = await watcher.figures("c")
-        await play(bridge, 10, start=21)
+    async def act(store, handoff, monitor):
+        await play(handoff, 21)
+        figures = await monitor.figures("c")
+        await play(handoff, 10, start=21)
         return figures
 
     taken = on_store(tmp_path, act).taken
@@ -96,11 +96,11 @@ def test_figures_are_the_campaigns(tmp_path):
 
 
 def test_a_decision_is_told_with_its_bounds_and_its_place(tmp_path):
-    """Bounds, epoch and position are the ledger's; cost before and after it are apart."""
+    """Bounds, directive and position are the ledger's; cost before and after it are apart."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 600)
-        figures = await watcher.figures("c")
+    async def act(store, handoff, monitor):
+        await play(handoff, 600)
+        figures = await monitor.figures("c")
         entries = [entry for entry in store.entries("c", 0, 1000) if entry.kind == "decided"]
         return figures, entries, past_figures(store, "c", 200, Server())
 
@@ -108,7 +108,7 @@ def test_a_decision_is_told_with_its_bounds_and_its_place(tmp_path):
     taken, told = figures.taken, figures.told
     assert taken.target == 1
     assert told.settled.position == entries[-1].position
-    assert told.settled.epoch == len(entries)
+    assert told.settled.directive == len(entries)
     assert told.lower[1] > told.upper[0]
     assert 0 < told.settled.cost < taken.cost
     assert told.events[0].sentence.endswith("decided for y")
@@ -121,9 +121,9 @@ def test_a_decision_is_told_with_its_bounds_and_its_place(tmp_path):
 def test_another_servers_campaign_is_read_from_the_ledger(tmp_path):
     """What a follower shows equals what the leader shows."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 300)
-        return await watcher.figures("c"), followed(store, "c")
+    async def act(store, handoff, monitor):
+        await play(handoff, 300)
+        return await monitor.figures("c"), followed(store, "c")
 
     ours, theirs = on_store(tmp_path, act)
     assert (ours.taken.pulls == theirs.taken.pulls).all()
@@ -135,26 +135,26 @@ def test_another_servers_campaign_is_read_from_the_ledger(tmp_path):
 def test_a_teacher_whose_rules_remember_is_read_back(tmp_path):
     """BLT's levels survive a snapshot: a campaign of its is loaded anew from what a decision stored."""
 
-    async def act(store, bridge, watcher):
-        await bridge.ask(Create("blt", settings=settings(name="blt", teacher="blt"), start=True))
-        await play(bridge, 120, name="blt")
-        return await watcher.figures("blt"), followed(store, "blt")
+    async def act(store, handoff, monitor):
+        await handoff.ask(CreateJob("blt", settings=settings(name="blt", teacher="blt"), start=True))
+        await play(handoff, 120, name="blt")
+        return await monitor.figures("blt"), followed(store, "blt")
 
     ours, theirs = on_store(tmp_path, act)
-    assert ours.taken.epoch > 1
+    assert ours.taken.directive > 1
     assert ours.taken.cost == theirs.taken.cost
 
 
 def test_what_a_teacher_gives_up_is_told_everywhere(tmp_path):
     """BLT at a tie leads to an arm that is no target: the leader, a follower and Prometheus say so."""
 
-    async def act(store, bridge, watcher):
+    async def act(store, handoff, monitor):
         tie = settings(name="tie", teacher="blt(hope=0)", horizon=400)
-        await bridge.ask(Create("tie", settings=tie, start=True))
-        before = await watcher.figures("tie")
-        await play(bridge, 60, name="tie", means=(0.5, 0.5))
-        watcher._clock = lambda: before.now + 2
-        return before, await watcher.figures("tie"), followed(store, "tie")
+        await handoff.ask(CreateJob("tie", settings=tie, start=True))
+        before = await monitor.figures("tie")
+        await play(handoff, 60, name="tie", means=(0.5, 0.5))
+        monitor._clock = lambda: before.now + 2
+        return before, await monitor.figures("tie"), followed(store, "tie")
 
     before, ours, theirs = on_store(tmp_path, act)
     assert before.taken.provisional is None
@@ -168,10 +168,10 @@ def test_what_a_teacher_gives_up_is_told_everywhere(tmp_path):
 def test_a_campaign_that_is_not_there(tmp_path):
     """It is refused, and nothing is kept of its name."""
 
-    async def act(store, bridge, watcher):
-        with pytest.raises(Refused, match="nothing") as caught:
-            await watcher.figures("nothing")
-        return caught.value.reason, dict(watcher._watched)
+    async def act(store, handoff, monitor):
+        with pytest.raises(Refusal, match="nothing") as caught:
+            await monitor.figures("nothing")
+        return caught.value.reason, dict(monitor._watched)
 
     assert on_store(tmp_path, act) == ("unknown-campaign", {})
 
@@ -179,16 +179,16 @@ def test_a_campaign_that_is_not_there(tmp_path):
 def test_an_old_answer_says_so(tmp_path):
     """If the writer does not get to a look in time, the page shows the last figures with their age."""
 
-    async def act(store, bridge, watcher):
-        first = await watcher.figures("c")
+    async def act(store, handoff, monitor):
+        first = await monitor.figures("c")
         times = itertools.count(first.now + 100)
-        watcher._clock = lambda: next(times)
+        monitor._clock = lambda: next(times)
 
         async def never(job):
-            raise Refused("unavailable", "The store has failed.")
+            raise Refusal("unavailable", "The store has failed.")
 
-        bridge.ask = never
-        return first, await watcher.figures("c")
+        handoff.ask = never
+        return first, await monitor.figures("c")
 
     first, second = on_store(tmp_path, act)
     assert second.taken is first.taken
@@ -198,14 +198,14 @@ def test_an_old_answer_says_so(tmp_path):
 def test_a_name_that_is_used_again(tmp_path):
     """A deleted campaign's history and events are not shown for a new one of its name."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 30)
-        first = await watcher.figures("c")
+    async def act(store, handoff, monitor):
+        await play(handoff, 30)
+        first = await monitor.figures("c")
         for act in ("stop", "exported", "delete"):
-            await bridge.ask(Do("c", act=act))
-        await bridge.ask(Create("c", settings=settings(arms=("x", "y", "z")), start=True))
-        watcher._clock = lambda: first.now + 2
-        return first, await watcher.figures("c")
+            await handoff.ask(ActionJob("c", act=act))
+        await handoff.ask(CreateJob("c", settings=settings(arms=("x", "y", "z")), start=True))
+        monitor._clock = lambda: first.now + 2
+        return first, await monitor.figures("c")
 
     first, second = on_store(tmp_path, act)
     assert first.taken.round == 30
@@ -216,8 +216,8 @@ def test_a_name_that_is_used_again(tmp_path):
 def test_one_rendering_serves_all(tmp_path):
     """Two viewers within a second get the same text, and the writer is asked once."""
 
-    async def act(store, bridge, watcher):
-        pairs = await asyncio.gather(*(watcher.rendered("c") for _ in range(20)))
+    async def act(store, handoff, monitor):
+        pairs = await asyncio.gather(*(monitor.rendered("c") for _ in range(20)))
         return {id(rendered) for _, rendered in pairs}
 
     assert len(on_store(tmp_path, act)) == 1
@@ -242,7 +242,7 @@ def test_rates_gaps_and_silences():
         history.add(float(second), Sample(0, pulls, second / 2, 0, 0))
     recent = history.recent(700.0, made_up.learning(2, 2).taken)
     assert recent.silent.tolist() == [0.0, 100.0]
-    assert recent.usual_gap == pytest.approx([0.2, 10.0], rel=0.02)
+    assert recent.usual_interval == pytest.approx([0.2, 10.0], rel=0.02)
     assert 300 <= recent.span <= 315
     assert recent.window[0, 0] == 5 * recent.span
     assert recent.minute_cost == pytest.approx(recent.minute_span / 2)
@@ -255,7 +255,7 @@ def test_a_usual_gap_is_between_two_pulls():
     for pulls in range(1, 13):
         history.add(500.0 + 60 * pulls, Sample(pulls, np.array([[pulls], [0]]), 0.0, 0, 0))
         recent = history.recent(500.0 + 60 * pulls, made_up.learning(2, 1).taken)
-        seen.append((recent.usual_gap[0], recent.is_usual.tolist()))
+        seen.append((recent.usual_interval[0], recent.is_usual.tolist()))
     assert np.isnan(seen[0][0])
     assert [gap for gap, _ in seen[1:]] == pytest.approx([60.0] * 11)
     assert [usual for _, usual in seen] == [[False, False]] * 10 + [[True, False]] * 2
@@ -264,10 +264,10 @@ def test_a_usual_gap_is_between_two_pulls():
 def test_pulls_beyond_the_horizon_are_counted_apart(tmp_path):
     """Rounds end at it; the page and Prometheus tell what came behind."""
 
-    async def act(store, bridge, watcher):
-        await bridge.ask(Create("d", settings=settings(name="d", horizon=30), start=True))
-        await play(bridge, 32, name="d")
-        return await watcher.figures("d")
+    async def act(store, handoff, monitor):
+        await handoff.ask(CreateJob("d", settings=settings(name="d", horizon=30), start=True))
+        await play(handoff, 32, name="d")
+        return await monitor.figures("d")
 
     figures = on_store(tmp_path, act)
     assert (figures.taken.round, figures.taken.beyond_horizon) == (30, 4)
@@ -283,9 +283,9 @@ def test_pulls_beyond_the_horizon_are_counted_apart(tmp_path):
 def test_a_history_from_the_ledger(tmp_path):
     """After a restart the last pulls of the ledger say who was seen when, and what it cost."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 50)
-        taken = (await watcher.figures("c")).taken
+    async def act(store, handoff, monitor):
+        await play(handoff, 50)
+        taken = (await monitor.figures("c")).taken
         last = Sample(taken.position, taken.pulls, taken.cost, 0, 0)
         return taken, last, list(pages(store, "c", 60)), from_ledger(last, [], 1.0)
 
@@ -306,15 +306,15 @@ def test_charts_survive_a_restart(tmp_path):
         drawn = []
         for restart in range(2):
             store = open_store(f"sqlite:///{tmp_path / 'figures.db'}")
-            async with watched(store) as (bridge, watcher):
+            async with watched(store) as (handoff, monitor):
                 if not restart:
-                    bridge.engine.now = itertools.count(20_000 * day, 700_000).__next__
-                    await bridge.ask(Create("c", settings=settings(), start=True))
-                    await play(bridge, 150)
-                    bridge.engine.now = itertools.count(20_001 * day, 700_000).__next__
-                    await play(bridge, 30, start=150)
-                watcher._clock = lambda: 20_002 * 86_400.0
-                drawn.append((await watcher.figures("c")).recent)
+                    handoff.engine.now = itertools.count(20_000 * day, 700_000).__next__
+                    await handoff.ask(CreateJob("c", settings=settings(), start=True))
+                    await play(handoff, 150)
+                    handoff.engine.now = itertools.count(20_001 * day, 700_000).__next__
+                    await play(handoff, 30, start=150)
+                monitor._clock = lambda: 20_002 * 86_400.0
+                drawn.append((await monitor.figures("c")).recent)
             store.close()
         return drawn
 

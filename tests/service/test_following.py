@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tests.service.test_figures import on_store, play, settings
 
-from tutelage.service.api.bridge import Readers
-from tutelage.service.campaigns.jobs import Create, Do, Pulls
-from tutelage.service.campaigns.messages import NotLeading, Refused, SentPull
+from tutelage.service.api.handoff import Readers
+from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
+from tutelage.service.campaigns.messages import NotLeader, PullRequest, Refusal
 from tutelage.service.dashboard import following
 from tutelage.service.dashboard.following import Follower, Following
-from tutelage.service.watching.figures import Server
-from tutelage.stores.base import Missing
+from tutelage.service.monitoring.figures import Server
+from tutelage.stores.base import CampaignNotFound
 
 NOW = 2_000_000_000.0
 THEM = Server(leads=False, leader="http://them")
@@ -47,12 +47,12 @@ class Recording:
 def following_on(tmp_path, act):
     """Run ``act(bridge, followers, recording)`` beside a leader of the campaign ``c``."""
 
-    async def run(store, bridge, watcher):
+    async def run(store, handoff, monitor):
         ticks = itertools.count(int(NOW * 1e6), 700_000)
-        bridge.engine.now = lambda: clock.append(next(ticks)) or clock[-1]
+        handoff.engine.now = lambda: clock.append(next(ticks)) or clock[-1]
         recording, clock = Recording(store), [int(NOW * 1e6)]
         try:
-            return await act(bridge, Following(recording, lambda: clock[-1] / 1e6), recording)
+            return await act(handoff, Following(recording, lambda: clock[-1] / 1e6), recording)
         finally:
             recording.readers.close()
 
@@ -80,18 +80,18 @@ def made_anew(recording, now, name="c"):
         reader.close()
 
 
-async def happenings(bridge):
-    """One after the other: pulls with decisions, a bypass report, a stop, a start, a retirement."""
+async def happenings(handoff):
+    """One after the other: pulls with decisions, a bypass report, a stop, a start, a exclusion."""
     clients = ("a", "b")
-    yield await play(bridge, 7)
-    yield await play(bridge, 250, start=7)
-    late = [SentPull("3-a", "a", "y", 0.9, bypassed=True)]
-    yield await bridge.ask(Pulls("c", pulls=late))
-    yield await bridge.ask(Do("c", act="stop"))
-    yield await bridge.ask(Do("c", act="start"))
-    yield await bridge.ask(Do("c", act="retire", client="b"))
-    yield await play(bridge, 350, start=257, clients=clients)
-    yield await play(bridge, 1, start=607, clients=("a",))
+    yield await play(handoff, 7)
+    yield await play(handoff, 250, start=7)
+    late = [PullRequest("3-a", "a", "y", 0.9, bypassed=True)]
+    yield await handoff.ask(PullJob("c", pulls=late))
+    yield await handoff.ask(ActionJob("c", act="stop"))
+    yield await handoff.ask(ActionJob("c", act="start"))
+    yield await handoff.ask(ActionJob("c", act="exclude", client="b"))
+    yield await play(handoff, 350, start=257, clients=clients)
+    yield await play(handoff, 1, start=607, clients=("a",))
 
 
 def test_reading_on_shows_what_making_anew_does(tmp_path):
@@ -100,9 +100,9 @@ def test_reading_on_shows_what_making_anew_does(tmp_path):
     Counters of late begin at a mark; those are 15 seconds apart, which is some 11 pulls of each pair.
     """
 
-    async def act(bridge, followers, recording):
+    async def act(handoff, followers, recording):
         seen = []
-        async for _ in happenings(bridge):
+        async for _ in happenings(handoff):
             figures = await followers.figures("c", THEM)
             seen.append((figures, made_anew(recording, figures.now)))
         return seen
@@ -124,13 +124,13 @@ def test_reading_on_shows_what_making_anew_does(tmp_path):
 def test_only_what_is_new_is_read(tmp_path):
     """A second look begins where the first one ended; one that finds nothing new reads nothing."""
 
-    async def act(bridge, followers, recording):
-        await play(bridge, 200)
+    async def act(handoff, followers, recording):
+        await play(handoff, 200)
         first = await followers.figures("c", THEM)
         recording.after.clear()
         await followers.figures("c", THEM)
         unread = list(recording.after)
-        await play(bridge, 3, start=200)
+        await play(handoff, 3, start=200)
         second = await followers.figures("c", THEM)
         return first, unread, recording.after, second
 
@@ -144,11 +144,11 @@ def test_what_is_far_behind_is_made_anew(tmp_path, monkeypatch):
     """From the newest snapshot, which is nearer than where the look before ended."""
     monkeypatch.setattr(following, "SEEDED_ROWS", 50)
 
-    async def act(bridge, followers, recording):
-        await play(bridge, 10)
+    async def act(handoff, followers, recording):
+        await play(handoff, 10)
         await followers.figures("c", THEM)
         recording.after.clear()
-        await play(bridge, 300, start=10)
+        await play(handoff, 300, start=10)
         figures = await followers.figures("c", THEM)
         return figures, made_anew(recording, figures.now), recording.after
 
@@ -157,17 +157,19 @@ def test_what_is_far_behind_is_made_anew(tmp_path, monkeypatch):
     assert values(ours) == values(theirs)
 
 
-def test_clients_that_enrol_between_two_looks(tmp_path):
+def test_clients_that_register_between_two_looks(tmp_path):
     """Before the start there are no pulls; the first ones may come with the last clients."""
 
-    async def act(bridge, followers, recording):
-        await bridge.ask(Create("open", settings=settings(name="open", clients=(), enrol=True)))
+    async def act(handoff, followers, recording):
+        await handoff.ask(
+            CreateJob("open", settings=settings(name="open", clients=(), open_registration=True))
+        )
         shown = [await followers.figures("open", THEM)]
-        await bridge.ask(Do("open", act="enrol", client="a"))
+        await handoff.ask(ActionJob("open", act="register", client="a"))
         shown.append(await followers.figures("open", THEM))
-        await bridge.ask(Do("open", act="enrol", client="b"))
-        await bridge.ask(Do("open", act="start"))
-        await play(bridge, 5, name="open")
+        await handoff.ask(ActionJob("open", act="register", client="b"))
+        await handoff.ask(ActionJob("open", act="start"))
+        await play(handoff, 5, name="open")
         shown.append(await followers.figures("open", THEM))
         return shown
 
@@ -180,20 +182,20 @@ def test_clients_that_enrol_between_two_looks(tmp_path):
 def test_a_name_that_is_used_again(tmp_path):
     """The new campaign is shown, and nothing of the old one; one that is gone is missed, and not kept."""
 
-    async def act(bridge, followers, recording):
-        await play(bridge, 30)
+    async def act(handoff, followers, recording):
+        await play(handoff, 30)
         first = await followers.figures("c", THEM)
         for each in ("stop", "exported", "delete"):
-            await bridge.ask(Do("c", act=each))
-        with pytest.raises((Missing, Refused)):
+            await handoff.ask(ActionJob("c", act=each))
+        with pytest.raises((CampaignNotFound, Refusal)):
             await followers.figures("c", THEM)
         kept = dict(followers._kept)
-        await bridge.ask(Create("c", settings=settings(arms=("x", "y", "z")), start=True))
+        await handoff.ask(CreateJob("c", settings=settings(arms=("x", "y", "z")), start=True))
         await followers.figures("c", THEM)
         for each in ("stop", "exported", "delete"):
-            await bridge.ask(Do("c", act=each))
-        await bridge.ask(Create("c", settings=settings(), start=True))
-        await play(bridge, 40)
+            await handoff.ask(ActionJob("c", act=each))
+        await handoff.ask(CreateJob("c", settings=settings(), start=True))
+        await play(handoff, 40)
         return first, kept, await followers.figures("c", THEM)
 
     first, kept, last = following_on(tmp_path, act)
@@ -206,9 +208,9 @@ def test_few_are_kept(tmp_path, monkeypatch):
     """Those that are looked at, in bounded number; whoever is no longer looked at makes room."""
     monkeypatch.setattr(following, "MOST_KEPT", 2)
 
-    async def act(bridge, followers, recording):
+    async def act(handoff, followers, recording):
         for name in ("d", "e"):
-            await bridge.ask(Create(name, settings=settings(name=name), start=True))
+            await handoff.ask(CreateJob(name, settings=settings(name=name), start=True))
         time = [NOW]
         followers._clock = lambda: time[0]
         kept = []
@@ -227,8 +229,8 @@ def test_few_are_kept(tmp_path, monkeypatch):
 def test_a_look_that_nobody_waited_for_is_the_next_ones(tmp_path):
     """However long a ledger takes, it is gone through once, not once for each look."""
 
-    async def act(bridge, followers, recording):
-        await play(bridge, 20)
+    async def act(handoff, followers, recording):
+        await play(handoff, 20)
         first = asyncio.ensure_future(followers.figures("c", THEM))
         await recording.asked.wait()
         first.cancel()
@@ -245,11 +247,11 @@ def test_a_look_that_nobody_waited_for_is_the_next_ones(tmp_path):
 def test_nothing_is_kept_for_replays(tmp_path):
     """A follower answers no sender: it remembers no pull."""
 
-    async def act(bridge, followers, recording):
+    async def act(handoff, followers, recording):
         for rounds in (0, 30):
-            await play(bridge, 30, start=rounds)
+            await play(handoff, 30, start=rounds)
             await followers.figures("c", THEM)
-        return followers._kept["c"][0]._live
+        return followers._kept["c"][0]._session
 
     assert len(following_on(tmp_path, act).remembered) == 0
 
@@ -257,19 +259,19 @@ def test_nothing_is_kept_for_replays(tmp_path):
 def test_a_server_that_is_overtaken_follows_and_leads_again(tmp_path):
     """Its page says who leads; once it leads again it follows no more."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 10)
-        ask, clock = bridge.ask, itertools.count(int(NOW), 2)
-        watcher._clock = lambda: float(next(clock))
+    async def act(store, handoff, monitor):
+        await play(handoff, 10)
+        ask, clock = handoff.ask, itertools.count(int(NOW), 2)
+        monitor._clock = lambda: float(next(clock))
 
         async def refused(job):
-            raise NotLeading("c", "http://them")
+            raise NotLeader("c", "http://them")
 
-        bridge.ask = refused
-        follower = await watcher.figures("c")
-        followed = list(watcher._following._kept)
-        bridge.ask = ask
-        return follower, followed, await watcher.figures("c"), list(watcher._following._kept)
+        handoff.ask = refused
+        follower = await monitor.figures("c")
+        followed = list(monitor._following._kept)
+        handoff.ask = ask
+        return follower, followed, await monitor.figures("c"), list(monitor._following._kept)
 
     follower, followed, leader, left = on_store(tmp_path, act)
     assert (follower.server.leads, follower.server.leader) == (False, "http://them")

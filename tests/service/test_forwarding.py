@@ -88,7 +88,7 @@ def test_a_killed_leader_is_replaced(servers, http):
 
     for number in range(20):
         assert send((first, second)[number % 2], number).status_code == 200
-    state = [http.get(f"{address}/v1/campaigns/c/state").json() for address in (first, second)]
+    state = [http.get(f"{address}/v1/campaigns/c/totals").json() for address in (first, second)]
     assert state[0] == state[1]
     assert http.get(f"{second}/readyz").status_code == 200
     with ThreadPoolExecutor(4) as pool:

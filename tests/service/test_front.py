@@ -12,7 +12,7 @@ from tutelage.service.dashboard.policy import POLICY
 QUICK = ("POST", "/v1/campaigns/c/pulls", PULL)
 OTHER = ("POST", "/v1/campaigns/c/start", {})
 READ = ("GET", "/v1/campaigns/c", None)
-STATES = ("GET", "/v1/campaigns/c/states", None)
+STATES = ("GET", "/v1/campaigns/c/status", None)
 PAGE = ("GET", "/c/c/", None)
 LIST = ("GET", "/", None)
 DOCS = ("GET", "/docs", None)
@@ -81,7 +81,7 @@ def test_a_root_path_may_be_cut_off_or_not(serve, route):
 
 def test_a_root_path_is_never_an_address_of_ours(server):
     """Cut off or not, a path has one meaning; every folder that the server has is refused."""
-    paths = {route.path for route in server.front.rest.routes if hasattr(route, "path")}
+    paths = {route.path for route in server.gateway.rest.routes if hasattr(route, "path")}
     paths |= server.call("GET", "/openapi.json").json()["paths"].keys()
     folders = {path.split("/")[1] for path in paths} - {""}
     assert folders == OWN_FOLDERS
@@ -145,7 +145,7 @@ def test_a_body_has_its_time(serve, route):
         "client": ("127.0.0.1", 1),
         "scheme": "http",
     }
-    server.loop.run_until_complete(server.front(scope, receive, send))
+    server.loop.run_until_complete(server.gateway(scope, receive, send))
     assert sent[0]["status"] == 408
     assert dict(sent[0]["headers"])[b"connection"] == b"close"
 
@@ -178,9 +178,9 @@ def test_metrics_count_pulls(server):
     """The queue's depth, and those of a campaign; a look at a page does not count."""
     server.create()
     server.pull(*(PULL | {"id": str(number)} for number in range(7)))
-    server.front.bridge.waiting = 12
+    server.gateway.handoff.waiting = 12
     text = server.call("GET", "/metrics").text
-    server.front.bridge.waiting = 0
+    server.gateway.handoff.waiting = 0
     assert "tutelage_waiting_pulls 12.0" in text
     assert 'tutelage_pulls_total{campaign="c"} 7.0' in text
     for name in ("pulls", "position", "beyond_horizon_pulls", "replayed_pulls", "refused_conflicts"):

@@ -6,7 +6,7 @@ import pytest
 from tests.service.bench import Bench, sent
 from tests.service.golden import make_served
 
-from tutelage.service.campaigns.jobs import Pulls
+from tutelage.service.campaigns.jobs import PullJob
 from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import EntryRow, PullRow, open_reader, pages
 
@@ -33,7 +33,7 @@ def test_it_is_verified(path, name):
     assert reader.load(name)[1] is not None
     reader.close()
     entries = [row for row in rows_of(path, name) if isinstance(row, EntryRow)]
-    kinds = {"enrolled", "started", "decided", "bypassed", "retired", "stopped", "exported"}
+    kinds = {"registered", "started", "decided", "bypassed", "excluded", "stopped", "exported"}
     assert {row.kind for row in entries} == kinds
 
 
@@ -48,12 +48,12 @@ def test_it_is_gone_on_from(path, name):
         sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed)
         for row in then
     ]
-    told = bench.do(Pulls(name, pulls=pulls))
+    told = bench.do(PullJob(name, pulls=pulls))
     shown = [row.observed if row.id in corrected else row.revealed for row in then]
-    assert [(one.reward, one.epoch) for one in told] == [
-        (reward, row.epoch) for reward, row in zip(shown, then, strict=True)
+    assert [(one.reward, one.directive) for one in told] == [
+        (reward, row.directive) for reward, row in zip(shown, then, strict=True)
     ]
     assert all(one.replayed for one in told)
-    bench.do(Pulls(name, pulls=[sent("new", "a", "y", 0.25)]))
+    bench.do(PullJob(name, pulls=[sent("new", "a", "y", 0.25)]))
     bench.store.close()
     assert verified(open_reader(f"sqlite:///{path}"), name)[1] == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tutelage.service.api.json_reading import MOST_NESTING, Request, read_json, read_pulls
 from tutelage.service.api.problems import Problem
-from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.messages import PullRequest
 
 TEXT = st.text(max_size=6) | st.sampled_from(["bypassed", "pulls", '"', "\\", "id"])
 PULL = st.fixed_dictionaries(
@@ -29,7 +29,7 @@ def test_what_is_written_is_read(pulls, ascii, one):
     """Whatever the strings hold but NUL and surrogates, and however they are escaped."""
     content = pulls[0] if one else {"pulls": pulls}
     body = json.dumps(content, ensure_ascii=ascii).encode("utf-8", "surrogatepass")
-    told = [SentPull(**pull) for pull in (pulls[:1] if one else pulls)]
+    told = [PullRequest(**pull) for pull in (pulls[:1] if one else pulls)]
     if any("\0" in text for pull in pulls for text in map(str, pull.values())):
         return
     assert read_pulls(body) == (told, one)

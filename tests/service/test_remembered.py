@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage.service.campaigns import remembered
-from tutelage.service.campaigns.remembered import Remembered
+from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.stores import PullRow
 
 
@@ -27,7 +27,7 @@ def few(monkeypatch):
 
 def test_the_newest_are_remembered(few):
     """As many as are promised, and at most twice as many; the rest may be in the store."""
-    memory = Remembered()
+    memory = PullCache()
     for first in "acegi":
         add(memory, [first, chr(ord(first) + 1)])
         memory.forget_oldest()
@@ -38,21 +38,21 @@ def test_the_newest_are_remembered(few):
 
 def test_a_new_campaign_asks_for_nothing():
     """No pull of it is stored, so that every id is new, whatever it is."""
-    memory = Remembered()
+    memory = PullCache()
     assert memory.perhaps_stored(["a", "\0", "\U0010ffff"]) == []
     assert not memory.knows_any(["a"])
 
 
 def test_after_a_start_the_store_knows_up_to_its_last_id():
     """Ids up to it may be stored; those behind it are new, in the order of bytes."""
-    memory = Remembered("m")
+    memory = PullCache("m")
     add(memory, ["c", "x"])
     assert memory.perhaps_stored(["a", "c", "m", "m0", "n", "x", "M", "é"]) == ["a", "m", "M"]
 
 
 def test_a_correction_is_remembered_with_its_pull(few):
     """It moves to the newest, and goes with them."""
-    memory = Remembered()
+    memory = PullCache()
     add(memory, ["a", "b"])
     memory.forget_oldest()
     memory.correct(row("a"))
@@ -72,7 +72,7 @@ def test_no_stored_pull_is_taken_for_new(groups, last, size):
     """Whatever the ids and their order: each that was ever added is remembered, or asked of the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remembered, "REMEMBERED", size)
-        memory, stored = Remembered(last), {last}
+        memory, stored = PullCache(last), {last}
         for group in groups:
             add(memory, group)
             stored.update(group)

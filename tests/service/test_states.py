@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service import made_up
 
-from tutelage.service.watching.durations import UNKNOWN, duration
-from tutelage.service.watching.states import ALERTS, CANNOT_BE_SERVED, ORDER, silent_clients, states_of
-from tutelage.service.watching.thresholds import Thresholds
+from tutelage.service.monitoring.durations import UNKNOWN, duration
+from tutelage.service.monitoring.status import ALERTS, CANNOT_BE_SERVED, ORDER, silent_clients, states_of
+from tutelage.service.monitoring.thresholds import Thresholds
 
 STATES = made_up.every_state()
-BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "enrolling"}
+BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "registering"}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "enrol
         ("horizon reached", "horizon reached", "grey"),
         ("cut off", "cut off", "amber"),
         ("stopped", "stopped", "grey"),
-        ("enrolling", "enrolling", "plain"),
+        ("registering", "registering", "plain"),
     ],
 )
 def test_each_state_is_the_worst_of_its_example(name, kind, colour):
@@ -70,13 +70,13 @@ def test_stalled_says_who_what_and_how_much():
     assert f"{figures.taken.missing[1, arm]} more pulls of “{figures.taken.arms[arm]}”" in state.sentence
     assert "5 min 46 s" in state.sentence
     assert "alone" in state.sentence
-    assert state.command == """tutelage campaign retire spring-offers 'it'"'"'s; rm -rf ~'"""
+    assert state.command == """tutelage campaign exclude spring-offers 'it'"'"'s; rm -rf ~'"""
 
 
 def test_a_name_that_looks_like_an_option_is_none():
     """Its command has dashes before it."""
     figures = made_up.silenced(made_up.learning(clients=("--all", "b", "c", "d", "e")), 0)
-    assert states_of(figures)[0].command == "tutelage campaign retire -- spring-offers --all"
+    assert states_of(figures)[0].command == "tutelage campaign exclude -- spring-offers --all"
 
 
 def test_a_silent_client_stalls_only_once_the_others_are_done():
@@ -92,9 +92,9 @@ def test_a_silent_client_stalls_only_once_the_others_are_done():
 def test_a_rare_client_is_not_silent_before_twenty_gaps():
     """Whoever pulls once a minute has 20 minutes."""
     figures = made_up.silenced(made_up.learning(), 0, seconds=1_100.0)
-    rare = made_up.with_recent(figures, usual_gap=np.full(5, 60.0))
+    rare = made_up.with_recent(figures, usual_interval=np.full(5, 60.0))
     assert "stalled" not in {state.kind for state in states_of(rare)}
-    patient = Thresholds(stalled_gaps=5.0)
+    patient = Thresholds(stalled_intervals=5.0)
     assert states_of(rare, patient)[0].kind == "stalled"
 
 
@@ -109,7 +109,7 @@ def test_a_quota_of_any_arm_is_blocked_only_if_every_arm_is():
     assert "stalled" not in {state.kind for state in states_of(figures)}
 
 
-def test_the_last_client_cannot_be_retired():
+def test_the_last_client_cannot_be_excluded():
     """It is not told to be."""
     figures = made_up.learning(1, 5)
     window = figures.recent.window.copy()
@@ -167,16 +167,16 @@ def test_out_of_reach_asks_for_another_campaign():
     assert "longer horizon or fewer arms" in state.remedy
 
 
-def test_without_rounds_only_who_has_too_few_is_to_retire():
-    """If one client has too few rounds left, it is named; if all have, no retirement would help."""
+def test_without_rounds_only_who_has_too_few_is_to_exclude():
+    """If one client has too few rounds left, it is named; if all have, no exclusion would help."""
     figures = made_up.learning()
     pulls = figures.taken.pulls.copy()
     pulls[2] += 9_000
     figures = made_up.with_taken(figures, pulls=pulls, horizon=int(pulls.sum(axis=1).max()) + 7)
     state = states_of(figures)[0]
     missing = int(figures.taken.missing[2].sum())
-    assert state.sentence == f"base station 002 has 7 rounds left and misses {missing} pulls of epoch 3."
-    assert state.command == "tutelage campaign retire spring-offers 'base station 002'"
+    assert state.sentence == f"base station 002 has 7 rounds left and misses {missing} pulls of directive 3."
+    assert state.command == "tutelage campaign exclude spring-offers 'base station 002'"
     pulls[3] = pulls[2]
     two = states_of(made_up.with_taken(figures, pulls=pulls))[0]
     assert "; 1 other client likewise." in two.sentence
@@ -197,32 +197,32 @@ def test_of_a_quota_of_any_arm_the_least_is_missed():
     assert f"{least - 1} rounds left and misses {least} pulls" in state.sentence
 
 
-def silent_all(num_clients, seconds, retired=()):
-    """All clients that count have been silent for so long; the retired ones pull on."""
+def silent_all(num_clients, seconds, excluded=()):
+    """All clients that count have been silent for so long; the excluded ones pull on."""
     good = made_up.learning(num_clients, 3)
-    counted = np.array([client not in retired for client in range(num_clients)])
+    counted = np.array([client not in excluded for client in range(num_clients)])
     silent = np.where(counted, seconds, 0.5)
     return made_up.with_recent(made_up.with_taken(good, counted=counted), silent=silent)
 
 
 @pytest.mark.parametrize(
-    ("num_clients", "seconds", "retired", "headline", "sentence"),
+    ("num_clients", "seconds", "excluded", "headline", "sentence"),
     [
-        (4, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; epoch 3 is 7"),
-        (1, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; epoch 3 is 7"),
-        (4, 300.0, (1,), "No data.", "No client that counts has pulled an arm for 5 min; retired ones do."),
+        (4, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; directive 3 is 7"),
+        (1, 90.0, (), "Stalled: nobody pulls.", "for 1 min 30 s; directive 3 is 7"),
+        (4, 300.0, (1,), "No data.", "No client that counts has pulled an arm for 5 min; excluded ones do."),
         (4, 300.0, (1, 2, 3), "No data.", "No client that counts has pulled an arm for 5 min"),
         (4, 300.0, (), "No data.", "No client has pulled an arm for 5 min."),
     ],
-    ids=["all", "the only one", "all but a retired one", "the last that counts", "all for long"],
+    ids=["all", "the only one", "all but a excluded one", "the last that counts", "all for long"],
 )  # fmt: skip
-def test_nobody_is_to_retire_when_nobody_pulls(num_clients, seconds, retired, headline, sentence):
+def test_nobody_is_to_exclude_when_nobody_pulls(num_clients, seconds, excluded, headline, sentence):
     """The platform is down: it is red, and what cannot be undone is not advised."""
-    states = states_of(silent_all(num_clients, seconds, retired))
+    states = states_of(silent_all(num_clients, seconds, excluded))
     assert (states[0].colour, states[0].headline) == ("red", headline)
     assert sentence in states[0].sentence
     assert "platform" in states[0].remedy
-    assert not any("retire" in state.command or state.kind == "slow" for state in states)
+    assert not any("exclude" in state.command or state.kind == "slow" for state in states)
 
 
 def test_a_gap_is_judged_from_enough_pulls():
@@ -244,7 +244,7 @@ def test_a_forecast_blames_nobody_before_a_minute_of_pulls():
 
 @pytest.mark.parametrize("mode", ["all", "any"])
 def test_nothing_is_foretold_from_no_pulls(mode):
-    """Nor from those of the retired, where arms that are not listed lack nothing."""
+    """Nor from those of the excluded, where arms that are not listed lack nothing."""
     good = made_up.with_taken(made_up.learning(active=(1, 2)), mode=mode)
     assert "it will be full in" in states_of(good)[0].sentence
     counted = np.array([False, True, True, True, True])
@@ -301,7 +301,7 @@ def figures(draw):
         quota=array(st.sampled_from([0, 613]), (num_arms,)),
         counted=counted,
         mode=draw(st.sampled_from(["all", "any"])),
-        status=draw(st.sampled_from(["running", "running", "running", "stopped", "enrolling"])),
+        status=draw(st.sampled_from(["running", "running", "running", "stopped", "registering"])),
         reachable=draw(st.sampled_from([True, True, False])),
         target=draw(st.sampled_from([None, None, None, 0])),
         provisional=draw(st.sampled_from([None, None, 0])),
@@ -310,7 +310,7 @@ def figures(draw):
     made = made_up.with_recent(
         made,
         silent=array(st.sampled_from([0.0, 30.0, 61.0, 500.0]), (num_clients,)),
-        usual_gap=array(st.sampled_from([float("nan"), 0.1, 2.0, 60.0]), (num_clients,)),
+        usual_interval=array(st.sampled_from([float("nan"), 0.1, 2.0, 60.0]), (num_clients,)),
         is_usual=array(st.booleans(), (num_clients,)),
         window=array(st.sampled_from([0, 1, 400]), size),
         span=draw(st.sampled_from([0.0, 5.0, 300.0])),
@@ -351,7 +351,7 @@ def test_given_up_is_told_while_it_is_so_and_never_with_its_opposite(figures):
 
 @given(figures())
 def test_stalled_is_told_exactly_while_all_that_is_missing_is_of_silent_clients(figures):
-    """Of a quota for any arm: while each listed arm lacks pulls of one.  Retired clients change nothing."""
+    """Of a quota for any arm: while each listed arm lacks pulls of one.  Excluded clients change nothing."""
     taken, silent = figures.taken, silent_clients(figures)
     assert not silent[~taken.counted].any()
     stuck = (taken.missing > 0) & silent[:, None]
@@ -373,7 +373,7 @@ def test_stalled_is_told_exactly_while_all_that_is_missing_is_of_silent_clients(
 
 @given(figures())
 def test_silence_of_all_who_count_is_red_where_learning_waits(figures):
-    """Whatever retired clients do; the banner says that nobody pulls, and no retirement is advised for it."""
+    """Whatever excluded clients do; the banner says that nobody pulls, and no exclusion is advised for it."""
     taken, quiet = figures.taken, figures.recent.silent[figures.taken.counted].min()
     states = states_of(figures)
     told = {state.kind: state.colour for state in states}
@@ -388,9 +388,9 @@ def test_silence_of_all_who_count_is_red_where_learning_waits(figures):
 
 
 @given(figures())
-def test_a_retirement_that_is_advised_is_possible(figures):
-    """A command to retire names a client that counts, beside another one."""
+def test_a_exclusion_that_is_advised_is_possible(figures):
+    """A command to exclude names a client that counts, beside another one."""
     for state in states_of(figures):
-        if "retire" in state.command:
+        if "exclude" in state.command:
             assert figures.taken.counted[state.client]
             assert figures.taken.counted.sum() > 1

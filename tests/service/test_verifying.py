@@ -8,13 +8,13 @@ import sqlite3
 import pytest
 from tests.service.bench import Bench, sent
 
-from tutelage.service.campaigns.jobs import Do
+from tutelage.service.campaigns.jobs import ActionJob
 from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import open_reader
 
 #: The fields that are the servers' own affair: who leads, and how often the store was probed.
 FREE = {("heads", "token"), ("heads", "leader"), ("heads", "lease_until")}
-KINDS = ("enrolled", "started", "decided", "bypassed", "retired", "stopped", "exported")
+KINDS = ("registered", "started", "decided", "bypassed", "excluded", "stopped", "exported")
 
 
 @pytest.fixture(scope="module")
@@ -22,21 +22,21 @@ def kept(tmp_path_factory):
     """A file with a campaign that has been through everything, its triggers gone."""
     path = tmp_path_factory.mktemp("kept") / "t.db"
     bench = Bench(path)
-    bench.create(clients=(), enrol=True, horizon=60, teacher="blt", start=False)
+    bench.create(clients=(), open_registration=True, horizon=60, teacher="blt", start=False)
     for client in "abz":
-        bench.do(Do("c", act="enrol", client=client))
-    bench.do(Do("c", act="start"))
+        bench.do(ActionJob("c", act="register", client=client))
+    bench.do(ActionJob("c", act="start"))
     for number in range(40):
         arm = "xy"[number % 2]
         bench.pull(*(sent(f"{number}{m}", m, arm, {"x": 0.75, "y": 0.125}[arm]) for m in "abz"))
         if number == 20:
-            bench.do(Do("c", act="retire", client="z"))
+            bench.do(ActionJob("c", act="exclude", client="z"))
     adjusted = next(row for row in bench.store.read("c", 0, 1000) if getattr(row, "revealed", 0) == 1.0)
     bench.pull(
         sent(adjusted.id, "abz"[adjusted.client], "xy"[adjusted.arm], adjusted.observed, bypassed=True)
     )
-    bench.do(Do("c", act="stop"))
-    bench.do(Do("c", act="exported"))
+    bench.do(ActionJob("c", act="stop"))
+    bench.do(ActionJob("c", act="exported"))
     bench.store.close()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for (trigger,) in connection.execute(

@@ -9,36 +9,36 @@ from tests.service.test_figures import on_store, play, settings, watched
 from tests.stores import cluster
 
 from tutelage.service.api.problems import Problem
-from tutelage.service.campaigns.engine import Create, Do
-from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.engine import ActionJob, CreateJob
+from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
-from tutelage.service.dashboard import Watcher
+from tutelage.service.dashboard import Monitor
 from tutelage.service.dashboard.unserved import Unserved
-from tutelage.service.dashboard.watcher import MOST_PASTS, TAKE_UP_SECONDS
-from tutelage.service.watching.metrics import metrics_text
-from tutelage.service.watching.states import states_of
+from tutelage.service.monitoring.metrics import metrics_text
+from tutelage.service.monitoring.monitor import MOST_PASTS, TAKE_UP_SECONDS
+from tutelage.service.monitoring.status import states_of
 from tutelage.stores import open_store
-from tutelage.stores.base import Broken, Change, EntryRow, Full, Head, StoreError
+from tutelage.stores.base import Change, EntryRow, Head, StoreBroken, StoreError, StoreFull
 
 LONG_AGO = 1_500_000_000.0
 SENTENCE = "The disk is full."
 
 
-async def led(watcher):
+async def led(monitor):
     """Campaigns as ``/metrics`` has them, with the kinds of their states."""
-    found = await watcher.led_figures()
+    found = await monitor.led_figures()
     return {
         one.name if isinstance(one, Unserved) else one.taken.name: [one.state.kind]
         if isinstance(one, Unserved)
-        else [state.kind for state in states_of(one, watcher.thresholds)]
+        else [state.kind for state in states_of(one, monitor.thresholds)]
         for one in found
     }
 
 
-def later(watcher, seconds):
+def later(monitor, seconds):
     """The watcher's clock stands so much later."""
-    now = watcher._clock() + seconds
-    watcher._clock = lambda: now
+    now = monitor._clock() + seconds
+    monitor._clock = lambda: now
 
 
 def fails(error):
@@ -50,20 +50,20 @@ def fails(error):
     return act
 
 
-@pytest.mark.parametrize("error", [Full(SENTENCE), Broken(SENTENCE)], ids=["full", "broken"])
+@pytest.mark.parametrize("error", [StoreFull(SENTENCE), StoreBroken(SENTENCE)], ids=["full", "broken"])
 def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
     """Though the engine has dropped them from memory; whatever cannot be read anew stands as it was."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 10)
-        await watcher.watch()
-        later(watcher, 1)
+    async def act(store, handoff, monitor):
+        await play(handoff, 10)
+        await monitor.watch()
+        later(monitor, 1)
         store.append = fails(error)
-        with pytest.raises(Refused, match=SENTENCE):
-            await play(bridge, 1, start=10)
-        assert not bridge.engine.lives
-        text = metrics_text(await watcher.led_figures(), watcher.server()).decode()
-        return text, await led(watcher)
+        with pytest.raises(Refusal, match=SENTENCE):
+            await play(handoff, 1, start=10)
+        assert not handoff.engine.sessions
+        text = metrics_text(await monitor.led_figures(), monitor.server()).decode()
+        return text, await led(monitor)
 
     text, found = on_store(tmp_path, act)
     assert 'tutelage_store_lagging{campaign="c"} 1.0' in text
@@ -74,14 +74,14 @@ def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
 def test_a_store_that_cannot_even_be_read(tmp_path):
     """Neither a page nor a metric fails: the last figures stand."""
 
-    async def act(store, bridge, watcher):
-        await play(bridge, 10)
-        await watcher.watch()
-        later(watcher, 30)
+    async def act(store, handoff, monitor):
+        await play(handoff, 10)
+        await monitor.watch()
+        later(monitor, 30)
         store.load = store.lead = fails(StoreError("No connection."))
-        bridge.engine.lives.clear()
-        bridge.engine.failure = "No connection."
-        return await led(watcher), (await watcher.all_figures())[0].server.failure
+        handoff.engine.sessions.clear()
+        handoff.engine.failure = "No connection."
+        return await led(monitor), (await monitor.all_figures())[0].server.failure
 
     found, failure = on_store(tmp_path, act)
     assert found["c"][:2] == ["store lagging", "cut off"]
@@ -94,20 +94,20 @@ def test_after_a_restart_every_running_campaign_is_watched(tmp_path):
     async def run():
         url = f"sqlite:///{tmp_path / 'figures.db'}"
         store = open_store(url)
-        async with watched(store) as (bridge, _):
-            bridge.engine.now = itertools.count(int(LONG_AGO * 1e6)).__next__
+        async with watched(store) as (handoff, _):
+            handoff.engine.now = itertools.count(int(LONG_AGO * 1e6)).__next__
             for name in ("pulled", "never", "stopped"):
-                await bridge.ask(Create(name, settings=settings(name=name), start=True))
-            await play(bridge, 10, name="pulled")
-            await bridge.ask(Do("stopped", act="stop"))
-            await bridge.ask(Create("enrolling", settings=settings(name="enrolling")))
+                await handoff.ask(CreateJob(name, settings=settings(name=name), start=True))
+            await play(handoff, 10, name="pulled")
+            await handoff.ask(ActionJob("stopped", act="stop"))
+            await handoff.ask(CreateJob("registering", settings=settings(name="registering")))
         store.close()
         store = open_store(url)
-        async with watched(store) as (_, watcher):
-            watcher._clock = lambda: LONG_AGO + 1_000.0
-            await watcher.watch()
-            found = await watcher.led_figures()
-            kinds = await led(watcher)
+        async with watched(store) as (_, monitor):
+            monitor._clock = lambda: LONG_AGO + 1_000.0
+            await monitor.watch()
+            found = await monitor.led_figures()
+            kinds = await led(monitor)
         store.close()
         return {one.taken.name: one.recent.silent.tolist() for one in found}, kinds
 
@@ -122,14 +122,14 @@ def test_after_a_restart_every_running_campaign_is_watched(tmp_path):
 def test_nobody_is_silent_while_a_campaign_is_stopped(tmp_path):
     """A campaign that is started again in the morning does not begin with a red banner."""
 
-    async def act(store, bridge, watcher):
-        bridge.engine.now = lambda: int(LONG_AGO * 1e6)
-        await play(bridge, 30)
-        await bridge.ask(Do("c", act="stop"))
-        bridge.engine.now = lambda: int((LONG_AGO + 10_000) * 1e6)
-        await bridge.ask(Do("c", act="start"))
-        watcher._clock = lambda: LONG_AGO + 10_005
-        return await watcher.figures("c")
+    async def act(store, handoff, monitor):
+        handoff.engine.now = lambda: int(LONG_AGO * 1e6)
+        await play(handoff, 30)
+        await handoff.ask(ActionJob("c", act="stop"))
+        handoff.engine.now = lambda: int((LONG_AGO + 10_000) * 1e6)
+        await handoff.ask(ActionJob("c", act="start"))
+        monitor._clock = lambda: LONG_AGO + 10_005
+        return await monitor.figures("c")
 
     assert on_store(tmp_path, act).recent.silent.tolist() == [5.0, 5.0]
 
@@ -145,7 +145,7 @@ def test_a_dead_leaders_campaigns_are_taken_up(new_database):
                 stack.callback(store.close)
             first, one = await stack.enter_async_context(watched(stores[0], address="http://one"))
             _, two = await stack.enter_async_context(watched(stores[1], address="http://two"))
-            await first.ask(Create("c", settings=settings(), start=True))
+            await first.ask(CreateJob("c", settings=settings(), start=True))
             await one.watch()
             await two.watch()
             before = await led(one), await led(two)
@@ -190,7 +190,7 @@ def test_what_cannot_be_served_is_said_everywhere(server):
         assert own.status_code == 503
         assert "This campaign cannot be served." in own.text
         assert f"tutelage ledger verify {name}" in own.text
-        assert server.call("GET", f"/v1/campaigns/{name}/states").status_code == 503
+        assert server.call("GET", f"/v1/campaigns/{name}/status").status_code == 503
     metrics = server.call("GET", "/metrics").text
     for name, value in (("older", 1), ("unreadable", 1), ("damaged", 1), ("c", 0)):
         assert f'tutelage_cannot_be_served{{campaign="{name}"}} {value}.0' in metrics
@@ -200,19 +200,19 @@ def test_what_cannot_be_served_is_said_everywhere(server):
 def test_what_runs_and_cannot_be_served_is_found_out(tmp_path):
     """Though nobody asks for it; it is tried once a minute, and forgotten once it has been served."""
 
-    async def act(store, bridge, watcher):
+    async def act(store, handoff, monitor):
         unservable(store)
         loads, load = [], store.load
         store.load = lambda name: loads.append(name) or load(name)
-        await watcher.watch()
-        found, tries = await led(watcher), loads.count("damaged")
+        await monitor.watch()
+        found, tries = await led(monitor), loads.count("damaged")
         for _ in range(5):
-            later(watcher, 5)
-            await watcher.watch()
-            await led(watcher)
+            later(monitor, 5)
+            await monitor.watch()
+            await led(monitor)
         again = loads.count("damaged")
-        later(watcher, 60)
-        await watcher.watch()
+        later(monitor, 60)
+        await monitor.watch()
         return found, tries, again, loads.count("damaged")
 
     found, tries, again, at_last = on_store(tmp_path, act)
@@ -224,17 +224,17 @@ def test_what_runs_and_cannot_be_served_is_found_out(tmp_path):
 def test_a_campaign_that_there_is_no_answer_for_is_in_the_list(tmp_path):
     """The list says so in its row."""
 
-    async def act(store, bridge, watcher):
-        ask = bridge.ask
+    async def act(store, handoff, monitor):
+        ask = handoff.ask
 
         async def busy(job):
             if job.name == "c":
                 raise Problem("busy", "Too much waits.")
             return await ask(job)
 
-        await bridge.ask(Create("d", settings=settings(name="d"), start=True))
-        bridge.ask = busy
-        return await watcher.all_figures()
+        await handoff.ask(CreateJob("d", settings=settings(name="d"), start=True))
+        handoff.ask = busy
+        return await monitor.all_figures()
 
     first, second = on_store(tmp_path, act)
     assert (first.name, first.state.kind, first.state.sentence) == ("c", "cut off", "Too much waits.")
@@ -260,18 +260,18 @@ def test_pages_of_the_past_are_made_one_at_a_time():
 
     async def run():
         readers = Slow()
-        watcher = Watcher(None, readers)
-        asked = [asyncio.ensure_future(watcher.past("c", round)) for round in range(1, MOST_PASTS + 1)]
+        monitor = Monitor(None, readers)
+        asked = [asyncio.ensure_future(monitor.past("c", round)) for round in range(1, MOST_PASTS + 1)]
         await asyncio.sleep(0)
-        beyond = asyncio.ensure_future(watcher.past("c", 9))
+        beyond = asyncio.ensure_future(monitor.past("c", 9))
         await asyncio.sleep(0)
         assert beyond.done()
         asked[0].cancel()
         await asyncio.sleep(0)
         readers.end.set()
         await asyncio.gather(*asked, return_exceptions=True)
-        await watcher.past("c", 1)
-        watcher.close()
+        await monitor.past("c", 1)
+        monitor.close()
         return readers.most, beyond.exception().kind
 
     assert asyncio.run(run()) == (1, "busy")

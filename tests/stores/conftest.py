@@ -64,5 +64,5 @@ def opened():
 def store(address, opened):
     """A store with one campaign, ``c``, that nobody leads yet."""
     store = opened(stores.open_store(address))
-    store.create("c", '{"arms": ["a", "b"]}', 3, 17, '{"epoch": 0}')
+    store.create("c", '{"arms": ["a", "b"]}', 3, 17, '{"directive": 0}')
     return store

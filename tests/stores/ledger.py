@@ -16,7 +16,7 @@ def pull(position, id=None, **fields):
         "number": 1 + position // 20,
         "observed": 0.25,
         "revealed": 0.75,
-        "epoch": 1,
+        "directive": 1,
         "bypassed": False,
         "time": TIME + position,
         "id": id or f"pull-{position:08d}",

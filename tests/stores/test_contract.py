@@ -12,14 +12,14 @@ from tests.stores.ledger import change, entry, grow, pull
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores import (
-    Exists,
-    Fenced,
+    CampaignExists,
+    CampaignListing,
+    CampaignNotFound,
     Head,
     KeyRow,
-    Listed,
-    Missing,
+    LeaseLost,
     Snapshot,
-    Stored,
+    StoredCampaign,
     StoreError,
     pages,
 )
@@ -47,18 +47,18 @@ STRANGE = [
 
 
 def test_a_new_campaign_stands_at_the_beginning(store):
-    """It comes back as it was created: enrolling, without rows, a snapshot or a leader."""
+    """It comes back as it was created: registering, without rows, a snapshot or a leader."""
     stored, snapshot = store.load("c")
-    head = Head(0, 0, "enrolling", '{"epoch": 0}')
-    assert stored == Stored("c", '{"arms": ["a", "b"]}', 3, 17, head, None)
+    head = Head(0, 0, "registering", '{"directive": 0}')
+    assert stored == StoredCampaign("c", '{"arms": ["a", "b"]}', 3, 17, head, None)
     assert snapshot is None
-    assert store.campaigns() == [Listed("c", "enrolling", None)]
+    assert store.campaigns() == [CampaignListing("c", "registering", None)]
     assert store.read("c", 0, 10) == []
 
 
 def test_a_name_is_taken_once(store):
     """A second campaign of the name is refused, and the first stays as it was."""
-    with pytest.raises(Exists, match="'c' already"):
+    with pytest.raises(CampaignExists, match="'c' already"):
         store.create("c", "{}", 1, 1, "{}")
     assert store.load("c")[0].settings == '{"arms": ["a", "b"]}'
 
@@ -66,11 +66,11 @@ def test_a_name_is_taken_once(store):
 def test_a_missing_campaign_is_named(store):
     """Whatever asks for a campaign that is not there says which."""
     for ask in (store.load, store.delete):
-        with pytest.raises(Missing, match="'d'"):
+        with pytest.raises(CampaignNotFound, match="'d'"):
             ask("d")
-    with pytest.raises(Missing, match="'d'"):
+    with pytest.raises(CampaignNotFound, match="'d'"):
         store.lead("d", "here")
-    with pytest.raises(Missing, match="'d'"):
+    with pytest.raises(CampaignNotFound, match="'d'"):
         store.find("d", ["x"])
     assert store.read("d", 0, 10) == store.entries("d", 0, 10) == []
 
@@ -79,14 +79,14 @@ def test_rows_come_back_in_order_with_the_head(store):
     """Pulls and entries that were appended together are read by position, and the head has moved."""
     token = store.lead("c", "here")
     rows = [pull(1), entry(2), pull(3), pull(4, bypassed=True), entry(5, "bypassed", id="pull-00000001")]
-    store.append([change(token, 0, *rows[:3], state='{"epoch": 1}')])
-    store.append([change(token, 3, *rows[3:], status="stopped", state='{"epoch": 1}')])
+    store.append([change(token, 0, *rows[:3], state='{"directive": 1}')])
+    store.append([change(token, 3, *rows[3:], status="stopped", state='{"directive": 1}')])
     assert store.read("c", 0, 100) == rows
     assert [type(row.bypassed) for row in rows if hasattr(row, "bypassed")] == [bool] * 3
     assert store.read("c", 2, 2) == rows[2:4]
     assert store.entries("c", 0, 100) == [rows[1], rows[4]]
     assert store.entries("c", 2, 1) == [rows[4]]
-    assert store.load("c")[0].head == Head(5, 5, "stopped", '{"epoch": 1}')
+    assert store.load("c")[0].head == Head(5, 5, "stopped", '{"directive": 1}')
 
 
 def test_pages_give_every_row_once(store):
@@ -124,7 +124,7 @@ def test_the_last_id_is_the_greatest_in_bytes(store):
     store.append([change(other, 0, pull(1, "z" * 128), name="d")])
     assert store.last_id("c") == max(ids, key=str.encode)
     assert store.last_id("d") == "z" * 128
-    with pytest.raises(Missing, match="'e'"):
+    with pytest.raises(CampaignNotFound, match="'e'"):
         store.last_id("e")
 
 
@@ -174,7 +174,7 @@ def test_numbers_come_back_to_the_last_bit(store):
     ]
     large = 2**63 - 1
     rows = [
-        pull(i + 1, observed=value, revealed=-value, time=large, epoch=large - i, number=large)
+        pull(i + 1, observed=value, revealed=-value, time=large, directive=large - i, number=large)
         for i, value in enumerate(floats)
     ]
     store.append([change(token, 0, *rows)])
@@ -224,9 +224,9 @@ def test_a_transaction_is_whole_or_nothing(store):
     """If one of several campaigns is refused, none of them has gained anything."""
     store.create("d", "{}", 1, 1, "{}")
     token, other = store.lead("c", "here"), store.lead("d", "here")
-    good = change(token, 0, pull(1), entry(2), state='{"epoch": 9}', snapshot=Snapshot(2, b"later"))
+    good = change(token, 0, pull(1), entry(2), state='{"directive": 9}', snapshot=Snapshot(2, b"later"))
     before = [store.load(name) for name in "cd"]
-    with pytest.raises(Fenced) as caught:
+    with pytest.raises(LeaseLost) as caught:
         store.append([good, change(other - 1, 0, pull(1), name="d")])
     assert caught.value.name == "d"
     assert [store.load(name) for name in "cd"] == before
@@ -235,7 +235,7 @@ def test_a_transaction_is_whole_or_nothing(store):
     store.append([good, change(other, 0, pull(1), name="d")])
     assert [len(store.read(name, 0, 10)) for name in "cd"] == [2, 1]
     assert store.load("c") == (store.load("c")[0], Snapshot(2, b"later"))
-    assert store.load("c")[0].head.state == '{"epoch": 9}'
+    assert store.load("c")[0].head.state == '{"directive": 9}'
 
 
 def test_a_row_that_clashes_undoes_the_transaction(store):
@@ -266,7 +266,7 @@ def test_whoever_was_overtaken_is_fenced(store):
     position = grow(store, first, 0, 2)
     second = store.lead("c", "here")
     assert second > first
-    with pytest.raises(Fenced, match="led by another server now"):
+    with pytest.raises(LeaseLost, match="led by another server now"):
         grow(store, first, position, 1)
     assert grow(store, second, position, 1) == 3
     assert len(store.read("c", 0, 10)) == 3
@@ -277,9 +277,9 @@ def test_a_change_goes_on_from_where_the_head_is(store):
     token = store.lead("c", "here")
     position = grow(store, token, 0, 2)
     for after in (0, 1, 3):
-        with pytest.raises(Fenced):
+        with pytest.raises(LeaseLost):
             grow(store, token, after, 1, prefix="other")
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         store.append([change(token, 0, name="nowhere")])
     assert grow(store, token, position, 1) == 3
 
@@ -303,7 +303,7 @@ def test_the_teachers_state_is_the_last_that_was_written(store):
     for position, state in enumerate(['{"a": 1}', '{"a": 2}', '{"a": 1}', '{"a": 1}']):
         grow(store, token, position, 1, state=state)
         assert store.load("c")[0].head.state == state
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         grow(store, token, 0, 1, state='{"a": 3}')
     again = store.lead("c", "here")
     grow(store, again, 4, 1, state='{"a": 3}')
@@ -321,7 +321,7 @@ def test_a_store_opens_as_it_was_closed(address, opened):
     store.close()
     store.close()
     store = opened(stores.open_store(address))
-    assert store.load("c") == (Stored("c", "{}", 1, 1, before[0].head, None), before[1])
+    assert store.load("c") == (StoredCampaign("c", "{}", 1, 1, before[0].head, None), before[1])
     assert store.read("c", 0, 200) == rows
     assert store.lead("c", "there") > token
     assert store.load("c")[0].leader == "there"
@@ -434,14 +434,14 @@ def test_a_campaign_is_deleted_once_it_is_stopped_and_exported(store):
     assert [stored.name for stored in store.campaigns()] == ["d"]
     assert store.read("c", 0, 100) == []
     assert len(store.read("d", 0, 100)) == 2
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         grow(store, token, 8, 1)
 
 
 def test_a_campaign_that_never_started_is_deleted_at_once(store):
-    """It holds no pulls, whoever has enrolled."""
+    """It holds no pulls, whoever has registered."""
     token = store.lead("c", "here")
-    store.append([change(token, 0, entry(1, "enrolled"), status="enrolling")])
+    store.append([change(token, 0, entry(1, "registered"), status="registering")])
     store.delete("c")
     assert store.campaigns() == []
     assert store.read("c", 0, 10) == []
@@ -456,7 +456,7 @@ def test_a_deleted_campaigns_name_is_free_again(store):
     store.create_key(_key("of all", role="reporter"))
     store.delete("c")
     store.create("c", "{}", 1, 1, "{}")
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         grow(store, token, 0, 1)
     token = store.lead("c", "here")
     assert store.find("c", ["pull-00000001"]) == {}
@@ -479,9 +479,9 @@ def test_keys_are_listed_and_revoked(store):
     store.revoke_key("b", 100)
     store.revoke_key("b", 200)
     assert [key.revoked for key in store.keys()]  # noqa: SIM118 - a store's == [None, 100, None]
-    with pytest.raises(Exists, match="'b'"):
+    with pytest.raises(CampaignExists, match="'b'"):
         store.create_key(_key("b"))
-    with pytest.raises(Missing, match="'z'"):
+    with pytest.raises(CampaignNotFound, match="'z'"):
         store.revoke_key("z", 1)
 
 

@@ -16,7 +16,7 @@ from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import Broken, Fenced, Full, StoreError, Uncertain, postgresql
+from tutelage.stores import CommitUncertain, LeaseLost, StoreBroken, StoreError, StoreFull, postgresql
 from tutelage.stores.postgresql_connection import shown
 
 
@@ -47,14 +47,14 @@ def test_a_valid_lease_keeps_others_out(url, sql, opened):
     token = first.lead("c", "http://first")
     assert second.lead("c", "http://first") is None
     assert second.load("c")[0].leader == second.campaigns()[0].leader == "http://first"
-    remaining = sql("SELECT extract(epoch FROM lease_until - clock_timestamp()) FROM heads").fetchone()[0]
+    remaining = sql("SELECT extract(directive FROM lease_until - clock_timestamp()) FROM heads").fetchone()[0]
     assert 8 < remaining <= 10
     _end_lease(sql)
     assert second.load("c")[0].leader is None
     later = second.lead("c", "http://second")
     assert later > token
     assert list(first.renew(["c"], "http://first")) == []
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         grow(first, token, 0, 1)
     assert grow(second, later, 0, 1) == 1
     second.release("c")
@@ -74,7 +74,7 @@ def test_another_leaders_campaign_is_not_deleted(url, opened):
     """Deleting needs the lease to be one's own, or nobody's."""
     first, second = opened(stores.open_store(url)), opened(stores.open_store(url))
     first.lead("c", "here")
-    with pytest.raises(Fenced, match="led by another"):
+    with pytest.raises(LeaseLost, match="led by another"):
         second.delete("c")
 
 
@@ -139,7 +139,7 @@ def test_a_leader_stopped_in_a_transaction_does_not_hold_the_campaign(url, opene
 
     with pytest.raises(StoreError):
         halted()
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         grow(old, token, 0, 1, prefix="old")
     assert new.load("c")[0].head.position == 2
 
@@ -201,7 +201,7 @@ def test_a_connection_lost_during_commit_is_uncertain(url, postgresql, opened, c
         store = opened(stores.open_store(url.replace(str(postgresql), place)))
         token = store.lead("c", "here")
         wire.cut = cut
-        with pytest.raises(Uncertain, match="lost during a COMMIT"):
+        with pytest.raises(CommitUncertain, match="lost during a COMMIT"):
             grow(store, token, 0, 3, state='{"a": 1}')
         wire.cut = None
         assert store.load("c")[0].head.position == committed
@@ -224,7 +224,9 @@ def test_a_connection_lost_before_is_made_anew(url, sql, opened):
     assert len(reader.read("c", 0, 10)) == 1
 
 
-@pytest.mark.parametrize(("code", "error"), [("53100", Full), ("58030", Broken), ("XX001", Broken)])
+@pytest.mark.parametrize(
+    ("code", "error"), [("53100", StoreFull), ("58030", StoreBroken), ("XX001", StoreBroken)]
+)
 def test_the_servers_faults_are_told_apart(url, sql, opened, code, error):
     """A full disk may have room again; a failed one is final."""
     store = opened(stores.open_store(url))
@@ -236,7 +238,7 @@ def test_the_servers_faults_are_told_apart(url, sql, opened, code, error):
     with pytest.raises(error):
         store.probe()
     sql("DROP TRIGGER fails ON heartbeats")
-    with pytest.raises(Broken) if error is Broken else contextlib.nullcontext():
+    with pytest.raises(StoreBroken) if error is StoreBroken else contextlib.nullcontext():
         store.probe()
 
 
@@ -260,7 +262,7 @@ def test_a_server_that_does_not_sync_is_refused():
     binaries = cluster.binaries()
     if binaries is None:
         pytest.skip("no PostgreSQL server is installed")
-    with cluster.running(binaries, fsync="off") as folder, pytest.raises(Broken, match="fsync = off"):
+    with cluster.running(binaries, fsync="off") as folder, pytest.raises(StoreBroken, match="fsync = off"):
         stores.open_store(cluster.url(folder, "postgres"))
 
 
@@ -268,7 +270,7 @@ def test_a_database_of_another_encoding_is_refused(postgresql):
     """Ids hold any letter, so the database must."""
     with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(Broken, match="ENCODING 'UTF8'"):
+    with pytest.raises(StoreBroken, match="ENCODING 'UTF8'"):
         stores.open_store(cluster.url(postgresql, "ascii"))
 
 

@@ -16,7 +16,16 @@ from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import Broken, Full, InUse, KeyRow, Stored, StoreError, sqlite, sqlite_file
+from tutelage.stores import (
+    KeyRow,
+    StoreBroken,
+    StoredCampaign,
+    StoreError,
+    StoreFull,
+    StoreInUse,
+    sqlite,
+    sqlite_file,
+)
 
 
 @pytest.fixture
@@ -47,7 +56,7 @@ def test_a_first_versions_file_is_read(tmp_path):
     store = stores.open_store(f"sqlite:///{copy}")
     stored, snapshot = store.load("c")
     head = stored.head
-    assert stored == Stored("c", make_first.SETTINGS, 1, 17, head, None)
+    assert stored == StoredCampaign("c", make_first.SETTINGS, 1, 17, head, None)
     assert (head.position, head.status, head.state) == (42, "stopped", make_first.STATE)
     assert snapshot == make_first.SNAPSHOT
     assert store.read("c", 0, 100) == make_first.ROWS
@@ -77,9 +86,9 @@ def test_the_file_is_locked_by_its_real_path(url, path, opened):
     other = path.with_name("link.db")
     other.symlink_to(path)
     for name in (url, f"sqlite:///{other}"):
-        with pytest.raises(InUse, match=f"in use by process {os.getpid()}"):
+        with pytest.raises(StoreInUse, match=f"in use by process {os.getpid()}"):
             stores.open_store(name)
-        with pytest.raises(InUse):
+        with pytest.raises(StoreInUse):
             stores.upgrade(name)
     store.close()
     opened(stores.open_store(f"sqlite:///{other}"))
@@ -178,7 +187,7 @@ def test_a_truncated_file_is_refused(url, path, filled):
     size = path.stat().st_size
     os.truncate(path, size - 4096)
     for ask in (stores.open_store, stores.check):
-        with pytest.raises(Broken, match=f"was cut off: it has {size - 4096} bytes"):
+        with pytest.raises(StoreBroken, match=f"was cut off: it has {size - 4096} bytes"):
             ask(url)
 
 
@@ -196,7 +205,7 @@ def test_a_corrupted_page_is_found(url, path, filled):
         list(stores.pages(store, "c"))
         store.find("c", [f"pull-{i:08d}" for i in range(3000)])
 
-    with pytest.raises(Broken, match="is damaged"):
+    with pytest.raises(StoreBroken, match="is damaged"):
         read_all()
     store.close()
 
@@ -222,13 +231,15 @@ def unprivileged(path):
 def test_a_read_only_file_is_one_sentence(url, path, filled, unprivileged):
     """A file or folder that cannot be written is named with the remedy."""
     path.chmod(0o444)
-    with pytest.raises(Broken, match=rf"cannot be written: make it writable with `chmod u\+rw {path}[` ]"):
+    with pytest.raises(
+        StoreBroken, match=rf"cannot be written: make it writable with `chmod u\+rw {path}[` ]"
+    ):
         stores.open_store(url)
     path.chmod(0o644)
     path.with_name("tutelage.db.lock").unlink()
     path.parent.chmod(0o555)
     try:
-        with pytest.raises(Broken, match=r"make its folder, which belongs to .*, writable to "):
+        with pytest.raises(StoreBroken, match=r"make its folder, which belongs to .*, writable to "):
             stores.open_store(url)
     finally:
         path.parent.chmod(0o755)
@@ -245,7 +256,7 @@ def test_a_file_of_another_user_is_named_with_its_owner(url, path):
     os.seteuid(65534)
     try:
         for ask in (stores.open_store, stores.open_keys, stores.open_reader):
-            with pytest.raises(Broken) as caught:
+            with pytest.raises(StoreBroken) as caught:
                 ask(url)
             sentence = str(caught.value)
             assert " belongs to root and cannot be " in sentence
@@ -317,7 +328,7 @@ def test_a_full_database_takes_nothing_and_recovers(url, filled):
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count = {pages}")
     for _ in range(3):
-        with pytest.raises(Full, match="no room left"):
+        with pytest.raises(StoreFull, match="no room left"):
             grow(store, token, 3000, 2000, state='{"a": 1}')
     assert store.load("c")[0].head.position == 3000 == len(store.read("c", 0, 9999))
     store._connection.execute("PRAGMA max_page_count = 1000000")
@@ -380,10 +391,10 @@ def test_a_failing_disk_is_final(url, filled):
     """After an input/output error nothing is written any more, even if the disk works again."""
     store = stores.open_store(url)
     token = store.lead("c", "here")
-    with files_limited_to(200_000), pytest.raises(Broken, match="The disk under"):
+    with files_limited_to(200_000), pytest.raises(StoreBroken, match="The disk under"):
         grow(store, token, 3000, 5000)
     for again in (store.probe, lambda: grow(store, token, 3000, 1)):
-        with pytest.raises(Broken, match="The disk under"):
+        with pytest.raises(StoreBroken, match="The disk under"):
             again()
     store.close()
     store = stores.open_store(url)
@@ -398,7 +409,7 @@ def test_a_failed_checkpoint_stops_the_next_write(url, path, filled, monkeypatch
     monkeypatch.setattr(sqlite, "_CHECKPOINT_PAGES", 1)
     with files_limited_to(path.stat().st_size):
         assert grow(store, token, 3000, 200) == 3200
-        with pytest.raises(Broken, match="The disk under"):
+        with pytest.raises(StoreBroken, match="The disk under"):
             store.probe()
     store.close()
     store = stores.open_store(url)
@@ -565,7 +576,7 @@ def test_a_file_that_lost_its_name_is_written_no_more(path, url, opened, name, h
     lost.rename(path.with_name("elsewhere"))
     if how == "replaced":
         shutil.copy(path.with_name("elsewhere"), lost)
-    with pytest.raises(Broken, match=f"{name} was removed or replaced"):
+    with pytest.raises(StoreBroken, match=f"{name} was removed or replaced"):
         grow(store, token, 3, 1, prefix="later")
-    with pytest.raises(Broken, match="was removed or replaced"):
+    with pytest.raises(StoreBroken, match="was removed or replaced"):
         store.probe()

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import RuleMemory, make_orders
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive
 
@@ -35,7 +35,7 @@ def a_memory(pulls, observed, revealed):
 
 def orders_for(directive):
     """A directive as numbers."""
-    return make_orders(directive.rules, directive.active_arms, directive.leader, directive.target)
+    return make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
 
 
 def towards(rule, target=1, num_arms=2):

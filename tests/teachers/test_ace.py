@@ -22,10 +22,10 @@ from tests.teachers.attacks import (
     play,
     towards,
 )
-from tests.test_simulation import assert_contract, draw_retirements, games, make_instance
+from tests.test_simulation import assert_contract, draw_exclusions, games, make_instance
 
+from tutelage.engine.kernels import compiled
 from tutelage.errors import InputError
-from tutelage.kernels import compiled
 from tutelage.rules import KEEP, Shift, reveal
 from tutelage.teachers.ace import ACE
 from tutelage.teachers.base import Directive, Problem
@@ -107,7 +107,7 @@ def test_ace_shifts_all_but_the_target(fit):
     shift = Shift(0.1, fit == "scaled")
     wanted = Directive((shift, KEEP, shift), None, (1,), target=1)
     assert teacher.directive(state) == wanted
-    assert teacher.directive(teacher.retire(state, 0)) == wanted
+    assert teacher.directive(teacher.exclude(state, 0)) == wanted
     assert "arm 1" in teacher.report(state).sentence
     assert teacher.segments(PROBLEM) == ()
     assert teacher.needs_best_arm
@@ -132,10 +132,10 @@ def test_ace_must_be_told_what_there_is():
 @settings(max_examples=30)
 @given(games(), ACES, st.data())
 def test_engine_equals_the_plain_runner(game, teacher, data):
-    """Any game, clients retired in its midst: every pull and every cost is the same."""
-    means, weights, law, mix, T, seed = game
-    instance = make_instance(means, weights, law)
-    assert_contract(instance, law, mix, teacher, T, seed, draw_retirements(data, len(mix), T))
+    """Any game, clients excluded in its midst: every pull and every cost is the same."""
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
+    assert_contract(instance, distribution, mix, teacher, T, seed, draw_exclusions(data, len(mix), T))
 
 
 # ------------------------------------------------------------------------------------------- the cost laws

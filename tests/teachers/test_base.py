@@ -27,7 +27,7 @@ def test_every_float_comes_back_bit_for_bit(sums, bounds, weight):
     decoded = decode_state(TEACHERS.parse("tal"), encode_state(state))
     assert decoded.problem == problem
     assert decoded.intervals == state.intervals
-    assert (decoded.epoch, decoded.target, decoded.evidences.retired) == (3, 1, (1,))
+    assert (decoded.epoch, decoded.target, decoded.evidences.excluded) == (3, 1, (1,))
     for mine, theirs in zip(decoded.evidences.sums, arrays, strict=True):
         assert mine.dtype == np.float64
         assert mine.shape == theirs.shape

@@ -53,11 +53,11 @@ def test_grid(T, rho, growth, head):
     within = [n for n in grid.counts if n == 0 or head + (1 + rho) * n <= T]
     assert [cuts[place] for place in grid.at[:-1]] == within
     reached = [head + rho * n for n in within if head + rho * n <= T]
-    assert [cuts[place] for place in grid.at_leader[:-1] if place != NEVER] == reached
-    assert grid.at[-1] == grid.at_leader[-1] == NEVER
+    assert [cuts[place] for place in grid.at_leading[:-1] if place != NEVER] == reached
+    assert grid.at[-1] == grid.at_leading[-1] == NEVER
     for done, cut in enumerate(cuts):
         assert grid.steps[done] == sum(n <= cut for n in within) - 1
-        assert grid.leader_steps[done] == sum(n <= cut for n in reached) - 1
+        assert grid.leading_steps[done] == sum(n <= cut for n in reached) - 1
 
 
 # -------------------------------------------------------------------------------------------- predictions
@@ -203,10 +203,14 @@ def test_conditional_mean_of_a_step_is_at_most_one(case):
     rho, length, weights, mu_j, mu_k, before_j, before_k = case
     assert np.dot(weights, mu_j) == pytest.approx(np.dot(weights, mu_k), abs=1e-15)
     units = len(weights) * np.array(weights)
-    laws = [binomial(rho * length, mean) for mean in mu_j] + [binomial(length, mean) for mean in mu_k]
+    distributions = [binomial(rho * length, mean) for mean in mu_j] + [
+        binomial(length, mean) for mean in mu_k
+    ]
     mean = np.zeros(14)
-    for outcome in itertools.product(*(range(len(law)) for law in laws)):
-        chance = math.prod(law[won] for law, won in zip(laws, outcome, strict=True))
+    for outcome in itertools.product(*(range(len(distribution)) for distribution in distributions)):
+        chance = math.prod(
+            distribution[won] for distribution, won in zip(distributions, outcome, strict=True)
+        )
         won_j, won_k = outcome[: len(weights)], outcome[len(weights) :]
         mean += chance * factor(before_j, won_j, before_k, won_k, 10, length, units, rho)
     assert mean.max() <= 1 + 1e-12
@@ -220,10 +224,14 @@ def test_conditional_mean_with_a_tolerance(case):
     mu_j = np.array(mu_j) * 0.9
     tolerance = float(np.dot(weights, mu_k) - np.dot(weights, mu_j))
     units = len(weights) * np.array(weights)
-    laws = [binomial(rho * length, mean) for mean in mu_j] + [binomial(length, mean) for mean in mu_k]
+    distributions = [binomial(rho * length, mean) for mean in mu_j] + [
+        binomial(length, mean) for mean in mu_k
+    ]
     mean = np.zeros(14)
-    for outcome in itertools.product(*(range(len(law)) for law in laws)):
-        chance = math.prod(law[won] for law, won in zip(laws, outcome, strict=True))
+    for outcome in itertools.product(*(range(len(distribution)) for distribution in distributions)):
+        chance = math.prod(
+            distribution[won] for distribution, won in zip(distributions, outcome, strict=True)
+        )
         won_j, won_k = outcome[: len(weights)], outcome[len(weights) :]
         mean += chance * factor(before_j, won_j, before_k, won_k, 10, length, units, rho, tolerance)
     assert mean.max() <= 1 + 1e-12
@@ -238,12 +246,12 @@ def test_log_mean():
 # ------------------------------------------------------------------------------------------ whole games
 
 
-def sums_of_pulls(law, means, length, paths, rng):
+def sums_of_pulls(distribution, means, length, paths, rng):
     """Sums of ``length`` rewards of each client [paths, M]."""
     shape = (paths, len(means))
-    if law == "bernoulli":
+    if distribution == "bernoulli":
         return rng.binomial(length, means, shape).astype(float)
-    if law == "two":  # .25 or .75
+    if distribution == "two":  # .25 or .75
         return 0.25 * length + 0.5 * rng.binomial(length, 2 * means - 0.5, shape)
     total = np.zeros(shape)
     for _ in range(length):
@@ -251,7 +259,7 @@ def sums_of_pulls(law, means, length, paths, rng):
     return total
 
 
-def greatest_log_wealth(law, mu_j, mu_k, weights, *, paths, T=3000, rho=2, seed=0):
+def greatest_log_wealth(distribution, mu_j, mu_k, weights, *, paths, T=3000, rho=2, seed=0):
     """Of each path the largest log W over the whole grid; all paths bet side by side, as pairs."""
     rng = np.random.default_rng(seed)
     M = len(weights)
@@ -263,8 +271,8 @@ def greatest_log_wealth(law, mu_j, mu_k, weights, *, paths, T=3000, rho=2, seed=
         length = following - count
         won = np.array(
             [
-                sums_of_pulls(law, mu_j, rho * length, paths, rng),
-                sums_of_pulls(law, mu_k, length, paths, rng),
+                sums_of_pulls(distribution, mu_j, rho * length, paths, rng),
+                sums_of_pulls(distribution, mu_k, length, paths, rng),
             ]
         )
         pulls, lengths = (np.repeat(number * shares, paths, axis=1) for number in (count, length))
@@ -292,10 +300,12 @@ def test_wealth_seldom_grows_where_it_should_not(null):
     50,000 paths, over all grid steps of 3,000 pulls.  Were it alpha, none of the 21 counts would be above its
     bound, but with probability 21e-8.  They are far below it; with these seeds by a fifth at least.
     """
-    law, mu_j, mu_k, weights = null
+    distribution, mu_j, mu_k, weights = null
     assert np.dot(weights, mu_j) == pytest.approx(np.dot(weights, mu_k), abs=1e-12)
-    paths = 2000 if law == "beta" else 8000
-    greatest = greatest_log_wealth(law, mu_j, mu_k, weights, paths=paths, T=600 if law == "beta" else 3000)
+    paths = 2000 if distribution == "beta" else 8000
+    greatest = greatest_log_wealth(
+        distribution, mu_j, mu_k, weights, paths=paths, T=600 if distribution == "beta" else 3000
+    )
     for alpha in (0.5, 0.1, 0.01):
         crossed = int(np.sum(greatest >= math.log(1 / alpha)))
         assert crossed <= stats.binom.isf(1e-8, paths, alpha)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference_blt import BetLevelLift
-from tests.test_simulation import assert_equal, draw_retirements, games, make_instance, play_reference
+from tests.test_simulation import assert_equal, draw_exclusions, games, make_instance, play_reference
 
+from tutelage.engine.simulation import problem_of, simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set
-from tutelage.simulation import problem_of, simulate_run
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, decode_state, encode_state
 from tutelage.teachers.blt import BLT, lift_of
 from tutelage.teachers.risk import log_threshold
@@ -63,25 +63,25 @@ class Watched:
         self.state = self.teacher.advance(state, evidence)
         return self.state
 
-    def retire(self, state, client):
-        self.state = self.teacher.retire(state, client)
+    def exclude(self, state, client):
+        self.state = self.teacher.exclude(state, client)
         return self.state
 
 
-def assert_same_game(game, settings, retire=None):
+def assert_same_game(game, settings, exclude=None):
     """Pulls, observed and revealed rewards, costs, events are ``==``; log W agrees."""
-    means, weights, law, mix, T, seed = game
-    instance = make_instance(means, weights, law)
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
     servers = []
 
     def server_of(stage, _):
         plain_names = {"offset": "a", "band": "b"}
         plain = {plain_names.get(name, name): value for name, value in settings.items()}
-        server = BetLevelLift(stage.M, stage.K, stage.T, stage.weights, retire=retire or {}, **plain)
+        server = BetLevelLift(stage.M, stage.K, stage.T, stage.weights, exclude=exclude or {}, **plain)
         servers.append(server)
         return server
 
-    game = play_reference(instance, law, mix, server_of, T, seed, 0)
+    game = play_reference(instance, distribution, mix, server_of, T, seed, 0)
     teacher = Watched(BLT(**settings))
     outcome = simulate_run(
         instance,
@@ -91,7 +91,7 @@ def assert_same_game(game, settings, retire=None):
         seed=seed,
         run=0,
         checkpoints=np.arange(1, T + 1),
-        retire=retire,
+        exclude=exclude,
         trace=True,
     )
     assert_equal(outcome, game, T)
@@ -124,19 +124,19 @@ def test_equals_the_algorithm_with_other_constants(game, settings, shapes):
 
 
 @given(games(), SETTINGS, st.data())
-def test_equals_the_algorithm_when_clients_retire(game, settings, data):
-    """The same with clients retired in the midst of a run."""
-    assert_same_game(game, settings, draw_retirements(data, len(game[3]), game[4]))
+def test_equals_the_algorithm_when_clients_exclude(game, settings, data):
+    """The same with clients excluded in the midst of a run."""
+    assert_same_game(game, settings, draw_exclusions(data, len(game[3]), game[4]))
 
 
 @pytest.mark.parametrize("weights", [(1 / 6,) * 6, (0.4, 0.25, 0.15, 0.1, 0.05, 0.05)])
-@pytest.mark.parametrize("law", ["bernoulli", "beta(4)"])
-def test_equals_the_algorithm_up_to_the_target(weights, law):
+@pytest.mark.parametrize("rewards", ["bernoulli", "beta(4)"])
+def test_equals_the_algorithm_up_to_the_target(weights, distribution):
     """Six mixed clients until after the decision, the target lifted at a client for which it is nothing."""
     means = np.clip(np.array([0.3, 0.55, 0.8]) + np.linspace(-0.2, 0.2, 6)[:, None], 0, 1)
     means[5] = (0.6, 0.9, 0.0)
     mix = ["ucb1", "eps-greedy", "ts"] * 2
-    outcome = assert_same_game((means, np.array(weights), law, mix, 4000, 3), {})
+    outcome = assert_same_game((means, np.array(weights), distribution, mix, 4000, 3), {})
     assert outcome.target == 2
     assert len([event for event in outcome.events if len(event.active_arms) == 2]) >= 2
     lifted = (outcome.trace.arms[5] == 2) & (outcome.trace.revealed[5] > outcome.trace.observed[5])
@@ -249,7 +249,7 @@ def test_gives_up_what_cannot_be_decided():
     seen = evidence(teacher, problem, (enough, (0.5, 0.5)), (enough, (0.5, 0.5)))
     given_up = teacher.advance(teacher.begin(problem, None), seen)
     assert (given_up.provisional, given_up.active_arms) == (0, (0, 1))
-    assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leader=0)
+    assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leading_arm=0)
     report = teacher.report(given_up)
     assert (report.target, report.reachable, report.has_given_up) == (None, False, True)
     assert report.sentence == "no decision to be hoped for: clients are led to arm 0, unproved"
@@ -281,7 +281,7 @@ def test_leader_is_the_best_mean_by_weight():
 
 def leader_after(teacher, state, *means):
     """The leader once this has been seen."""
-    return teacher.directive(teacher.advance(state, evidence(teacher, THREE, *means))).leader
+    return teacher.directive(teacher.advance(state, evidence(teacher, THREE, *means))).leading_arm
 
 
 def test_rules_out_and_decides():
@@ -293,7 +293,7 @@ def test_rules_out_and_decides():
     assert directive.active_arms == (1, 2)
     assert directive.rules[0] == Set(0.0)
     assert directive.rules[1] == directive.rules[2] == Level(2.0, 2.5, 1.0, 5.0, 0.1, 2.0, 5.0, 0.9, 8.0)
-    assert (directive.leader, directive.target) == (1, None)
+    assert (directive.leading_arm, directive.target) == (1, None)
     seen = evidence(teacher, problem, (40, (0, 0, 0)), (40, (0, 1, 0)), (40, (1, 0.9, 1)))
     decided = teacher.advance(state, seen)
     rules = (Set(0.0), Set(0.0), Lift(lift_of(problem)))
@@ -395,7 +395,7 @@ def test_evidence_may_come_in_any_pieces():
         assert np.array_equal(state.log_wealth[left], whole.log_wealth[left])
 
 
-def test_retired_client_was_never_evidence():
+def test_excluded_client_was_never_evidence():
     """The state is as from the other clients' sums alone, but for the threshold, which rises by M."""
     rng = np.random.default_rng(1)
     problem = Problem(4, 3, 2000, (0.4, 0.3, 0.2, 0.1))
@@ -403,55 +403,55 @@ def test_retired_client_was_never_evidence():
     teacher, state = begin(problem)
     lengths = np.diff((0, *teacher.segments(problem)))[:40, None]
     sums = [rng.binomial(lengths, np.array([[0.4, 0.5, 0.4, 0.5]]), (40, 4)).astype(float) for _ in range(3)]
-    retired = teacher.retire(teacher.advance(state, Evidence(tuple(sums))), 1)
+    excluded = teacher.exclude(teacher.advance(state, Evidence(tuple(sums))), 1)
     fewer = tuple(np.delete(arm, 1, axis=1) for arm in sums)
     alone = teacher.advance(teacher.begin(others, None), Evidence(fewer))
-    assert retired.steps == alone.steps
-    assert np.array_equal(retired.log_wealth, alone.log_wealth)
-    for total, fewer_total in zip(retired.totals, alone.totals, strict=True):
+    assert excluded.steps == alone.steps
+    assert np.array_equal(excluded.log_wealth, alone.log_wealth)
+    for total, fewer_total in zip(excluded.totals, alone.totals, strict=True):
         assert np.array_equal(np.delete(total, 1, axis=1), fewer_total)
-    assert teacher.directive(retired).leader == teacher.directive(alone).leader
-    assert teacher.directive(retired).quota == teacher.directive(alone).quota
+    assert teacher.directive(excluded).leading_arm == teacher.directive(alone).leading_arm
+    assert teacher.directive(excluded).quota == teacher.directive(alone).quota
     gap = log_threshold(problem, 1, 0.0) - log_threshold(others, 0, 0.0)
     assert gap == pytest.approx(math.log(4), rel=1e-12)
 
 
-def test_retired_column_does_not_matter():
-    """Whatever the retired client has said or is said to say later, the teacher does the same."""
+def test_excluded_column_does_not_matter():
+    """Whatever the excluded client has said or is said to say later, the teacher does the same."""
     teacher, start = begin(THREE)
     told = []
     for value in (0.0, 0.3, 1.0):
         seen = evidence(teacher, THREE, (9, (1, value, 0)), (9, (0, value, 1)), (9, (0, value, 0)))
-        state = teacher.retire(teacher.advance(start, seen), 1)
+        state = teacher.exclude(teacher.advance(start, seen), 1)
         later = evidence(teacher, THREE, (9, (1, 0, 0)), (9, (0, 0, 0)), (9, (0, 0, 0)))
         state = teacher.advance(state, later)
         told.append((teacher.directive(state), state.log_wealth.tolist(), state.steps))
     assert told[0] == told[1] == told[2]
 
 
-def test_order_of_retiring_does_not_matter():
+def test_order_of_excluding_does_not_matter():
     """Clients 0 then 2, or 2 then 0: the same state."""
     teacher, state = begin(THREE)
     state = teacher.advance(state, evidence(teacher, THREE, (5, (1, 0, 1)), (5, (0, 1, 1)), (5, (0, 0, 1))))
-    one = teacher.retire(teacher.retire(state, 0), 2)
-    other = teacher.retire(teacher.retire(state, 2), 0)
+    one = teacher.exclude(teacher.exclude(state, 0), 2)
+    other = teacher.exclude(teacher.exclude(state, 2), 0)
     assert encode_state(one) == encode_state(other)
 
 
 def test_arms_return_when_their_evidence_goes():
-    """A decision that rested on the retired client is withdrawn, and learning goes on with all arms."""
+    """A decision that rested on the excluded client is withdrawn, and learning goes on with all arms."""
     problem = Problem(3, 2, 1000, (0.5, 0.3, 0.2))
     teacher, state = begin(problem)
     state = teacher.advance(state, evidence(teacher, problem, (30, (1, 0.5, 0.5)), (30, (0, 0.5, 0.5))))
     assert teacher.directive(state).target == 0
-    state = teacher.retire(state, 0)
+    state = teacher.exclude(state, 0)
     assert state.active_arms == (0, 1)
     assert teacher.directive(state).quota is not None
     assert teacher.report(state).sentence == "betting, 2 arms active"
 
 
-def test_risk_after_retiring_asks_for_more():
-    """The same evidence decides at a threshold that it no longer reaches after a retirement."""
+def test_risk_after_excluding_asks_for_more():
+    """The same evidence decides at a threshold that it no longer reaches after a exclusion."""
     problem, alone = Problem(2, 2, 1000, (0.5, 0.5)), Problem(1, 2, 1000, (1.0,))
     teacher, both = begin(problem)
     for count in range(2, 40):
@@ -460,14 +460,14 @@ def test_risk_after_retiring_asks_for_more():
         )
         two = teacher.advance(both, evidence(teacher, problem, (count, (1, 0)), (count, (0, 0))))
         if len(one.active_arms) == 1:
-            assert len(teacher.retire(two, 1).active_arms) == 2
+            assert len(teacher.exclude(two, 1).active_arms) == 2
             break
     else:
         pytest.fail("it never decides")
 
 
 def test_state_to_json_and_back():
-    """In the midst of a game with weights, a retired client and an arm ruled out, bit for bit."""
+    """In the midst of a game with weights, a excluded client and an arm ruled out, bit for bit."""
     teacher, start = begin(THREE)
     for state in states_of_a_game(teacher, start):
         text = encode_state(state)
@@ -479,7 +479,7 @@ def test_state_to_json_and_back():
 
 
 def states_of_a_game(teacher, state):
-    """The states of twenty consultations, a client retired halfway."""
+    """The states of twenty consultations, a client excluded halfway."""
     rng = np.random.default_rng(5)
     lengths, done = np.diff((0, *teacher.segments(THREE))), 0
     for consultation in range(20):
@@ -488,21 +488,21 @@ def states_of_a_game(teacher, state):
         done += 2
         state = teacher.advance(state, Evidence(sums))
         if consultation == 10:
-            state = teacher.retire(state, 0)
+            state = teacher.exclude(state, 0)
         yield state
 
 
-def test_whom_one_cannot_retire():
+def test_whom_one_cannot_exclude():
     """A client that is not there or is gone, and the last one."""
     teacher, state = begin(TWO)
     for stranger in (2, -1):
         with pytest.raises(InputError, match=f"client {stranger}"):
-            teacher.retire(state, stranger)
-    state = teacher.retire(state, 0)
+            teacher.exclude(state, stranger)
+    state = teacher.exclude(state, 0)
     with pytest.raises(InputError, match="client 0"):
-        teacher.retire(state, 0)
+        teacher.exclude(state, 0)
     with pytest.raises(InputError, match="last"):
-        teacher.retire(state, 1)
+        teacher.exclude(state, 1)
 
 
 # -------------------------------------------------------------------------------------------- in the lab

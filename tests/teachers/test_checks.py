@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set, Shift, Sink
-from tutelage.simulation import simulate_run
 from tutelage.teachers.base import Directive, Quota
 from tutelage.teachers.fixed import FixedState, fixed_report
 
@@ -42,7 +42,7 @@ class Foreign:
     def advance(self, state, evidence):
         return state
 
-    def retire(self, state, client):
+    def exclude(self, state, client):
         return state
 
     def report(self, state):
@@ -74,7 +74,7 @@ def keep(**changes):
         (keep(target=10**9), "1000000000 as the target"),
         (keep(target=1.5), "1.5 as the target"),
         (keep(target=-7), "-7 as the target"),
-        (keep(leader=99), "99 as the leader"),
+        (keep(leading_arm=99), "99 as the leading arm"),
         (keep(quota="x"), "as a quota"),
         (keep(quota=Quota((3,) * 5, "some")), "all or any"),
         (keep(quota=Quota((3,))), "1 counts for 5 arms"),
@@ -96,7 +96,7 @@ def test_a_wrong_directive_is_refused(told, sentence):
         lambda: Set(1.5),
         lambda: Set(math.nan),
         lambda: Set("a"),
-        lambda: Level(leader_share=0.0),
+        lambda: Level(leading_share=0.0),
         lambda: Level(band=math.inf),
         lambda: Lift(2.0),
         lambda: Sink(-1.0, 0.1),

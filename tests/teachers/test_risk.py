@@ -25,12 +25,12 @@ def test_shared_thresholds_share_the_whole_risk():
     """Of each arm the sum of 1 / threshold over its rivals is 1 / (T M^r), whatever was seen at first."""
     rng = np.random.default_rng(0)
     problem = Problem(3, 4, 9000, (0.5, 0.3, 0.2))
-    for retired in ((), (1,), (0, 2)):
+    for excluded in ((), (1,), (0, 2)):
         sums = rng.binomial(8, rng.random((4, 3))).astype(float)
-        thresholds = shared_log_thresholds(problem, retired, 8, sums.tobytes())
+        thresholds = shared_log_thresholds(problem, excluded, 8, sums.tobytes())
         risks = np.exp(-thresholds)
         np.fill_diagonal(risks, 0.0)
-        assert risks.sum(axis=0) * 9000 * 3 ** len(retired) == pytest.approx(1.0, rel=1e-12)
+        assert risks.sum(axis=0) * 9000 * 3 ** len(excluded) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_all_rivals_together_seldom_win():

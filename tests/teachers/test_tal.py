@@ -15,11 +15,11 @@ from tests.teachers.evidence import (
     zeros_against,
 )
 
+from tutelage.distributions import Constant
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
-from tutelage.instances.laws import Constant
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
-from tutelage.simulation import simulate_run
 from tutelage.teachers.base import Directive, Problem, Quota, encode_state
 from tutelage.teachers.intervals import schedule_of
 from tutelage.teachers.tal import TAL
@@ -40,7 +40,7 @@ def test_decides():
     state = TEACHER.advance(begin(TEACHER), same_for_all(THREE, 1, 0.2, 0.9, 0.5))
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)
-    assert (report.target, report.epoch, report.reachable) == (1, 1, True)
+    assert (report.target, report.consultations, report.reachable) == (1, 1, True)
     assert report.sentence == "decided for arm 1 in epoch 1"
 
 
@@ -125,15 +125,15 @@ def test_one_arm_is_decided_in_the_first_epoch():
     assert TEACHER.advance(state, same_for_all(problem, 1, 0.5)).target == 0
 
 
-# ------------------------------------------------------------------------------------------- retiring
+# ------------------------------------------------------------------------------------------- excluding
 
 MEANS = ([0.9, 0.1, 0.1], [0.5, 0.3, 0.5], [0.1, 0.1, 0.1])  # client 0 alone likes arm 0
 
 
-def test_retired_client_was_never_evidence():
+def test_excluded_client_was_never_evidence():
     """The intervals become those of the other clients: weights scaled, their squares, the same logarithm."""
     state = TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, [[(1, row)] for row in MEANS]))
-    state = TEACHER.retire(state, 1)
+    state = TEACHER.exclude(state, 1)
     report = TEACHER.report(state)
     for arm, row in enumerate(MEANS):
         lower, upper = bounds_by_hand(UNEVEN, 1, row, gone=(1,))
@@ -141,21 +141,21 @@ def test_retired_client_was_never_evidence():
         assert report.upper[arm] == pytest.approx(upper, rel=1e-14)
 
 
-def test_retired_column_does_not_matter():
-    """Whatever the retired client had said, the state's directives and bounds are the same."""
+def test_excluded_column_does_not_matter():
+    """Whatever the excluded client had said, the state's directives and bounds are the same."""
     reports = []
     for value in (0.0, 0.3, 1.0):
         rows = [[(1, [row[0], value, row[2]])] for row in MEANS]
-        state = TEACHER.retire(TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, rows)), 1)
+        state = TEACHER.exclude(TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, rows)), 1)
         reports.append((TEACHER.report(state), TEACHER.directive(state)))
     assert reports[0] == reports[1] == reports[2]
 
 
-def test_order_of_retiring_does_not_matter():
+def test_order_of_excluding_does_not_matter():
     """Clients 0 then 2, or 2 then 0: the same state."""
     state = TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, [[(1, row)] for row in MEANS]))
-    one = TEACHER.retire(TEACHER.retire(state, 0), 2)
-    other = TEACHER.retire(TEACHER.retire(state, 2), 0)
+    one = TEACHER.exclude(TEACHER.exclude(state, 0), 2)
+    other = TEACHER.exclude(TEACHER.exclude(state, 2), 0)
     assert encode_state(one) == encode_state(other)
 
 
@@ -164,7 +164,7 @@ def test_decision_is_withdrawn():
     rows = [[0.95, 0.4, 0.4], [0.1, 0.4, 0.45], [0.1, 0.4, 0.4]]
     state = TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, [[(1, row)] for row in rows]))
     assert state.target == 0
-    state = TEACHER.retire(state, 0)
+    state = TEACHER.exclude(state, 0)
     assert (state.epoch, state.target) == (2, None)
     assert TEACHER.directive(state) == Directive((Set(0.75),) * 3, Quota((ENDS_UNEVEN[1],) * 3), (0, 1, 2))
 
@@ -172,29 +172,29 @@ def test_decision_is_withdrawn():
 ENDS_UNEVEN = schedule_of(UNEVEN).ends
 
 
-def test_retiring_may_decide():
+def test_excluding_may_decide():
     """Without the client who disagreed, the stored first epoch is enough; more of it is not looked at."""
     rows = [[0.1, 0.7, 0.7], [0.9, 0.3, 0.3], [0.1, 0.1, 0.1]]
     state = TEACHER.advance(begin(TEACHER, THREE), evidence_of(THREE, [[(1, row)] for row in rows]))
     assert (state.epoch, state.target) == (2, None)
-    state = TEACHER.retire(state, 0)
+    state = TEACHER.exclude(state, 0)
     assert (state.epoch, state.target) == (1, 0)
 
 
-def test_retiring_replays_several_epochs():
+def test_excluding_replays_several_epochs():
     """All stored epochs are gone through in order until one decides."""
     state = begin(TEACHER)
     for epoch in (1, 2):
         close = [[0.5, 0.5, 0.5], [0.5, 0.6, 0.5], [0.5, 0.5, 0.5]]
         state = TEACHER.advance(state, evidence_of(THREE, [[(epoch, row)] for row in close]))
     assert state.epoch == 3
-    assert TEACHER.retire(state, 0).epoch == 3
+    assert TEACHER.exclude(state, 0).epoch == 3
     clear = [[(3, [0.0, 1.0, 1.0])], [(3, [1.0, 0.0, 0.0])], [(3, [0.5, 0.5, 0.5])]]
-    state = TEACHER.retire(TEACHER.advance(state, evidence_of(THREE, clear)), 0)
+    state = TEACHER.exclude(TEACHER.advance(state, evidence_of(THREE, clear)), 0)
     assert (state.epoch, state.target) == (3, 0)
 
 
-def test_round_of_a_decision_that_retiring_changed():
+def test_round_of_a_decision_that_excluding_changed():
     """A run that ends with another target than it first had reports the round of the last decision."""
     means = np.array([[1.0, 0.0], [0.0, 0.5]])
     instance = Instance("two", means, np.array([0.6, 0.4]), Constant())
@@ -206,7 +206,7 @@ def test_round_of_a_decision_that_retiring_changed():
         seed=0,
         run=0,
         checkpoints=np.array([2000]),
-        retire={0: 1500},
+        exclude={0: 1500},
     )
     assert [(event.target, event.round == 1500) for event in outcome.events][-2:] == [(0, False), (1, True)]
     assert (outcome.target, outcome.decided_in) == (1, 1500)

@@ -17,10 +17,10 @@ from tests.teachers.evidence import (
     zeros_against,
 )
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
-from tutelage.simulation import simulate_run
 from tutelage.teachers.base import Directive, Problem, Quota, encode_state
 from tutelage.teachers.intervals import schedule_of
 from tutelage.teachers.tal import TAL
@@ -50,7 +50,7 @@ def test_decides_when_one_arm_is_left():
     state = TEACHER.advance(begin(TEACHER), same_for_all(THREE, 1, 0.0, 0.9, 0.3))
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)
-    assert (report.target, report.epoch) == (1, 1)
+    assert (report.target, report.consultations) == (1, 1)
     assert report.sentence == "decided for arm 1 in epoch 1"
 
 
@@ -114,15 +114,15 @@ def test_one_arm_is_decided_from_the_start():
     assert TEACHER.report(state).sentence == "decided for arm 0 in epoch 1"
 
 
-# ------------------------------------------------------------------------------------------- retiring
+# ------------------------------------------------------------------------------------------- excluding
 
 
 def test_arms_return():
-    """An arm that only the retired client spoke against is active again."""
+    """An arm that only the excluded client spoke against is active again."""
     rows = [[0.0, 0.6, 0.6], [0.9, 0.6, 0.6], [0.9, 0.55, 0.6]]
     state = TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, [[(1, row)] for row in rows]))
     assert state.active_arms == (1, 2)
-    state = TEACHER.retire(state, 0)
+    state = TEACHER.exclude(state, 0)
     assert state.active_arms == (0, 1, 2)
     ends = schedule_of(UNEVEN).ends
     assert TEACHER.directive(state).quota == Quota((ends[1],) * 3)
@@ -139,7 +139,7 @@ def test_replay_stops_where_a_returned_arm_has_no_segment():
     second = [[], [(2, [0.7, 0.7, 0.7])], [(2, [0.7, 0.7, 0.7])]]
     state = TEACHER.advance(state, evidence_of(THREE, second))
     assert (state.active_arms, state.epoch) == ((1, 2), 3)
-    state = TEACHER.retire(state, 0)
+    state = TEACHER.exclude(state, 0)
     assert (state.active_arms, state.epoch) == ((0, 1, 2), 2)
 
 
@@ -148,12 +148,12 @@ def test_decision_is_withdrawn():
     rows = [[1.0, 0.5, 0.5], [0.1, 0.5, 0.5], [0.1, 0.5, 0.5]]
     state = TEACHER.advance(begin(TEACHER, UNEVEN), evidence_of(UNEVEN, [[(1, row)] for row in rows]))
     assert TEACHER.directive(state).target == 0
-    state = TEACHER.retire(state, 0)
+    state = TEACHER.exclude(state, 0)
     assert TEACHER.directive(state).target is None
     assert state.active_arms == (0, 1, 2)
 
 
-def test_order_of_retiring_does_not_matter():
+def test_order_of_excluding_does_not_matter():
     """Clients 0 then 2, or 2 then 0: the same state, whatever they had said."""
     rows = [[0.9, 0.1, 0.1], [0.5, 0.3, 0.5], [0.1, 0.1, 0.1]]
     other_rows = [[0.1, 0.1, 0.7], [0.2, 0.3, 0.1], [0.4, 0.1, 0.1]]
@@ -161,10 +161,10 @@ def test_order_of_retiring_does_not_matter():
         TEACHER.advance(begin(TEACHER), evidence_of(THREE, [[(1, row)] for row in rows]))
         for rows in (rows, other_rows)
     ]
-    one = TEACHER.retire(TEACHER.retire(states[0], 0), 2)
-    other = TEACHER.retire(TEACHER.retire(states[0], 2), 0)
+    one = TEACHER.exclude(TEACHER.exclude(states[0], 0), 2)
+    other = TEACHER.exclude(TEACHER.exclude(states[0], 2), 0)
     assert encode_state(one) == encode_state(other)
-    different = TEACHER.retire(TEACHER.retire(states[1], 2), 0)
+    different = TEACHER.exclude(TEACHER.exclude(states[1], 2), 0)
     assert TEACHER.directive(different) == TEACHER.directive(one)
     assert TEACHER.report(different) == TEACHER.report(one)
 

@@ -149,7 +149,7 @@ def test_curves_check_their_argument(curve, wrong):
 
 EXPLORED = {"policy": "ts", "arms": 2, "gamma": 1.0, "horizon": 20, "others": (), "runs": 2, "seed": 1}
 STARTED = {"policy": "ts", "history": 3, "means": [0.2, 0.7], "horizon": 20, "gamma1": 1.0, "gamma2": 0.0}
-STARTED |= {"target": 1, "law": "bernoulli", "runs": 2, "seed": 1}
+STARTED |= {"target": 1, "rewards": "bernoulli", "runs": 2, "seed": 1}
 MORE = {"checkpoints": 5, "workers": 1}
 
 

@@ -14,10 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.schedule import make_schedule
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.theory import (
     active_pulls_of_twl,
@@ -44,9 +44,9 @@ def longest():
 
 
 @functools.cache
-def uniform(seed, law="bernoulli"):
+def uniform(seed, rewards="bernoulli"):
     """One of the paper's random instances."""
-    return load(f"uniform:clients=5,arms=5,seed={seed},law={law}")
+    return load(f"uniform:clients=5,arms=5,seed={seed},rewards={rewards}")
 
 
 def promised(instance, teacher, clients, horizon):
@@ -99,8 +99,8 @@ def test_bounds_hold_on_the_papers_instance(teacher, clients):
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
-@pytest.mark.parametrize(("law", "count"), [("bernoulli", 100), ("beta(2)", 40), ("constant", 40)])
-def test_bounds_hold_on_random_instances(teacher, clients, law, count):
+@pytest.mark.parametrize(("rewards", "count"), [("bernoulli", 100), ("beta(2)", 40), ("constant", 40)])
+def test_bounds_hold_on_random_instances(teacher, clients, rewards, count):
     """On uniform instances with horizons, up to ``longest()``, from which on they are not empty.
 
     Nor are they idle.  Learning mostly ends in the epoch before psi_max, which is a quarter as long, and
@@ -109,7 +109,7 @@ def test_bounds_hold_on_random_instances(teacher, clients, law, count):
     """
     found, too_late, shortest, seeds = [], 0, longest(), itertools.count()
     while len(found) < count:
-        instance = uniform(next(seeds), law)
+        instance = uniform(next(seeds), rewards)
         horizon = promised(instance, teacher, clients, 1).needed_horizon
         if horizon <= longest():
             bound = promised(instance, teacher, clients, horizon)
@@ -148,9 +148,9 @@ def test_bounds_hold_on_any_problem(shape, gammas, kind, seed, data):
     gap = data.draw(st.floats(0.15 if longest() < 10**6 else 0.03, 0.6))
     shares = data.draw(st.lists(st.integers(1, 4), min_size=num_clients, max_size=num_clients))
     weights = ";".join(repr(share / sum(shares)) for share in shares)
-    law = data.draw(st.sampled_from(["bernoulli", "beta", "constant"]))
+    rewards = data.draw(st.sampled_from(["bernoulli", "beta", "constant"]))
     instance = load(
-        f"planted:clients={num_clients},arms={num_arms},gap={gap!r},seed={seed},weights='{weights}',law={law}"
+        f"planted:clients={num_clients},arms={num_arms},gap={gap!r},seed={seed},weights='{weights}',rewards={rewards}"
     )
     assume(instance.local_means[:, instance.best_arm].min() > gammas[1] + 0.02)
     both = ["ucb1", "eps-greedy", "eps-greedy(c=3)"] if gammas == (0.0, 0.0) else ["ucb1"]

@@ -30,12 +30,12 @@ def urn_of_zeros(tau):
     Beta(1, 1 + n) is 1 - U^(1 / (1 + n)), so the arm with n pulls loses to the one with m with probability
     (1 + n) / (2 + n + m): the urn in which the other colour is added.
     """
-    law = np.ones(1)
+    rewards = np.ones(1)
     for pulled in range(tau):
         first = np.arange(pulled + 1)
-        up = law * (1 + pulled - first) / (2 + pulled)
-        law = np.append(law - up, 0.0) + np.append(0.0, up)
-    return law
+        up = rewards * (1 + pulled - first) / (2 + pulled)
+        rewards = np.append(rewards - up, 0.0) + np.append(0.0, up)
+    return rewards
 
 
 @pytest.mark.parametrize("arms", [1, 2, 5, 7])
@@ -90,11 +90,11 @@ def test_epsilon_greedy_pulls_each_arm_with_equal_chance():
 def test_thompson_sampling_is_balanced_under_zeros():
     """Kalvit and Zeevi 2021: with rewards 0 the shares come together; here by the exact law for two arms."""
     tau = 1000
-    law = urn_of_zeros(tau)
+    rewards = urn_of_zeros(tau)
     seen = sufficient_exploration("ts", 2, 0.0, tau, runs=2000)
     for least in (470, 480, 490, 495):
-        assert_share(seen.least[:, -1] <= least, 2 * law[: least + 1].sum())
-    assert 2 * law[:401].sum() < RARE / 2000
+        assert_share(seen.least[:, -1] <= least, 2 * rewards[: least + 1].sum())
+    assert 2 * rewards[:401].sum() < RARE / 2000
     assert seen.curves()[0][-1] > 400
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.policies import POLICIES
 from tutelage.schedule import confidence_radius, make_schedule
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 from tutelage.theory.eps_greedy import rounds_to_first_reward
 from tutelage.theory.twl import overshoot

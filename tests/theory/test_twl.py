@@ -10,11 +10,11 @@ from tests import appendix
 
 import tutelage
 from tutelage import lab, theory
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.policies import POLICIES
-from tutelage.simulation import simulate_run
 from tutelage.teachers import TEACHERS
 
 PAPER = load("paper")

@@ -209,7 +209,7 @@ def test_after_ones_thompson_sampling_has_to_forget():
         (("ucb1", 1, MEANS, 10), {"gamma1": 2.0}, "gamma1=2"),
         (("ucb1", 1, MEANS, 10), {"gamma2": -1.0}, "gamma2=-1"),
         (("ucb1", 1, MEANS, 10), {"target": 3}, "target 3"),
-        (("ucb1", 1, MEANS, 10), {"law": "gauss"}, "gauss"),
+        (("ucb1", 1, MEANS, 10), {"rewards": "gauss"}, "gauss"),
     ],
 )
 def test_what_cannot_be_measured_is_named(arguments, options, said):

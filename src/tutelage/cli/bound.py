@@ -11,7 +11,7 @@ from tutelage.cli.options import whole_number
 from tutelage.cli.output import printing
 
 if TYPE_CHECKING:
-    from tutelage.results import Outcome, Request
+    from tutelage.results import SimulationRequest, SimulationResult
     from tutelage.theory import Bound, Guarantee
 
 
@@ -79,7 +79,9 @@ def bound(
             bound_page.show(request, promised, outcome)
 
 
-def document(request: "Request", promised: "Guarantee", outcome: "Outcome | None") -> dict[str, Any]:
+def document(
+    request: "SimulationRequest", promised: "Guarantee", outcome: "SimulationResult | None"
+) -> dict[str, Any]:
     """The result as plain finite numbers, what ``--json`` prints (docs/theory.md)."""
     from tutelage.results import instance_as_json, version
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from rich.table import Table as Grid
 
 from tutelage.cli.page import Page, grid, number
-from tutelage.results import Outcome, Request
+from tutelage.results import SimulationRequest, SimulationResult
 from tutelage.teachers import TEACHERS
+from tutelage.text import counted
 from tutelage.theory import Bound, Guarantee
-from tutelage.wording import counted
 
 _COLUMNS = [
     ("learning", "what rounds add in which active arms show gamma1"),
@@ -21,7 +21,7 @@ _COLUMNS = [
 ]
 
 
-def show(request: Request, promised: Guarantee, outcome: Outcome | None) -> None:
+def show(request: SimulationRequest, promised: Guarantee, outcome: SimulationResult | None) -> None:
     """Print everything to standard output."""
     page = Page()
     page.put_definitions(_asked(request, promised, outcome))
@@ -30,7 +30,9 @@ def show(request: Request, promised: Guarantee, outcome: Outcome | None) -> None
     page.put("", *_worth(promised))
 
 
-def _asked(request: Request, promised: Guarantee, outcome: Outcome | None) -> list[tuple[str, str]]:
+def _asked(
+    request: SimulationRequest, promised: Guarantee, outcome: SimulationResult | None
+) -> list[tuple[str, str]]:
     instance = request.instance
     clients = Counter(request.client_specs)
     told = [
@@ -50,7 +52,7 @@ def _asked(request: Request, promised: Guarantee, outcome: Outcome | None) -> li
     return told
 
 
-def _rows(promised: Guarantee, outcome: Outcome | None) -> Grid:
+def _rows(promised: Guarantee, outcome: SimulationResult | None) -> Grid:
     columns = _COLUMNS if outcome else _COLUMNS[:4]
     table = grid(*(name for name, _ in columns), first="")
     totals = [float(values.mean()) for values in outcome.totals(0)] if outcome else [None, None]

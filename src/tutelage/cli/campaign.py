@@ -16,7 +16,7 @@ from tutelage.cli import ending
 from tutelage.cli.options import Json
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
-from tutelage.wording import counted
+from tutelage.text import counted
 
 app = typer.Typer(
     help="Campaigns of a running server; the key is read from TUTELAGE_KEY.",
@@ -46,7 +46,9 @@ def create(
     client: Annotated[
         list[str] | None, typer.Option(metavar="NAME", show_default=False, help="A client; once for each.")
     ] = None,
-    enrol: Annotated[bool | None, typer.Option("--enrol", help="Let clients enrol until it starts.")] = None,
+    register: Annotated[
+        bool | None, typer.Option("--open-registration", help="Let clients register until it starts.")
+    ] = None,
     horizon: Annotated[
         int | None, typer.Option(metavar="T", show_default=False, help="Rounds of the campaign.")
     ] = None,
@@ -74,7 +76,7 @@ def create(
     given = {
         "arms": arm,
         "clients": client,
-        "enrol": enrol,
+        "register": register,
         "horizon": horizon,
         "teacher": teacher,
         "low": low,
@@ -124,7 +126,7 @@ def show(name: Name, server: Server = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def enrol(
+def register(
     name: Name,
     client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who joins.")],
     server: Server = None,
@@ -150,14 +152,14 @@ def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def retire(
+def exclude(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who retires.")],
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who excludes.")],
     server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Take a client out of the evidence, for good; it is still taught."""
-    _show(_ask(server, "POST", f"{_place(name)}/retire", {"client": client}), as_json=as_json)
+    _show(_ask(server, "POST", f"{_place(name)}/exclude", {"client": client}), as_json=as_json)
 
 
 @app.command()

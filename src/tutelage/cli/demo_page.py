@@ -31,7 +31,7 @@ class DemoPage:
 
     def __init__(self) -> None:
         self._page, self._console = Page(), Console(highlight=False)
-        self._live: Live | None = None
+        self._session: Live | None = None
         self._begun = self._line = time.monotonic()
         self._last: tuple[dict[str, Any], Players, int | None] | None = None
 
@@ -59,14 +59,14 @@ class DemoPage:
         if not self._console.is_terminal:
             yield
             return
-        with Live(console=self._console, auto_refresh=False) as self._live:
+        with Live(console=self._console, auto_refresh=False) as self._session:
             yield
 
     def show(self, told: dict[str, Any], players: Players, target: int | None, *, is_last: bool) -> None:
         """How it stands: ``told`` is the campaign as the server tells it."""
         self._last = told, players, target
-        if self._live is not None:
-            self._live.update(self._drawn(told, players), refresh=True)
+        if self._session is not None:
+            self._session.update(self._drawn(told, players), refresh=True)
             return
         now = time.monotonic()
         if is_last or now - self._line >= _LINE_SECONDS:

@@ -13,7 +13,7 @@ import typer
 
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
 from tutelage.cli.output import printing
-from tutelage.stores.base import KeyRow, Keys, Missing, Reader
+from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 
 app = typer.Typer(help="Keys to the live server: it need not run for this.")
 
@@ -98,14 +98,14 @@ def _warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
         return
     try:
         stored, _ = reader.load(key.campaign)
-    except Missing:
+    except CampaignNotFound:
         yield f"There is no campaign {key.campaign!r} yet: the key is good once there is one of this name."
         return
     known = set(Names(reader, key.campaign).clients)
-    enrols = decode_settings(stored.settings).enrol and stored.head.status == "enrolling"
+    registers = decode_settings(stored.settings).open_registration and stored.head.status == "registering"
     for client in key.clients:
         if client not in known:
-            hope = " yet: it has to enrol" if enrols else ", and none can be added"
+            hope = " yet: it has to register" if registers else ", and none can be added"
             yield f"The campaign {key.campaign} has no client {client!r}{hope}."
 
 

@@ -10,8 +10,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from tutelage.cli.page import Page
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
-from tutelage.instances.laws import LAWS
 from tutelage.policies import POLICIES
 from tutelage.registry import Parameter, Table, write_value
 from tutelage.teachers import TEACHERS
@@ -20,7 +20,7 @@ _TABLES = (
     (INSTANCES, "a name, then :key=value,... as in uniform:clients=5,arms=5,seed=3"),
     (POLICIES, "--clients, as in ucb1 or 2*ucb1,2*eps-greedy(c=2),1*ts"),
     (TEACHERS, "--teacher, as in twl or twl(gamma1=1,gamma2=0)"),
-    (LAWS, "law= of an instance, as in paper:law=beta(20)"),
+    (DISTRIBUTIONS, "rewards= of an instance, as in paper:rewards=beta(20)"),
 )
 
 

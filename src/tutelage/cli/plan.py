@@ -52,7 +52,7 @@ def plan(
             help="A guess of the range in which mean rewards of an arm at a client lie.",
         ),
     ] = None,
-    law: Annotated[
+    rewards: Annotated[
         str | None,
         typer.Option(
             metavar="LAW",
@@ -154,7 +154,7 @@ def plan(
     from tutelage.instances.conditions import Conditions, with_options
 
     guessed = {"--num-clients": num_clients, "--num-arms": num_arms, "--gap": gap}
-    loose = {"--means": means, "--law": law, "--weights": weights}
+    loose = {"--means": means, "--rewards": rewards, "--weights": weights}
     case: planning.Given | planning.Guess
     if instance is not None:
         _refuse({**guessed, **loose})
@@ -171,7 +171,7 @@ def plan(
             gap=gap,
             low=low,
             high=high,
-            law=law or "bernoulli",
+            rewards=rewards or "bernoulli",
             weights=weights,
             conditions=with_options(Conditions(), num_clients, activity, delay, {}),
         )

@@ -14,7 +14,7 @@ from tutelage.planning.choice import Choice, Judged
 from tutelage.planning.reach import CLOSED, Ending, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
-from tutelage.wording import counted
+from tutelage.text import counted
 
 _SPEC_WIDTH = 22
 

@@ -56,7 +56,7 @@ def plot(
     Regret and cost against time, against each other, by client, and how each client's pulls were spread.
     """
     from tutelage import plots, results
-    from tutelage.writing import sweep, write_whole
+    from tutelage.atomic_files import sweep, write_whole
 
     kinds = tuple(dict.fromkeys(kind or ()))
     for each in kinds:

@@ -14,7 +14,7 @@ from tutelage.cli.options import whole_number
 from tutelage.cli.output import printing
 from tutelage.cli.progress import Bar
 from tutelage.instances.files import expanded
-from tutelage.wording import counted
+from tutelage.text import counted
 
 if TYPE_CHECKING:
     from tutelage.experiments import Experiment

@@ -8,7 +8,7 @@ from rich.table import Table as Grid
 
 from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.metrics import OverRuns
-from tutelage.wording import counted
+from tutelage.text import counted
 
 if TYPE_CHECKING:
     from tutelage.experiments import Missing, PanelData, Played

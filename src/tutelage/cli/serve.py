@@ -69,14 +69,14 @@ def serve(
     log_level: Annotated[
         str | None, typer.Option(metavar="LEVEL", show_default="info", help="debug, info, warning or error.")
     ] = None,
-    slow_gaps: Annotated[
+    slow_intervals: Annotated[
         float | None, _from("5", "TIMES", "Slow: silent for so many of its usual gaps,")
     ] = None,
     slow_seconds: Annotated[float | None, _from("10", "SECONDS", "and at least so long.")] = None,
     slow_forecast: Annotated[
         float | None, _from("3", "TIMES", "Slow: a forecast of so many medians of the clients'.")
     ] = None,
-    stalled_gaps: Annotated[
+    stalled_intervals: Annotated[
         float | None, _from("20", "TIMES", "Stalled: silent for so many of its usual gaps,")
     ] = None,
     stalled_seconds: Annotated[float | None, _from("60", "SECONDS", "and at least so long.")] = None,
@@ -107,7 +107,7 @@ def serve(
     file = flags.pop("config")
     flags["migrate"] = False if flags.pop("no_migrate") else None
     from tutelage.service.configuration import resolve
-    from tutelage.service.serving import run
+    from tutelage.service.server_process import run
 
     configuration = resolve(flags, file=file)
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):

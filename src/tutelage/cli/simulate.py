@@ -84,7 +84,7 @@ def simulate(
             metavar="M:T", show_default=False, help="Client M stops after round T; once for each client."
         ),
     ] = None,
-    retire: Annotated[
+    exclude: Annotated[
         list[str] | None,
         typer.Option(
             metavar="M:T",
@@ -92,7 +92,7 @@ def simulate(
             help="Client M no longer counts after round T; once for each client.",
         ),
     ] = None,
-    retire_after: Annotated[
+    exclude_after: Annotated[
         float | None,
         typer.Option(
             metavar="GAPS",
@@ -124,7 +124,10 @@ def simulate(
         bool, typer.Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
     show_list: Annotated[
-        bool, typer.Option("--list", help="List all instances, policies, teachers and reward laws, and end.")
+        bool,
+        typer.Option(
+            "--list", help="List all instances, policies, teachers and reward distributions, and end."
+        ),
     ] = False,
 ) -> None:
     """Simulate teachers side by side.
@@ -156,8 +159,8 @@ def simulate(
         conditions=with_options(
             loaded.conditions, loaded.num_clients, activity, delay, client_rounds("--stop", stop)
         ),
-        retire=client_rounds("--retire", retire),
-        retire_after=retire_after,
+        exclude=client_rounds("--exclude", exclude),
+        exclude_after=exclude_after,
     )
     unsaved: Exception | None = None
     with Bar(runs * len(request.teachers)) as bar:

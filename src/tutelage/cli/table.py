@@ -14,15 +14,15 @@ from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.instances import Instance
 from tutelage.metrics import over_runs, share_on
 from tutelage.policies import POLICIES
-from tutelage.results import NONE, Outcome, Request
+from tutelage.results import NONE, SimulationRequest, SimulationResult
 from tutelage.teachers import TEACHERS
-from tutelage.wording import counted, some_of
+from tutelage.text import counted, some_of
 
 _LATE = 0.9  # the share of the horizon after which pulls are late ones
 _SPEC_WIDTH = 22
 
 
-def show(outcome: Outcome, saved_to: Path | None = None) -> None:
+def show(outcome: SimulationResult, saved_to: Path | None = None) -> None:
     """Print everything to standard output."""
     page = Page()
     page.put_definitions(_request(outcome.request))
@@ -35,7 +35,7 @@ def show(outcome: Outcome, saved_to: Path | None = None) -> None:
         page.put("", f"Every run is saved in {saved_to}.")
 
 
-def _request(request: Request) -> list[tuple[str, str]]:
+def _request(request: SimulationRequest) -> list[tuple[str, str]]:
     instance = request.instance
     best = ", ".join(_arm(instance, arm) for arm in instance.best_arms)
     at_first = " at first" if len(instance.phases) > 1 else ""
@@ -66,7 +66,7 @@ def _note(name: str, fact: str) -> str:
     return f"{fact} from the best arm's mean to the next best" if is_gap else fact
 
 
-def _columns(request: Request) -> list[tuple[str, str]]:
+def _columns(request: SimulationRequest) -> list[tuple[str, str]]:
     """What each column says."""
     regret = (
         "what all clients lost: for each pull, how much lower the arm's mean over all clients is than the "
@@ -87,7 +87,7 @@ def _columns(request: Request) -> list[tuple[str, str]]:
     ]
 
 
-def _rows(outcome: Outcome) -> Grid:
+def _rows(outcome: SimulationResult) -> Grid:
     table = grid("regret", "cost", "decided", "wrong", "late", first="teacher", width=_SPEC_WIDTH)
     for teacher, spec in enumerate(_briefly(outcome.request)):
         regret, cost = outcome.totals(teacher)
@@ -102,12 +102,12 @@ def _rows(outcome: Outcome) -> Grid:
     return table
 
 
-def _briefly(request: Request) -> list[str]:
+def _briefly(request: SimulationRequest) -> list[str]:
     """The teachers as people read them; ``--json`` and ``--out`` spell every parameter out."""
     return [TEACHERS.brief(teacher) for teacher in request.teachers]
 
 
-def _decided(outcome: Outcome, teacher: int) -> Text:
+def _decided(outcome: SimulationResult, teacher: int) -> Text:
     rounds = _decisions(outcome, teacher)
     if not rounds.size:
         return Text("-" if outcome.never_decides(teacher) else f"0 of {outcome.request.runs}")
@@ -116,35 +116,35 @@ def _decided(outcome: Outcome, teacher: int) -> Text:
     return Text.assemble(f"{rounds.size} of {outcome.request.runs}", "\n", (when, "dim"))
 
 
-def _wrong(outcome: Outcome, teacher: int) -> str:
+def _wrong(outcome: SimulationResult, teacher: int) -> str:
     return str(int(outcome.is_wrong(teacher).sum())) if _decisions(outcome, teacher).size else "-"
 
 
-def _decisions(outcome: Outcome, teacher: int) -> NDArray[np.int64]:
+def _decisions(outcome: SimulationResult, teacher: int) -> NDArray[np.int64]:
     """The rounds in which the runs decided, of those that did."""
     rounds = outcome.decided_in[teacher]
     decisions: NDArray[np.int64] = rounds[rounds != NONE]
     return decisions
 
 
-def _late_share(outcome: Outcome, teacher: int) -> float:
+def _late_share(outcome: SimulationResult, teacher: int) -> float:
     """The share of all pulls after :func:`_late_round` that went to a best arm."""
     pulls, position = outcome.pulls[teacher], _late_position(outcome.request)
     before: NDArray[Any] = pulls[:, :, position] if position >= 0 else np.zeros_like(pulls[:, :, 0])
     return share_on(outcome.request.final_phase.best_arms, before, pulls[:, :, -1])
 
 
-def _late_position(request: Request) -> int:
+def _late_position(request: SimulationRequest) -> int:
     """The last checkpoint within the first nine tenths; -1 for the start, where there is none."""
     return int(np.searchsorted(request.checkpoints, _LATE * request.horizon, side="right")) - 1
 
 
-def _late_round(request: Request) -> int:
+def _late_round(request: SimulationRequest) -> int:
     position = _late_position(request)
     return int(request.checkpoints[position]) if position >= 0 else 0
 
 
-def learned(outcome: Outcome) -> Iterator[str]:
+def learned(outcome: SimulationResult) -> Iterator[str]:
     """What was and was not learned, a sentence a teacher; those that never settle share one."""
     never = []
     for teacher, spec in enumerate(_briefly(outcome.request)):
@@ -161,7 +161,7 @@ def learned(outcome: Outcome) -> Iterator[str]:
         )
 
 
-def _learned(outcome: Outcome, teacher: int) -> str:
+def _learned(outcome: SimulationResult, teacher: int) -> str:
     runs, rounds = outcome.request.runs, _decisions(outcome, teacher)
     wrong = int(outcome.is_wrong(teacher).sum())
     right = int(rounds.size) - wrong
@@ -180,7 +180,7 @@ def _learned(outcome: Outcome, teacher: int) -> str:
     return ", and ".join(told)
 
 
-def _why(outcome: Outcome, teacher: int) -> str:
+def _why(outcome: SimulationResult, teacher: int) -> str:
     """Where the teacher stood in the runs without a decision, in its own words, the commonest first."""
     reasons = outcome.undecided[teacher]
     if len(reasons) == 1:

@@ -182,7 +182,7 @@ def _read(content: Any, pulls: Sequence[Pull]) -> list[Revealed] | None:
         return None
     found = []
     for one, pull in zip(told, pulls, strict=True):
-        if not isinstance(one, dict) or one.get("id") != pull["id"] or type(one.get("epoch")) is not int:
+        if not isinstance(one, dict) or one.get("id") != pull["id"] or type(one.get("directive")) is not int:
             return None
         reward, adjustment = one.get("reward"), one.get("adjustment")
         if not (_is_number(reward) and _is_number(adjustment)):

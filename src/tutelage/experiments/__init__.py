@@ -7,10 +7,10 @@ played again, and look at ``Played.panels``.  ``check`` of a copy of a real data
 from tutelage.experiments.claim_kinds import Claim
 from tutelage.experiments.claims import Verdict
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry, Panel
+from tutelage.experiments.parsing import read
 from tutelage.experiments.playing import KeptCell, PanelData, Played, play
 from tutelage.experiments.preparing import Missing
 from tutelage.experiments.published import figures, paper
-from tutelage.experiments.reading import read
 
 __all__ = [
     "Claim",

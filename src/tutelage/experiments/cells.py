@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage import instances, lab, results
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.experiments.data_sets import DataSet, data_set, doubts, find, how_to_get
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry
 from tutelage.instances import Instance
-from tutelage.instances.laws import LAWS
 from tutelage.registry import split_call
-from tutelage.results import Outcome, Request
+from tutelage.results import SimulationRequest, SimulationResult
 from tutelage.teachers import TEACHERS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Cell:
 
     key: Key
     name: str
-    requests: tuple[Request, ...]
+    requests: tuple[SimulationRequest, ...]
     seeds: tuple[int, ...] | None
     digest: str
 
@@ -71,7 +71,7 @@ class Cell:
         """What the cell's file is called."""
         return f"{self.name}-{self.digest[:16]}.nc"
 
-    def dataset(self, outcomes: Sequence[Outcome]) -> "xr.Dataset":
+    def dataset(self, outcomes: Sequence[SimulationResult]) -> "xr.Dataset":
         """What is saved: the outcomes, joined along ``instance`` if they are of a set, and marked."""
         made = outcomes[0].to_dataset() if self.seeds is None else _over_instances(outcomes, self.seeds)
         made.attrs["cell"] = self.digest
@@ -154,12 +154,12 @@ def instance_digest(instance: Instance) -> str:
         digest.update(str(shift.after).encode())
         _feed(digest, shift.local_means)
     names = instance.client_names, instance.arm_names
-    told = [LAWS.spec(instance.law), real.activity, real.delays, real.stops, names]
+    told = [DISTRIBUTIONS.spec(instance.rewards), real.activity, real.delays, real.stops, names]
     digest.update(json.dumps(told).encode())
     return digest.hexdigest()
 
 
-def _cell_digest(requests: Sequence[Request], digests: Sequence[str], seeds: Sequence[int]) -> str:
+def _cell_digest(requests: Sequence[SimulationRequest], digests: Sequence[str], seeds: Sequence[int]) -> str:
     first = requests[0]
     told = {
         "layout": _LAYOUT,
@@ -226,7 +226,7 @@ def kept(cell: Cell, folder: Path) -> "tuple[xr.Dataset | None, str | None]":
     return None, f"{reason}; {cell.name} is played again."
 
 
-def _over_instances(outcomes: Sequence[Outcome], seeds: Sequence[int]) -> "xr.Dataset":
+def _over_instances(outcomes: Sequence[SimulationResult], seeds: Sequence[int]) -> "xr.Dataset":
     """One dataset with the dimension ``instance`` in front of all that depends on the instance."""
     import xarray as xr
 
@@ -256,8 +256,8 @@ def _over_instances(outcomes: Sequence[Outcome], seeds: Sequence[int]) -> "xr.Da
     return xr.Dataset({name: stacked[name] for name in names}, coords=coordinates, attrs=attributes)
 
 
-def _of_each(name: str, outcomes: Sequence[Outcome]) -> list[NDArray[Any]]:
-    """A variable of ``Outcome.to_dataset``, of each outcome."""
+def _of_each(name: str, outcomes: Sequence[SimulationResult]) -> list[NDArray[Any]]:
+    """A variable of ``SimulationResult.to_dataset``, of each outcome."""
     if name == "event_num_active":
         return [outcome.event_active.sum(axis=-1, dtype=np.int32) for outcome in outcomes]
     known = {"gap": "gaps", "weight": "weights", "client_name": "client_names", "arm_name": "arm_names"}

@@ -22,7 +22,7 @@ from tutelage.experiments.claim_kinds import (
 from tutelage.experiments.definition import Panel
 from tutelage.results import NONE
 from tutelage.teachers import TEACHERS
-from tutelage.wording import counted, short
+from tutelage.text import counted, short
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tutelage import lab, results
+from tutelage.atomic_files import alone_in, sweep
+from tutelage.engine.executors import check_workers, default_workers
 from tutelage.errors import InputError
 from tutelage.experiments.cells import Cell, join, kept
 from tutelage.experiments.claims import Verdict, verdicts
@@ -27,9 +29,7 @@ from tutelage.experiments.preparing import (
     made_folder,
     prepare,
 )
-from tutelage.results import Outcome
-from tutelage.workers import check_workers, default_workers
-from tutelage.writing import alone_in, sweep
+from tutelage.results import SimulationResult
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,7 +42,7 @@ Progress = Callable[[float, int, str], None]  # runs played, runs to play, the c
 class PanelData:
     """A panel with what it shows.
 
-    ``dataset`` has the dimensions of ``Outcome.to_dataset()``; that of a set of instances has ``instance`` in
+    ``dataset`` has the dimensions of ``SimulationResult.to_dataset()``; that of a set of instances has ``instance`` in
     front of all that depends on it, and only the checkpoint T.
     """
 
@@ -199,7 +199,7 @@ def _datasets(cells: list[Cell], folder: Path, played: Played, crew: _Crew) -> "
     return datasets
 
 
-def _play_cell(cell: Cell, crew: _Crew, done: int, total: int) -> list[Outcome]:
+def _play_cell(cell: Cell, crew: _Crew, done: int, total: int) -> list[SimulationResult]:
     def tell(played: float) -> None:
         if crew.progress is not None:
             crew.progress(done + played, total, cell.name)
@@ -214,7 +214,7 @@ class _Stopped(Exception):
     """Another instance of the set could not be played."""
 
 
-def _play_set(cell: Cell, crew: _Crew, tell: Callable[[float], None]) -> list[Outcome]:
+def _play_set(cell: Cell, crew: _Crew, tell: Callable[[float], None]) -> list[SimulationResult]:
     """Many instances of few runs each: as many instances at a time as there are workers, each on one."""
     executor = "threads" if crew.executor in ("auto", "processes") else crew.executor
     slots = crew.workers or (default_workers() if executor == "threads" else _DASK_SLOTS)
@@ -224,7 +224,7 @@ def _play_set(cell: Cell, crew: _Crew, tell: Callable[[float], None]) -> list[Ou
         if stopped:
             raise _Stopped
 
-    def play_one(number: int) -> Outcome:
+    def play_one(number: int) -> SimulationResult:
         go_on(0)
         return lab.run(cell.requests[number], workers=1, executor=executor, progress=go_on)
 
@@ -246,7 +246,7 @@ class _Pool:
     def __init__(self, slots: int) -> None:
         self.pool = ThreadPoolExecutor(slots, thread_name_prefix="tutelage-set")
 
-    def map(self, function: Callable[[int], Outcome], count: int) -> Iterator[Outcome]:
+    def map(self, function: Callable[[int], SimulationResult], count: int) -> Iterator[SimulationResult]:
         return self.pool.map(function, range(count))
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from tutelage.errors import InputError
 from tutelage.experiments.cells import Cell, Key, Loaded, NotAtHand, cells_of, load_entry
 from tutelage.experiments.definition import Experiment, Panel, check
 from tutelage.instances.files import existing, expanded
-from tutelage.wording import counted
+from tutelage.text import counted
 
 CELLS = "cells"
 

@@ -6,7 +6,7 @@ from importlib import resources
 
 from tutelage.errors import InputError
 from tutelage.experiments.definition import Experiment, Panel
-from tutelage.experiments.reading import parse
+from tutelage.experiments.parsing import parse
 
 _FILES = ("figure-2-fixed.toml", "figure-2-random.toml", "figure-3-movielens.toml")
 

@@ -1,7 +1,7 @@
 """Where rewards come from: the table of instance sources and the INSTANCE that people write.
 
 An INSTANCE is ``name``, ``name:key=value,...`` or, for a source with a path, ``name:PATH,key=value,...``.
-A bare path to a table of means (``means.csv``, also ``means.csv,law=constant``) is one too.  A PATH with a
+A bare path to a table of means (``means.csv``, also ``means.csv,rewards=constant``) is one too.  A PATH with a
 comma, colon or equals sign is quoted: ``movielens:"C:/a,b/ratings.csv",clients=3``.
 """
 

@@ -1,4 +1,4 @@
-"""What every instance source gives: local means, weights, a reward law, names."""
+"""What every instance source gives: local means, weights, a reward distribution, names."""
 
 import functools
 import math
@@ -9,9 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions import (
+    Bernoulli,
+    Empirical,
+    RewardArrays,
+    RewardDistribution,
+    Samples,
+    parse_distribution,
+)
 from tutelage.errors import InputError
 from tutelage.instances.conditions import Conditions
-from tutelage.instances.laws import Bernoulli, Empirical, Law, LawArrays, Samples, parse_law
 
 _ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
 _NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))
@@ -41,7 +48,7 @@ class Instance:
     name: str
     local_means: NDArray[np.float64]
     weights: NDArray[np.float64]
-    law: Law = Bernoulli()
+    rewards: RewardDistribution = Bernoulli()
     client_names: tuple[str, ...] | None = None
     arm_names: tuple[str, ...] | None = None
     samples: Samples = _NO_SAMPLES
@@ -53,9 +60,13 @@ class Instance:
             raise InputError(f"The instance's name {self.name!r} is not a text; give one.")
         self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
         self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
-        self._set("law", parse_law(self.law) if isinstance(self.law, str) else self.law)
-        if not isinstance(self.law, Law):
-            raise InputError(f"{self.name}: {self.law!r} is not a reward law; give one, as in 'beta(10)'.")
+        self._set(
+            "rewards", parse_distribution(self.rewards) if isinstance(self.rewards, str) else self.rewards
+        )
+        if not isinstance(self.rewards, RewardDistribution):
+            raise InputError(
+                f"{self.name}: {self.rewards!r} is not a reward distribution; give one, as in 'beta(10)'."
+            )
         if not isinstance(self.samples, Samples):
             raise InputError(f"{self.name}: {self.samples!r} are not Samples; leave them out.")
         self._set("client_names", _names(self.client_names, "clients", self.name))
@@ -64,9 +75,9 @@ class Instance:
         check_weights(self.weights, self.num_clients)
         _check_names(self.client_names, self.num_clients, "clients", self.name)
         _check_names(self.arm_names, self.num_arms, "arms", self.name)
-        if isinstance(self.law, Empirical) and self.samples.offsets.size != self.local_means.size + 1:
+        if isinstance(self.rewards, Empirical) and self.samples.offsets.size != self.local_means.size + 1:
             raise InputError(
-                f"{self.name}: law=empirical needs observed rewards of every cell; use another law."
+                f"{self.name}: rewards=empirical needs observed rewards of every cell; use another law."
             )
         self.conditions.check(self.num_clients, self.num_arms)
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
@@ -151,13 +162,13 @@ class Instance:
         """What people read: the client's name, or ``client 3``."""
         return self.client_names[client] if self.client_names else f"client {client}"
 
-    def law_arrays(self) -> LawArrays:
+    def reward_arrays(self) -> RewardArrays:
         """The rewards as compiled code draws them."""
-        return LawArrays(
-            kind=self.law.kind,
+        return RewardArrays(
+            kind=self.rewards.kind,
             local_means=np.ascontiguousarray(self.local_means),
             global_means=self.global_means,
-            concentration=float(getattr(self.law, "concentration", 0.0)),
+            concentration=float(getattr(self.rewards, "concentration", 0.0)),
             offsets=self.samples.offsets,
             values=self.samples.values,
             cumulative=self.samples.cumulative,

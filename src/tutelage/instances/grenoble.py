@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.k7 import read_k7
-from tutelage.instances.options import build, law_option, weights_option
+from tutelage.instances.options import build, rewards_option, weights_option
 from tutelage.instances.radio import IMPERFECT, channel_names, choose, inside
 from tutelage.registry import parameter
 
@@ -24,7 +24,7 @@ _PAPER = (
     "K. Brun-Laguna, P. Minet, T. Watteyne, P. H. Gomes, "
     "Moving Beyond Testbeds? Lessons (We) Learned about Connectivity, IEEE Pervasive Computing, 2018"
 )
-_REMEDY = "use law=bernoulli, or the K7 file itself: radio:PATH,law=empirical"
+_REMEDY = "use rewards=bernoulli, or the K7 file itself: radio:PATH,rewards=empirical"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Grenoble:
 
     clients: int = parameter(15, help="number of links, drawn from the imperfect ones")
     seed: int = parameter(0, help="seed of the draw")
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

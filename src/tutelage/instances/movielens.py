@@ -12,7 +12,7 @@ from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.movies import Movie, movies_beside
 from tutelage.instances.observed import Observed, tally
-from tutelage.instances.options import build, generators, law_option, shuffled, weights_option, whole
+from tutelage.instances.options import build, generators, rewards_option, shuffled, weights_option, whole
 from tutelage.instances.ratings import Ratings, read_ratings
 from tutelage.registry import parameter, write_value
 
@@ -45,7 +45,7 @@ class MovieLens:
     group: str = parameter("random", help="what an arm is: random, genre, popularity or top")
     seed: int = parameter(0, help="seed of the random groups")
     scale: str | None = parameter(None, help="the ends of the rating scale, as in 1;5; recognised by default")
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

@@ -1,4 +1,4 @@
-"""Observed rewards of M clients and K arms, counted cell by cell: their means and their empirical law."""
+"""Observed rewards of M clients and K arms, counted cell by cell: their means and their empirical distribution."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions import Samples
 from tutelage.errors import InputError
-from tutelage.instances.laws import Samples
 
 _DENSE = 10_000_000  # up to so many (cell, value) pairs are counted in one array instead of by sorting
 
@@ -54,7 +54,7 @@ class Observed:
         return Observed(chosen.size, self.num_arms, cells, self.values[kept], self.counts[kept])
 
     def samples(self) -> Samples:
-        """The cells as the empirical law resamples them."""
+        """The cells as the empirical distribution resamples them."""
         size = self.num_clients * self.num_arms
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.cells, minlength=size), out=offsets[1:])

@@ -1,4 +1,4 @@
-"""What every instance source takes (``law=``, ``weights=``, counts, a seed) and the name it gives."""
+"""What every instance source takes (``rewards=``, ``weights=``, counts, a seed) and the name it gives."""
 
 import json
 import math
@@ -9,20 +9,20 @@ import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
+from tutelage.distributions import DISTRIBUTIONS, Empirical, Samples, parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, check_weights, equal_weights
 from tutelage.instances.files import is_file, parse_json, read_text
-from tutelage.instances.laws import LAWS, Empirical, Samples, parse_law
 from tutelage.registry import parameter, parameters_of, split_top, write_value
 
 _MOST_MEANS = 100_000_000
 NO_SAMPLES_REMEDY = (
-    "use law=bernoulli, beta(10) or constant, or a source that observed rewards (movielens, radio)"
+    "use rewards=bernoulli, beta(10) or constant, or a source that observed rewards (movielens, radio)"
 )
 
 
-def law_option() -> Any:
-    """The field ``law`` of a source."""
+def rewards_option() -> Any:
+    """The field ``distribution`` of a source."""
     return parameter(
         "bernoulli", help="how rewards are drawn: bernoulli, beta(concentration), empirical or constant"
     )
@@ -51,10 +51,10 @@ def build(
     ``own_weights`` are those of the data; an explicit ``weights=`` wins over them.  ``resolved`` holds the
     parameters whose value was only found while loading (a recognised scale), for the instance's name.
     """
-    law = parse_law(source.law)
-    if isinstance(law, Empirical) and samples is None:
+    distribution = parse_distribution(source.rewards)
+    if isinstance(distribution, Empirical) and samples is None:
         raise InputError(
-            f"law=empirical resamples observed rewards and {kind!r} has none; {no_samples_remedy}."
+            f"rewards=empirical resamples observed rewards and {kind!r} has none; {no_samples_remedy}."
         )
     num_clients = local_means.shape[0]
     weights = equal_weights(num_clients) if own_weights is None else own_weights
@@ -62,10 +62,10 @@ def build(
         weights = read_weights(source.weights, num_clients)
     extra: dict[str, Any] = {} if samples is None else {"samples": samples}
     return Instance(
-        name=canonical(kind, source, {**(resolved or {}), "law": LAWS.spec(law)}),
+        name=canonical(kind, source, {**(resolved or {}), "rewards": DISTRIBUTIONS.spec(distribution)}),
         local_means=local_means,
         weights=weights,
-        law=law,
+        rewards=distribution,
         client_names=client_names,
         arm_names=arm_names,
         notes=tuple(notes),

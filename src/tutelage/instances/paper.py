@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.instances.base import Instance
-from tutelage.instances.options import build, law_option, weights_option
+from tutelage.instances.options import build, rewards_option, weights_option
 
 # Shi et al., "Experimental Results", Synthetic Dataset: clients x arms, left to right arm 1 to arm 5.
 LOCAL_MEANS = (
@@ -25,7 +25,7 @@ class Paper:
     other three one arm each.
     """
 
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

@@ -12,8 +12,8 @@ from tutelage.instances.base import Instance, equal_weights
 from tutelage.instances.options import (
     build,
     generators,
-    law_option,
     read_weights,
+    rewards_option,
     shape,
     weights_option,
 )
@@ -36,7 +36,7 @@ class Planted:
     arms: int = parameter(5, help="number of arms, 2 or more")
     gap: float = parameter(0.1, help="gap between the best and the second-best global mean, in [0, 1]")
     seed: int = parameter(0, help="seed of the means")
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

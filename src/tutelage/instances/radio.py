@@ -9,7 +9,7 @@ from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.k7 import read_k7
 from tutelage.instances.observed import Observed
-from tutelage.instances.options import build, generators, law_option, shuffled, weights_option, whole
+from tutelage.instances.options import build, generators, rewards_option, shuffled, weights_option, whole
 from tutelage.registry import parameter
 
 IMPERFECT = (0.1, 0.95)  # mean delivery of a link that is neither dead nor as good as perfect
@@ -36,7 +36,7 @@ class Radio:
     most: float | None = parameter(
         None, help="largest mean delivery of a client, .95 for links, 1 for senders"
     )
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

@@ -3,11 +3,11 @@
 import dataclasses
 from dataclasses import dataclass
 
+from tutelage.distributions import Empirical, parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Shift
-from tutelage.instances.laws import Empirical, parse_law
 from tutelage.instances.options import read_weights
 from tutelage.registry import parameter
 
@@ -17,14 +17,14 @@ class Shifting:
     """An instance whose local means become those of another after a given round.
 
     ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not say where the second instance ends:
-    put it in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward law are the first one's
+    put it in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward distribution are the first one's
     unless they are given, names always.  The second may be a shift itself; its rounds count from this one on.
     """
 
     path: str = parameter(help="the instance at first")
     then: str = parameter(help="the instance afterwards, with as many clients and arms, in quotes")
     at: int = parameter(help="the last round of the first instance, at least 1")
-    law: str | None = parameter(None, help="how rewards are drawn; as in the first instance if left out")
+    rewards: str | None = parameter(None, help="how rewards are drawn; as in the first instance if left out")
     weights: str | None = parameter(None, help="the clients' weights; the first instance's if left out")
 
     def load(self) -> Instance:
@@ -37,13 +37,13 @@ class Shifting:
             raise InputError(
                 f"shift: the instances differ in size, {sizes[0]} and {sizes[1]}; take equal ones."
             )
-        if self.law is not None:
-            first = dataclasses.replace(first, law=parse_law(self.law))
+        if self.rewards is not None:
+            first = dataclasses.replace(first, rewards=parse_distribution(self.rewards))
         if self.weights is not None:
             first = dataclasses.replace(first, weights=read_weights(self.weights, first.num_clients))
-        if isinstance(first.law, Empirical):
+        if isinstance(first.rewards, Empirical):
             raise InputError(
-                "shift: law=empirical has observed rewards of the first instance alone; use another."
+                "shift: rewards=empirical has observed rewards of the first instance alone; use another."
             )
         earlier = tuple(shift for shift in first.conditions.shifts if shift.after < self.at)
         later = tuple(Shift(self.at + phase.after, phase.local_means) for phase in then.phases)
@@ -56,7 +56,7 @@ class Shifting:
     def _name(self, first: Instance, then: Instance) -> str:
         """The INSTANCE that makes the same again."""
         given = [
-            f"{key}={getattr(self, key)}" for key in ("law", "weights") if getattr(self, key) is not None
+            f"{key}={getattr(self, key)}" for key in ("rewards", "weights") if getattr(self, key) is not None
         ]
         return ",".join(
             [f"shift:{_quoted(first.name)}", f"then={_quoted(then.name)}", f"at={self.at}", *given]

@@ -11,7 +11,7 @@ import numpy as np
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.files import parse_json, read_text
-from tutelage.instances.options import build, json_numbers, law_option, number, weights_option
+from tutelage.instances.options import build, json_numbers, number, rewards_option, weights_option
 from tutelage.registry import parameter
 
 _CORNERS = ("", "client", "clients", "name", "names")
@@ -31,7 +31,7 @@ class MeansTable:
     """
 
     path: str = parameter(help="the file of local means, .csv, .json or .toml")
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tutelage.instances.base import Instance
-from tutelage.instances.options import build, generators, law_option, shape, weights_option
+from tutelage.instances.options import build, generators, rewards_option, shape, weights_option
 from tutelage.registry import parameter
 
 
@@ -17,7 +17,7 @@ class Uniform:
     clients: int = parameter(5, help="number of clients")
     arms: int = parameter(5, help="number of arms")
     seed: int = parameter(0, help="seed of the means")
-    law: str = law_option()
+    rewards: str = rewards_option()
     weights: str | None = weights_option()
 
     def load(self) -> Instance:

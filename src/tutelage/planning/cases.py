@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tutelage.distributions import Bernoulli, Empirical
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Conditions
-from tutelage.instances.laws import Bernoulli, Empirical
 from tutelage.instances.planted import Planted
 from tutelage.theory import checks
 
@@ -85,7 +85,7 @@ class Guess:
     gap: float
     low: float = 0.0
     high: float = 1.0
-    law: str = "bernoulli"
+    rewards: str = "bernoulli"
     weights: str | None = None
     conditions: Conditions = Conditions()
 
@@ -94,7 +94,7 @@ class Guess:
             object.__setattr__(self, name, checks.whole(what, getattr(self, name), least))
         for name, what in (("gap", "gap"), ("low", "lowest mean"), ("high", "highest mean")):
             object.__setattr__(self, name, checks.number(what, getattr(self, name)))
-        checks.instance_of(str, "reward law", self.law)
+        checks.instance_of(str, "reward distribution", self.rewards)
         checks.instance_of(str | None, "text of weights", self.weights)
         checks.instance_of(Conditions, "conditions", self.conditions)
         if not 0.0 <= self.low < self.high <= 1.0:
@@ -124,7 +124,7 @@ class Guess:
             arms=self.num_arms,
             gap=min(1.0, gap / width),
             seed=(seed + run) % _SEEDS,
-            law=self.law,
+            rewards=self.rewards,
             weights=self.weights,
         ).load()
         means = np.clip(self.low + width * planted.local_means, self.low, self.high)
@@ -155,5 +155,5 @@ def with_gap(instance: Instance, gap: float) -> Instance:
         instance,
         name=f"{instance.name} with a gap of {gap:g}",
         local_means=np.clip(means, 0.0, 1.0),
-        law=Bernoulli() if isinstance(instance.law, Empirical) else instance.law,
+        rewards=Bernoulli() if isinstance(instance.rewards, Empirical) else instance.rewards,
     )

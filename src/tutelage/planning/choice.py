@@ -8,8 +8,8 @@ from typing import Any
 from tutelage.errors import InputError
 from tutelage.metrics import over_runs
 from tutelage.planning.measure import Measured
+from tutelage.text import short, some_of
 from tutelage.theory import checks
-from tutelage.wording import short, some_of
 
 MOST_WEIGHT = 1e9  # of a unit of cost against one of regret
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tutelage import lab
 from tutelage.metrics import over_runs
 from tutelage.planning.cases import Case
-from tutelage.results import NONE, Outcome, Request, problem_of
+from tutelage.results import NONE, SimulationRequest, SimulationResult, problem_of
 from tutelage.schedule import make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
@@ -97,7 +97,9 @@ class Setting:
     seed: int
     workers: int | None = None
 
-    def requests(self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int) -> Iterator[Request]:
+    def requests(
+        self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int
+    ) -> Iterator[SimulationRequest]:
         """One request with all runs, or where every run has an instance of its own one for each."""
         parts = range(runs) if self.case.varied else (0,)
         for run in parts:
@@ -123,7 +125,7 @@ class Setting:
 
         ``progress`` is told how many runs of all teachers have been played.
         """
-        outcomes: list[Outcome] = []
+        outcomes: list[SimulationResult] = []
         for request in self.requests(teachers, gap, horizon, runs):
             watch = None if progress is None else after(len(outcomes) * len(teachers), progress)
             outcomes.append(lab.run(request, workers=self.workers, progress=watch))
@@ -135,7 +137,7 @@ def after(before: int, progress: Progress) -> Progress:
     return lambda played: progress(before + played)
 
 
-def _measured(outcomes: Sequence[Outcome], position: int) -> Measured:
+def _measured(outcomes: Sequence[SimulationResult], position: int) -> Measured:
     """One teacher's figures over all outcomes."""
     totals = [outcome.totals(position) for outcome in outcomes]
     request = outcomes[0].request
@@ -147,7 +149,7 @@ def _measured(outcomes: Sequence[Outcome], position: int) -> Measured:
         regret=np.concatenate([regret for regret, _ in totals]),
         cost=np.concatenate([cost for _, cost in totals]),
         rounds=np.concatenate([outcome.decided_in[position] for outcome in outcomes]),
-        epochs=np.concatenate([outcome.epoch[position] for outcome in outcomes]).astype(np.int64),
+        epochs=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(np.int64),
         wrong=np.concatenate([outcome.is_wrong(position) for outcome in outcomes]),
         has_epochs=bool(schedule.ends) and teacher.segments(problem) == schedule.ends,
         never_decides=all(outcome.never_decides(position) for outcome in outcomes),

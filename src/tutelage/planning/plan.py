@@ -12,7 +12,7 @@ from tutelage.planning.choice import Choice, Rule, choose
 from tutelage.planning.measure import Setting, after
 from tutelage.planning.reach import Reach, reach, rounds_per_pull
 from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
-from tutelage.results import Request, instance_as_json, version
+from tutelage.results import SimulationRequest, instance_as_json, version
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 from tutelage.theory import checks
@@ -50,7 +50,7 @@ class PlanRequest:
     rule: Rule
     runs: int
     seed: int
-    first: Request
+    first: SimulationRequest
 
     @property
     def teachers(self) -> tuple[Teacher, ...]:
@@ -131,7 +131,7 @@ def _case_as_json(request: PlanRequest) -> dict[str, Any]:
     if isinstance(case, Given):
         return instance_as_json(case.known)
     known = instance_as_json(request.first.instance)
-    kept = ("num_clients", "num_arms", "weights", "law", "activity", "delays")
+    kept = ("num_clients", "num_arms", "weights", "rewards", "activity", "delays")
     return {
         "name": "planted, one for each run",
         "min_gap": case.gap,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
+from tutelage.atomic_files import write_whole
 from tutelage.errors import InputError
 from tutelage.plots import samples
 from tutelage.plots.checks import check_drawable
 from tutelage.plots.drawing import curves, legend_entries, per_client, pull_map, scatter
 from tutelage.plots.styles import style_sheet, wrapped
-from tutelage.writing import write_whole
 
 if TYPE_CHECKING:
     import xarray as xr

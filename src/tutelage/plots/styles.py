@@ -33,7 +33,7 @@ MARKERS = {
     "star": "*",
 }
 
-_NAMES = {"known": "known target", "none": "no teaching", "jun": "Jun", "watch": "watch"}
+_NAMES = {"known": "known target", "none": "no teaching", "jun": "Jun", "change-detector": "change-detector"}
 _BY_POSITION = ("tal", "twl")  # the paper writes TAL(1,0)
 
 

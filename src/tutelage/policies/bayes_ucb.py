@@ -11,7 +11,7 @@ from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
 from tutelage.policies.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.kl_ucb import exploration_term, kl_bound
-from tutelage.policies.lead import (
+from tutelage.policies.ranking_cache import (
     MARGIN,
     SLOTS,
     WINDOW,

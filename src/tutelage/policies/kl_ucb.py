@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.policies.lead import (
+from tutelage.policies.ranking_cache import (
     SLOTS,
     WINDOW,
     bar,

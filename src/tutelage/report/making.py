@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tutelage import lab
+from tutelage.atomic_files import alone_in
+from tutelage.engine.executors import check_workers
 from tutelage.experiments import Experiment, Played
 from tutelage.experiments.playing import Progress, check_follower, play_prepared
 from tutelage.experiments.preparing import CELLS, Prepared, made_folder, prepare
 from tutelage.report.writing import Drawing, Report, finished, written
-from tutelage.workers import check_workers
-from tutelage.writing import alone_in
 
 
 @dataclass(frozen=True, eq=False)

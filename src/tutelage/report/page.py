@@ -19,7 +19,7 @@ from tutelage.experiments.published import is_papers
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import HEIGHTS, core_script, panel_json
 from tutelage.report.summary import UNTARGETED, decided_and_wrong, panels, rows, run_count
-from tutelage.wording import counted, short
+from tutelage.text import counted, short
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tutelage.atomic_files import alone_in, sweep, write_whole
 from tutelage.errors import InputError
 from tutelage.experiments import Played
 from tutelage.experiments.playing import check_follower
 from tutelage.experiments.preparing import CELLS, Prepared
 from tutelage.report import record
-from tutelage.writing import alone_in, sweep, write_whole
 
 PAGE = "report.html"
 _ENDINGS = (".pdf", ".png")

@@ -1,4 +1,4 @@
-"""The server as one ASGI application: FastAPI behind :class:`~tutelage.service.api.front.Front`."""
+"""The server as one ASGI application: FastAPI behind :class:`~tutelage.service.api.gateway.Gateway`."""
 
 import asyncio
 import contextlib
@@ -12,18 +12,18 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from tutelage.service.api.access import Access
-from tutelage.service.api.bridge import Bridge, Readers
 from tutelage.service.api.document import document
 from tutelage.service.api.forwarding import Forwarding
-from tutelage.service.api.front import Front, Scope
+from tutelage.service.api.gateway import Gateway, Scope
+from tutelage.service.api.handoff import Handoff, Readers
 from tutelage.service.api.problems import MEDIA_TYPE, Kind, Problem, problem_of
 from tutelage.service.api.routes import make_routes
 from tutelage.service.api.validation import must_be
-from tutelage.service.campaigns.messages import NotLeading, Refused
+from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.configuration import Configuration, teachers_of
-from tutelage.service.dashboard import Watcher, dashboard_routes, login_routes, refusal_page, states_router
+from tutelage.service.dashboard import Monitor, dashboard_routes, login_routes, refusal_page, states_router
 from tutelage.service.dashboard.policy import HEADERS
-from tutelage.stores.base import Missing, Store, StoreError
+from tutelage.stores.base import CampaignNotFound, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
 KEYS_SECONDS = 1.0
@@ -32,31 +32,31 @@ HTML = "text/html; charset=utf-8"
 
 def build(
     store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None
-) -> Front:
+) -> Gateway:
     """The application on an open store.  ``stopping`` is called if the store has failed for good."""
-    bridge = Bridge(
+    handoff = Handoff(
         store, address=configuration.advertise or "", most_waiting=configuration.max_waiting_pulls
     )
-    readers, access = Readers(store, bridge.engine.fail), Access(insecure=configuration.insecure)
+    readers, access = Readers(store, handoff.engine.fail), Access(insecure=configuration.insecure)
     # Of its own: whoever asks for much, as for pages of the past, does not keep keys from being read.
-    vital = Readers(store, bridge.engine.fail, threads=1)
+    vital = Readers(store, handoff.engine.fail, threads=1)
     forwarding = Forwarding(configuration.advertise or "", insecure=configuration.insecure)
-    watcher = Watcher(bridge, readers, name=_name(configuration), thresholds=configuration)
+    monitor = Monitor(handoff, readers, name=_name(configuration), thresholds=configuration)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         access.update(await vital.read(lambda reader: reader.keys()))
-        bridge.start()
+        handoff.start()
         watching = [
-            asyncio.create_task(_watch(access, vital, bridge, stopping)),
-            asyncio.create_task(watcher.run()),
+            asyncio.create_task(_watch(access, vital, handoff, stopping)),
+            asyncio.create_task(monitor.run()),
         ]
         yield
         for task in watching:
             task.cancel()
-        await bridge.stop()
+        await handoff.stop()
         await forwarding.close()
-        watcher.close()
+        monitor.close()
         readers.close()
         vital.close()
 
@@ -67,15 +67,15 @@ def build(
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 
     async def handle(request: Request, error: Exception) -> Response:
-        if isinstance(error, NotLeading):
-            path, state = front.inner_path(request.scope["path"]), request.state
+        if isinstance(error, NotLeader):
+            path, state = gateway.inner_path(request.scope["path"]), request.state
             try:
                 return await forwarding.answer(
                     request.scope, path, state.request_id, state.body, error.address
                 )
             except Problem as refused:
                 error = refused
-        problem, path = _problem(error), front.inner_path(request.scope["path"])
+        problem, path = _problem(error), gateway.inner_path(request.scope["path"])
         if page := told(problem, dict(request.scope), path, dict(request.scope["headers"])):
             return Response(page[0], problem.status, page[1] | problem.headers)
         return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE.decode())
@@ -91,9 +91,9 @@ def build(
     for error in (
         *(
             Problem,
-            Refused,
-            NotLeading,
-            Missing,
+            Refusal,
+            NotLeader,
+            CampaignNotFound,
             StoreError,
             HTTPException,
             RequestValidationError,
@@ -102,14 +102,14 @@ def build(
     ):
         app.add_exception_handler(error, handle)
     app.include_router(
-        make_routes(bridge, readers, vital, forwarding, teachers_of(configuration.own_teachers))
+        make_routes(handoff, readers, vital, forwarding, teachers_of(configuration.own_teachers))
     )
-    app.include_router(states_router(watcher))
-    app.router.routes += [*login_routes(access), *dashboard_routes(watcher, lambda: document(app))]
+    app.include_router(states_router(monitor))
+    app.router.routes += [*login_routes(access), *dashboard_routes(monitor, lambda: document(app))]
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
-    front = Front(
+    gateway = Gateway(
         app,
-        bridge,
+        handoff,
         access,
         forwarding,
         told=told,
@@ -117,7 +117,7 @@ def build(
         max_body=configuration.max_body,
         body_timeout=configuration.body_timeout,
     )
-    return front
+    return gateway
 
 
 def _name(configuration: Configuration) -> str:
@@ -125,12 +125,12 @@ def _name(configuration: Configuration) -> str:
     return (configuration.advertise and urlsplit(configuration.advertise).netloc) or platform.node()
 
 
-async def _watch(access: Access, vital: Readers, bridge: Bridge, stopping: Callable[[], None]) -> None:
+async def _watch(access: Access, vital: Readers, handoff: Handoff, stopping: Callable[[], None]) -> None:
     """Keep the keys fresh, and end the server if its store cannot be trusted any more."""
     while True:
         await asyncio.sleep(KEYS_SECONDS)
-        if bridge.engine.broken:
-            LOG.critical("stopping", extra={"reason": bridge.engine.failure})
+        if handoff.engine.broken:
+            LOG.critical("stopping", extra={"reason": handoff.engine.failure})
             stopping()
             return
         try:
@@ -147,7 +147,7 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
         kind: Kind = "method-not-allowed" if error.status_code == 405 else "not-found"
         return Problem(kind, f"{error.detail}.", headers=error.headers)
-    if isinstance(error, Missing):
+    if isinstance(error, CampaignNotFound):
         return Problem("unknown-campaign", str(error))
     if isinstance(error, StoreError):
         return Problem("unavailable", str(error))

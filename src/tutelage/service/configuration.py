@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from tutelage.errors import InputError
 from tutelage.service.api.validation import must_be
-from tutelage.service.watching.thresholds import Thresholds
+from tutelage.service.monitoring.thresholds import Thresholds
 from tutelage.stores.address import without_password
 
 FILE = "tutelage.toml"

@@ -2,12 +2,12 @@
 
 A store knows rows and JSON; it knows no teacher and no reward.  For each campaign it keeps one append-only
 sequence of *positions*, 1, 2, ..., without gaps.  A position is a pull or an entry (a decision, a bypass
-report, a retirement, a start or stop ...).  Rows are never changed or deleted while their campaign lives:
+report, a exclusion, a start or stop ...).  Rows are never changed or deleted while their campaign lives:
 the database itself refuses it.
 
 * :meth:`Store.append` is one transaction.  Either all of its changes are on disk when it returns, or, if it
-  raises, none of them is; only after :class:`Uncertain` and :class:`Broken` is it not known which.
-* A change is refused with :class:`Fenced` unless the campaign's head still has the token and the position
+  raises, none of them is; only after :class:`CommitUncertain` and :class:`StoreBroken` is it not known which.
+* A change is refused with :class:`LeaseLost` unless the campaign's head still has the token and the position
   that the change goes on from: whoever has been overtaken by another leader writes nothing any more.
 * After any other :class:`StoreError` nothing was written and the same call may be tried again.
 * :meth:`Store.load` reads a head, and a snapshot that is no newer; the rows between the two are read by
@@ -26,18 +26,20 @@ from typing import Literal, NamedTuple, Protocol
 
 from tutelage.errors import InputError
 
-EntryKind = Literal["created", "enrolled", "started", "stopped", "decided", "retired", "bypassed", "exported"]
+EntryKind = Literal[
+    "created", "registered", "started", "stopped", "decided", "excluded", "bypassed", "exported"
+]
 
 
 class StoreError(Exception):
     """A store could not do what it was asked; the text is a sentence for an operator."""
 
 
-class Full(StoreError):
+class StoreFull(StoreError):
     """There is no room left; nothing was written, and it may be tried again."""
 
 
-class Fenced(StoreError):
+class LeaseLost(StoreError):
     """Another leader has taken the campaign over, or its head has moved; nothing was written.
 
     Of several changes, ``name`` tells the campaign that was refused.
@@ -48,11 +50,11 @@ class Fenced(StoreError):
         self.name = name
 
 
-class Uncertain(StoreError):
+class CommitUncertain(StoreError):
     """Whether the transaction was committed is not known: load the campaign anew before going on."""
 
 
-class Broken(StoreError):
+class StoreBroken(StoreError):
     """The disk or the database failed in a way that a retry cannot mend.
 
     What the transaction wrote may or may not be found after a restart.  A store that has raised it once
@@ -60,15 +62,15 @@ class Broken(StoreError):
     """
 
 
-class Missing(InputError):
+class CampaignNotFound(InputError):
     """There is no such campaign or key."""
 
 
-class Exists(InputError):
+class CampaignExists(InputError):
     """There is such a campaign or key already."""
 
 
-class InUse(InputError):
+class StoreInUse(InputError):
     """Another process serves this store."""
 
 
@@ -76,7 +78,7 @@ class PullRow(NamedTuple):
     """A pull in the ledger.  ``observed`` and ``revealed`` are in the sender's units.
 
     ``step`` counts the steps of the campaign; ``index`` is the pull's place in its request, from 0; and
-    ``number`` counts the pulls of this (client, arm), from 1.  ``epoch`` is 1 + the consultations before it
+    ``number`` counts the pulls of this (client, arm), from 1.  ``directive`` is 1 + the consultations before it
     was revealed.
 
     A named tuple and not a dataclass: a thousand of them are made in a quarter of the time.
@@ -90,7 +92,7 @@ class PullRow(NamedTuple):
     number: int
     observed: float
     revealed: float
-    epoch: int
+    directive: int
     bypassed: bool
     time: int
     id: str
@@ -112,7 +114,7 @@ class EntryRow:
 class Head:
     """Where a campaign stands.  ``state`` is the teacher's, as JSON.
 
-    ``status`` is enrolling, running or stopped; ``digest`` is made of all rows up to here.
+    ``status`` is registering, running or stopped; ``digest`` is made of all rows up to here.
     """
 
     position: int
@@ -131,7 +133,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredCampaign:
     """A campaign as it is kept.  ``settings`` is JSON; ``rules_version`` that of the rules it began with.
 
     ``leader`` is the address of the server that leads it now; None if none does.
@@ -145,7 +147,7 @@ class Stored:
     leader: str | None = None
 
 
-class Listed(NamedTuple):
+class CampaignListing(NamedTuple):
     """A campaign among others: its status, and the address of the server that leads it now, None if none."""
 
     name: str
@@ -169,7 +171,7 @@ class Change:
     snapshot: Snapshot | None = None
 
 
-class Known(NamedTuple):
+class StoredPull(NamedTuple):
     """A pull that is stored, and whether a bypass report has corrected it since."""
 
     pull: PullRow
@@ -198,10 +200,10 @@ class KeyRow:
 class Reader(Protocol):
     """Reads what is committed, on a connection of its own; no snapshot is held between two calls."""
 
-    def campaigns(self) -> list[Listed]:
+    def campaigns(self) -> list[CampaignListing]:
         """Every campaign, in the order of their names."""
 
-    def load(self, name: str) -> tuple[Stored, Snapshot | None]:
+    def load(self, name: str) -> tuple[StoredCampaign, Snapshot | None]:
         """A campaign and its newest snapshot, as of one moment; raises Missing."""
 
     def read(self, name: str, after: int, limit: int) -> list[PullRow | EntryRow]:
@@ -242,7 +244,7 @@ class Store(Keys, Protocol):
         """A connection of its own for one other thread."""
 
     def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
-        """A new campaign: status enrolling, position 0, step 0, led by nobody.  Raises Exists."""
+        """A new campaign: status registering, position 0, step 0, led by nobody.  Raises Exists."""
 
     def delete(self, name: str) -> None:
         """Removes a campaign with all of its rows, and the keys that are good for it alone.
@@ -266,7 +268,7 @@ class Store(Keys, Protocol):
     def release(self, name: str) -> None:
         """Gives a campaign up, so that another need not wait for the lease to end."""
 
-    def find(self, name: str, ids: Sequence[str]) -> dict[str, Known]:
+    def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
         """The stored ones among pulls of these ids; raises Missing."""
 
     def last_id(self, name: str) -> str:

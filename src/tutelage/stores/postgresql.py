@@ -16,16 +16,16 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 
 from tutelage.stores import queries
 from tutelage.stores.base import (
-    Broken,
+    CampaignExists,
+    CampaignNotFound,
     Change,
-    Exists,
-    Fenced,
+    CommitUncertain,
     KeyRow,
-    Known,
-    Missing,
+    LeaseLost,
     PullRow,
+    StoreBroken,
+    StoredPull,
     StoreError,
-    Uncertain,
 )
 from tutelage.stores.postgresql_connection import connect, shown, store_error, translated
 from tutelage.stores.schema import VERSION, VERSION_TABLE
@@ -66,7 +66,7 @@ _MOVE: LiteralString = (
     "WHERE campaign = %s AND token = %s AND position = %s"
 )
 _COLUMNS: LiteralString = (
-    'position, step, "index", client, arm, number, observed, revealed, epoch, bypassed, time, id'
+    'position, step, "index", client, arm, number, observed, revealed, directive, bypassed, time, id'
 )
 _ADD_PULLS: LiteralString = (
     f"INSERT INTO pulls (campaign, {_COLUMNS}) SELECT %s, * FROM unnest("
@@ -134,7 +134,7 @@ class PostgresqlKeys(PostgresqlReader):
     def __init__(self, url: str, notes: Sequence[str] = ()) -> None:
         super().__init__(url)
         self.notes = tuple(notes)
-        self._broken: Broken | None = None
+        self._broken: StoreBroken | None = None
 
     @property
     def url(self) -> str:
@@ -150,7 +150,7 @@ class PostgresqlKeys(PostgresqlReader):
         """Marks a key as revoked; raises Missing."""
         with self._transaction():
             if not self._run(queries.REVOKE_KEY, {"name": name, "time": time}):
-                raise Missing(f"There is no key {name!r}: `tutelage key list` shows all.")
+                raise CampaignNotFound(f"There is no key {name!r}: `tutelage key list` shows all.")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -164,7 +164,7 @@ class PostgresqlKeys(PostgresqlReader):
             yield
             self._commit(connection)
         except BaseException as error:
-            if isinstance(error, Broken):
+            if isinstance(error, StoreBroken):
                 self._broken = error
             _roll_back(connection)
             raise
@@ -190,7 +190,7 @@ class PostgresqlKeys(PostgresqlReader):
             connection.execute("COMMIT")
         except psycopg.Error as error:
             if connection.closed:
-                raise Uncertain(
+                raise CommitUncertain(
                     f"The connection to {shown(self._url)} was lost during a COMMIT: load the campaigns anew."
                 ) from error
             raise store_error(self._url, error) from error
@@ -227,7 +227,7 @@ class PostgresqlStore(PostgresqlKeys):
             number = self._number(name, anew=True)
             own = {"campaign": number, "token": self._tokens.get(name, -1)}
             if not self._execute(_HOLD, own).fetchall():
-                raise Fenced(f"The campaign {name!r} is led by another server now: ask that one.", name)
+                raise LeaseLost(f"The campaign {name!r} is led by another server now: ask that one.", name)
             queries.check_removable(name, self._run(queries.REMOVABLE, {"campaign": number})[0])
             for statement in queries.REMOVE:
                 self._run(statement, {"campaign": number, "name": name})
@@ -274,7 +274,7 @@ class PostgresqlStore(PostgresqlKeys):
             with self._transaction():
                 self._execute(_RELEASE, (name, token))
 
-    def find(self, name: str, ids: Sequence[str]) -> dict[str, Known]:
+    def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
         """The stored ones among pulls of these ids."""
         return queries.known_pulls(self._execute(_FIND, (_texts(ids), self._number(name))).fetchall())
 
@@ -298,7 +298,7 @@ class PostgresqlStore(PostgresqlKeys):
                         self._execute(_ADD_PULLS, (number, *_columns(change.pulls)))
                     for statement, values in queries.rest_of(number, change):
                         self._run(statement, values)
-        except Uncertain:
+        except CommitUncertain:
             for change in changes:
                 self._states.pop(change.name, None)
             raise
@@ -309,7 +309,7 @@ class PostgresqlStore(PostgresqlKeys):
         queries.check_change(change)
         try:
             number = self._number(change.name)
-        except Missing:
+        except CampaignNotFound:
             raise queries.fenced(change) from None
         if self._execute(_MOVE, queries.move_values(number, change)).rowcount != 1:
             raise queries.fenced(change)
@@ -348,7 +348,7 @@ def _taken(sentence: str) -> Iterator[None]:
         yield
     except StoreError as error:
         if isinstance(error.__cause__, errors.UniqueViolation):
-            raise Exists(sentence) from None
+            raise CampaignExists(sentence) from None
         raise
 
 

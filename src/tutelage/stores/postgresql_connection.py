@@ -10,7 +10,7 @@ from psycopg import errors
 
 from tutelage.errors import InputError
 from tutelage.stores.address import is_secret, reason_without_password, without_password
-from tutelage.stores.base import Broken, Full, StoreError
+from tutelage.stores.base import StoreBroken, StoreError, StoreFull
 
 _SETTINGS: LiteralString = (
     "SELECT current_setting('fsync'), current_setting('server_encoding'), "
@@ -71,14 +71,16 @@ def _check_address(url: str) -> None:
 def _check_server(url: str, connection: psycopg.Connection) -> None:
     fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
     if fsync != "on":
-        raise Broken(
+        raise StoreBroken(
             f"The database {shown(url)} runs with fsync = {fsync} and may lose what it committed: "
             "set fsync = on."
         )
     if encoding != "UTF8":
-        raise Broken(f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'.")
+        raise StoreBroken(
+            f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'."
+        )
     if version < 130000:
-        raise Broken(
+        raise StoreBroken(
             f"The database {shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed."
         )
     if standby:
@@ -99,11 +101,11 @@ def store_error(url: str, error: psycopg.Error) -> StoreError:
     place, text = shown(url), str(error).strip().splitlines()
     reason = reason_without_password(text[0], url, place) if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
-        return Full(
+        return StoreFull(
             f"There is no room left for {place} ({reason}): free some, and writing goes on by itself."
         )
     if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
-        return Broken(f"The disk or the data under {place} failed ({reason}): see PostgreSQL's log.")
+        return StoreBroken(f"The disk or the data under {place} failed ({reason}): see PostgreSQL's log.")
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return StoreError(f"The database {place} cannot be reached ({reason}): start it, or see the address.")
     return StoreError(f"The database {place} refused a statement: {reason.rstrip('.')}.")

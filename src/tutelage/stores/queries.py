@@ -25,19 +25,19 @@ from sqlalchemy import (
 
 from tutelage.errors import InputError
 from tutelage.stores.base import (
+    CampaignListing,
+    CampaignNotFound,
     Change,
     EntryKind,
     EntryRow,
-    Fenced,
     Head,
     KeyRow,
-    Known,
-    Listed,
-    Missing,
+    LeaseLost,
     PullRow,
     Role,
     Snapshot,
-    Stored,
+    StoredCampaign,
+    StoredPull,
 )
 from tutelage.stores.schema import (
     campaigns,
@@ -108,7 +108,7 @@ CREATE = insert(campaigns).values(
     {name: bindparam(name) for name in ("name", "settings", "rules_version", "created")}
 )
 CREATE_HEAD = insert(heads).values(
-    campaign=_campaign, position=0, step=0, status="enrolling", digest="", token=0
+    campaign=_campaign, position=0, step=0, status="registering", digest="", token=0
 )
 CREATE_STATE = insert(states).values(campaign=_campaign, state=bindparam("state"))
 
@@ -185,13 +185,16 @@ class Reading:
     #: Whether another process may lead: then leases count.
     leased: bool
 
-    def campaigns(self) -> list[Listed]:
+    def campaigns(self) -> list[CampaignListing]:
         """Every campaign, in the order of their names."""
         rows = self._run(LEASED_CAMPAIGNS if self.leased else CAMPAIGNS, {})
         valid = [bool(row[-1]) or not self.leased for row in rows]
-        return [Listed(row[0], row[1], row[2] if led else None) for row, led in zip(rows, valid, strict=True)]
+        return [
+            CampaignListing(row[0], row[1], row[2] if led else None)
+            for row, led in zip(rows, valid, strict=True)
+        ]
 
-    def load(self, name: str) -> tuple[Stored, Snapshot | None]:
+    def load(self, name: str) -> tuple[StoredCampaign, Snapshot | None]:
         """A campaign and its newest snapshot, as of one moment."""
         rows = self._run(LEASED_LOAD if self.leased else LOAD, {"name": name})
         if not rows:
@@ -228,30 +231,32 @@ def _position(row: PullRow | EntryRow) -> int:
     return row.position
 
 
-def _stored_of(row: tuple[Any, ...], *, valid: bool) -> Stored:
+def _stored_of(row: tuple[Any, ...], *, valid: bool) -> StoredCampaign:
     name, settings, rules_version, created, position, step, status, state, digest, leader = row[:10]
     head = Head(position, step, status, state, digest)
-    return Stored(name, settings, rules_version, created, head, leader if valid else None)
+    return StoredCampaign(name, settings, rules_version, created, head, leader if valid else None)
 
 
 def pull_rows(rows: Iterable[tuple[Any, ...]]) -> list[PullRow]:
     """Rows of the table, without the campaign, as pulls."""
     return [
-        PullRow(position, step, index, client, arm, number, observed, revealed, epoch, flag == 1, time, id)
-        for position, step, index, client, arm, number, observed, revealed, epoch, flag, time, id in rows
+        PullRow(
+            position, step, index, client, arm, number, observed, revealed, directive, flag == 1, time, id
+        )
+        for position, step, index, client, arm, number, observed, revealed, directive, flag, time, id in rows
     ]
 
 
-def known_pulls(rows: Iterable[tuple[Any, ...]]) -> dict[str, Known]:
+def known_pulls(rows: Iterable[tuple[Any, ...]]) -> dict[str, StoredPull]:
     """The same rows, and behind each whether a bypass report of it is stored, by id."""
     return {
-        id: Known(
+        id: StoredPull(
             PullRow(
-                position, step, index, client, arm, number, observed, revealed, epoch, flag == 1, time, id
+                position, step, index, client, arm, number, observed, revealed, directive, flag == 1, time, id
             ),
             hit == 1,
         )
-        for position, step, index, client, arm, number, observed, revealed, epoch, flag, time, id, hit in rows
+        for position, step, index, client, arm, number, observed, revealed, directive, flag, time, id, hit in rows
     }
 
 
@@ -304,9 +309,9 @@ def key_values(key: KeyRow) -> dict[str, object]:
     }
 
 
-def missing(name: str) -> Missing:
+def missing(name: str) -> CampaignNotFound:
     """The error about a campaign that is not there."""
-    return Missing(f"There is no campaign {name!r}: `tutelage campaign list` shows all.")
+    return CampaignNotFound(f"There is no campaign {name!r}: `tutelage campaign list` shows all.")
 
 
 def check_change(change: Change) -> None:
@@ -319,9 +324,9 @@ def check_change(change: Change) -> None:
         )
 
 
-def fenced(change: Change) -> Fenced:
+def fenced(change: Change) -> LeaseLost:
     """The error about a change whose campaign has moved on without it."""
-    return Fenced(
+    return LeaseLost(
         f"The campaign {change.name!r} is led by another server now, or has left position {change.after}: "
         "nothing was written.",
         change.name,
@@ -331,7 +336,7 @@ def fenced(change: Change) -> Fenced:
 def check_removable(name: str, row: tuple[Any, ...]) -> None:
     """Raises InputError unless ``REMOVABLE``'s row allows the campaign to be deleted."""
     status, exported, pulled, bypassed = row
-    if status == "enrolling":  # it has never been started, so it holds no pulls
+    if status == "registering":  # it has never been started, so it holds no pulls
         return
     if status != "stopped":
         raise InputError(f"The campaign {name!r} is {status}: stop it before it is deleted.")

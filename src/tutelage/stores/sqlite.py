@@ -11,15 +11,15 @@ from sqlalchemy.dialects import sqlite as dialects
 
 from tutelage.stores import queries
 from tutelage.stores.base import (
-    Broken,
+    CampaignExists,
+    CampaignNotFound,
     Change,
-    Exists,
-    Full,
     KeyRow,
-    Known,
-    Missing,
     PullRow,
+    StoreBroken,
+    StoredPull,
     StoreError,
+    StoreFull,
 )
 from tutelage.stores.sqlite_file import Lock, unusable
 
@@ -43,14 +43,14 @@ _MOVE = (
 )
 _VALUES = f"({', '.join('?' * 13)})"
 _PULL = (
-    'INSERT INTO pulls (campaign, position, step, "index", client, arm, number, observed, revealed, epoch, '
+    'INSERT INTO pulls (campaign, position, step, "index", client, arm, number, observed, revealed, directive, '
     f"bypassed, time, id) VALUES {_VALUES}"
 )
 _BLOCK = 50  # pulls per statement: two thirds of the time of one each
 _BLOCK_OF_PULLS = _PULL + f", {_VALUES}" * (_BLOCK - 1)
 # INDEXED BY, for without it SQLite walks through all of the campaign's rows: both indexes begin with it.
 _FIND = (
-    'SELECT position, step, "index", client, arm, number, observed, revealed, epoch, bypassed, time, id, '
+    'SELECT position, step, "index", client, arm, number, observed, revealed, directive, bypassed, time, id, '
     "EXISTS (SELECT 1 FROM entries INDEXED BY entries_by_id "
     "WHERE entries.campaign = pulls.campaign AND entries.id = pulls.id AND kind = 'bypassed') "
     "FROM pulls INDEXED BY pulls_by_id WHERE campaign = ? AND id IN "
@@ -86,7 +86,7 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     # The index of the log could not grow: the disk is full, though SQLite calls it an input/output error.
     if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:
-        return Full(f"There is no room left for {path}: free some, and writing goes on by itself.")
+        return StoreFull(f"There is no room left for {path}: free some, and writing goes on by itself.")
     if code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return StoreError(f"Another program is writing to {path}: end it.")
     name = getattr(error, "sqlite_errorname", "")
@@ -101,7 +101,7 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
             failure = f"The disk under {path} failed ({name}): see the system's log before starting again."
         case _:
             return StoreError(f"SQLite refused a statement on {path}: {error}.")
-    return Broken(failure)
+    return StoreBroken(failure)
 
 
 class SqliteReader(queries.Reading):
@@ -139,7 +139,7 @@ class SqliteKeys(SqliteReader):
         super().__init__(path, connect(path, mode="rw"))
         self.notes = tuple(notes)
         self._lock = lock
-        self._broken: Broken | None = None
+        self._broken: StoreBroken | None = None
 
     @property
     def url(self) -> str:
@@ -150,14 +150,14 @@ class SqliteKeys(SqliteReader):
         """Stores a key; raises Exists if its name is taken."""
         with self._transaction():
             if any(row.name == key.name for row in self.keys()):
-                raise Exists(f"There is a key {key.name!r} already: choose another name.")
+                raise CampaignExists(f"There is a key {key.name!r} already: choose another name.")
             self._run(queries.CREATE_KEY, queries.key_values(key))
 
     def revoke_key(self, name: str, time: int) -> None:
         """Marks a key as revoked; raises Missing."""
         with self._transaction():
             if not self._run(queries.REVOKE_KEY, {"name": name, "time": time}):
-                raise Missing(f"There is no key {name!r}: `tutelage key list` shows all.")
+                raise CampaignNotFound(f"There is no key {name!r}: `tutelage key list` shows all.")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -171,7 +171,7 @@ class SqliteKeys(SqliteReader):
                 yield connection
                 connection.execute("COMMIT")
         except BaseException as error:
-            if isinstance(error, Broken):
+            if isinstance(error, StoreBroken):
                 self._broken = error
             if connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
@@ -208,7 +208,7 @@ class SqliteStore(SqliteKeys):
         values = {"name": name, "settings": settings, "rules_version": rules_version, "created": time}
         with self._transaction():
             if self._run(queries.NUMBER, {"name": name}):
-                raise Exists(f"There is a campaign {name!r} already: choose another name.")
+                raise CampaignExists(f"There is a campaign {name!r} already: choose another name.")
             self._run(queries.CREATE, values)
             number = self._run(queries.NUMBER, {"name": name})[0][0]
             self._run(queries.CREATE_HEAD, {"campaign": number})
@@ -249,9 +249,9 @@ class SqliteStore(SqliteKeys):
                     (self._number(name), token),
                 )
 
-    def find(self, name: str, ids: Sequence[str]) -> dict[str, Known]:
+    def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
         """The stored ones among pulls of these ids."""
-        number, found = self._number(name), dict[str, Known]()
+        number, found = self._number(name), dict[str, StoredPull]()
         with translated(self.path):
             for start in range(0, len(ids), _IDS[-1]):
                 part = ids[start : start + _IDS[-1]]
@@ -289,7 +289,7 @@ class SqliteStore(SqliteKeys):
         queries.check_change(change)
         try:
             number = self._number(change.name)
-        except Missing:
+        except CampaignNotFound:
             raise queries.fenced(change) from None
         if connection.execute(_MOVE, queries.move_values(number, change)).rowcount != 1:
             raise queries.fenced(change)
@@ -304,7 +304,7 @@ class SqliteStore(SqliteKeys):
             (self._log, log, self._log_file),
         ):
             if found != was:
-                self._broken = Broken(
+                self._broken = StoreBroken(
                     f"{path} was removed or replaced while it was served: nothing more is written."
                 )
                 raise self._broken
@@ -331,7 +331,7 @@ class SqliteStore(SqliteKeys):
             self._unmoved = float(max(logged - moved, 0))  # a reader holds on to these
         except sqlite3.Error as error:
             failure = store_error(self.path, error)
-            if isinstance(failure, Broken):
+            if isinstance(failure, StoreBroken):
                 self._broken = failure
 
     def _number(self, name: str) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutelage.errors import InputError
-from tutelage.stores.base import Broken, InUse
+from tutelage.stores.base import StoreBroken, StoreInUse
 from tutelage.stores.schema import APPLICATION_ID, VERSION
 
 MAGIC = b"SQLite format 3\0"
@@ -178,7 +178,7 @@ def create(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE))
     except OSError as error:
-        raise Broken(unusable(path, "written", error)) from None
+        raise StoreBroken(unusable(path, "written", error)) from None
 
 
 def unusable(path: Path, what: str, error: OSError | None = None) -> str:
@@ -234,7 +234,7 @@ class Lock:
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         except OSError as error:
-            raise Broken(unusable(path, "written", error)) from None
+            raise StoreBroken(unusable(path, "written", error)) from None
         content = os.pread(self._file, 32, 0).decode("ascii", "replace").strip("\0\n ")
         if content and not content.isdecimal():
             os.close(self._file)
@@ -247,7 +247,7 @@ class Lock:
         except BlockingIOError:
             holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "?"
             os.close(self._file)
-            raise InUse(
+            raise StoreInUse(
                 f"{path} is in use by process {holder}: stop that server first, "
                 "or give this one another file."
             ) from None
@@ -277,7 +277,7 @@ def read_header(path: Path) -> Header | None:
         with path.open("rb") as file:
             data = file.read(100)
     except OSError as error:
-        raise Broken(unusable(path, "read", error)) from None
+        raise StoreBroken(unusable(path, "read", error)) from None
     if not data:
         return None
     if len(data) < 100 or not data.startswith(MAGIC):
@@ -325,7 +325,7 @@ def check_size(path: Path, pages: int, page_size: int) -> None:
     """Raises Broken for a file that is shorter than its page count says."""
     size = path.stat().st_size
     if size < pages * page_size:
-        raise Broken(
+        raise StoreBroken(
             f"{path} was cut off: it has {size} bytes, and {pages} pages of {page_size} bytes are "
             f"{pages * page_size}: restore a backup."
         )

@@ -11,7 +11,7 @@ import sqlalchemy
 
 from tutelage.errors import InputError
 from tutelage.stores import migrations, sqlite_file
-from tutelage.stores.base import Broken, InUse
+from tutelage.stores.base import StoreBroken, StoreInUse
 from tutelage.stores.integrity import findings
 from tutelage.stores.schema import APPLICATION_ID, VERSION
 from tutelage.stores.sqlite import SqliteKeys, SqliteReader, SqliteStore, connect, translated
@@ -34,7 +34,7 @@ def open_keys(path: Path, *, create: bool) -> SqliteKeys:
         with _locked(path) as (lock, stack):
             keys = SqliteKeys(path, lock, _prepare(path, migrate=create))
             stack.pop_all()
-    except InUse:
+    except StoreInUse:
         _check_served(path)
         return SqliteKeys(path, None)
     return keys
@@ -43,7 +43,7 @@ def open_keys(path: Path, *, create: bool) -> SqliteKeys:
 def open_reader(path: Path) -> SqliteReader:
     """Reads a file that is there, whoever has its lock."""
     _must_exist(path)
-    with contextlib.suppress(InUse), _locked(path):
+    with contextlib.suppress(StoreInUse), _locked(path):
         sqlite_file.check_file(path)
     _check_served(path)
     return SqliteReader(path)
@@ -78,7 +78,7 @@ def backup(source: Path, target: Path) -> str:
         with contextlib.closing(connect(source, mode="ro")) as connection, translated(target):
             connection.execute("VACUUM INTO ?", (str(part),))
         if faults := _damage(part):
-            raise Broken(f"The copy {target} is not sound, nor may be {source}: {faults[0]}")
+            raise StoreBroken(f"The copy {target} is not sound, nor may be {source}: {faults[0]}")
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         part.rename(target)

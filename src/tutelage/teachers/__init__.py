@@ -11,11 +11,11 @@ TEACHERS = Table(
         "blt": "tutelage.teachers.blt:BLT",
         "ng": "tutelage.teachers.naive:NaivelyGuess",
         "na": "tutelage.teachers.naive:NaivelyAlign",
-        "known": "tutelage.teachers.ends:KnownTarget",
+        "known": "tutelage.teachers.baselines:KnownTarget",
         "jun": "tutelage.teachers.jun:Jun",
         "ace": "tutelage.teachers.ace:ACE",
-        "none": "tutelage.teachers.ends:NoTeaching",
-        "watch": "tutelage.teachers.watch:Watch",
+        "none": "tutelage.teachers.baselines:NoTeaching",
+        "change-detector": "tutelage.teachers.change_detector:ChangeDetector",
     },
     needs=(
         "state_type",
@@ -25,7 +25,7 @@ TEACHERS = Table(
         "begin",
         "directive",
         "advance",
-        "retire",
+        "exclude",
         "report",
     ),
 )

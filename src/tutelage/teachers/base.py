@@ -6,13 +6,13 @@ A teacher never sees a reward stream.  It is a few pure functions on small froze
     begin(problem, generator) -> state
     directive(state) -> Directive        # what holds from now on, and when to ask again
     advance(state, evidence) -> state    # the answer to a met quota
-    retire(state, client) -> state       # go on as if this client had never been evidence
+    exclude(state, client) -> state       # go on as if this client had never been evidence
     report(state) -> Report              # for people
 
 The runner's side of it: observe all pulls of a round, consult (``advance``, then ``directive``) if the
 quota is met, at most once a round, and only then reveal that same round under the new directive.  A quota
 that is already met when it is published is met in the next round.  A decision uses whole segments that
-every client that is not retired has completed, so it never depends on who ran ahead.
+every client that is not excluded has completed, so it never depends on who ran ahead.
 """
 
 import dataclasses
@@ -65,7 +65,7 @@ class Directive:
     rules: tuple[Rule, ...]
     quota: Quota | None
     active_arms: tuple[int, ...]
-    leader: int | None = None
+    leading_arm: int | None = None
     target: int | None = None
     restarts: int = 0
 
@@ -75,7 +75,7 @@ class Evidence:
     """The segments that all clients have completed since the last consultation.
 
     ``sums[k]`` is float64 [new segments of arm k, M]: the sums of observed rewards, oldest segment first.
-    The column of a retired client is 0.
+    The column of a excluded client is 0.
     """
 
     sums: tuple[NDArray[np.float64], ...]
@@ -89,10 +89,10 @@ class Report:
     teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
     ``evidence`` [K], of a teacher that bets, is log W over the log of its threshold, W being the bet against
     that arm which is nearest to it: 1 rules the arm out.  Empty for other teachers and before the first bet.
-    ``has_given_up`` says that no decision will come, and that clients are led to the directive's leader.
+    ``has_given_up`` says that no decision will come, and that clients are led to the directive's leading_arm.
     """
 
-    epoch: int
+    consultations: int
     active_arms: tuple[int, ...]
     target: int | None
     lower: tuple[float | None, ...]
@@ -120,7 +120,7 @@ class Teacher(Protocol):
     def begin(self, problem: Problem, generator: Generator) -> Any: ...
     def directive(self, state: Any) -> Directive: ...
     def advance(self, state: Any, evidence: Evidence) -> Any: ...
-    def retire(self, state: Any, client: int) -> Any: ...
+    def exclude(self, state: Any, client: int) -> Any: ...
     def report(self, state: Any) -> Report: ...
 
 

@@ -1,6 +1,6 @@
 """Betting on which of two arms is better: the test martingales of BLT (docs/blt.md has the proof).
 
-Shapes: M clients that are not retired, P ordered pairs of arms, G stakes.  Of a pair (j, k) j is the one that
+Shapes: M clients that are not excluded, P ordered pairs of arms, G stakes.  Of a pair (j, k) j is the one that
 is bet to be better; it is looked at after rho times as many pulls as k.  Sums over clients run along the last
 axis, so that a pair's sum is the same, bit for bit, whichever pairs are looked at beside it.
 """
@@ -29,17 +29,17 @@ class Grid:
     """The pull counts n_0 = 0, n_1, ... at which bets are settled, and where they stand among the cuts.
 
     ``cuts`` are the counts n_i and h + rho n_i, merged, h being the head start.  ``at[i]`` is how many cuts
-    are completed with n_i pulls, ``at_leader[i]`` with h + rho n_i, and both are NEVER where a client
-    cannot have both in the horizon; ``steps[done]`` and ``leader_steps[done]`` are the steps that ``done``
+    are completed with n_i pulls, ``at_leading[i]`` with h + rho n_i, and both are NEVER where a client
+    cannot have both in the horizon; ``steps[done]`` and ``leading_steps[done]`` are the steps that ``done``
     completed cuts have room for.
     """
 
     counts: tuple[int, ...]
     cuts: tuple[int, ...]
     at: tuple[int, ...]
-    at_leader: tuple[int, ...]
+    at_leading: tuple[int, ...]
     steps: tuple[int, ...]
-    leader_steps: tuple[int, ...]
+    leading_steps: tuple[int, ...]
     head_start: int
 
 
@@ -53,15 +53,15 @@ def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Gri
     place = {count: index for index, count in enumerate((0, *cuts))}
     within = [n for n in counts if n == 0 or head_start + (1 + rho) * n <= horizon]
     at = (*(place[n] for n in within), NEVER)
-    at_leader = (*(place.get(head_start + rho * n, NEVER) for n in within), NEVER)
+    at_leading = (*(place.get(head_start + rho * n, NEVER) for n in within), NEVER)
     done = range(len(cuts) + 1)
     return Grid(
         counts=tuple(counts),
         cuts=tuple(cuts),
         at=at,
-        at_leader=at_leader,
+        at_leading=at_leading,
         steps=tuple(bisect.bisect_right(at, completed) - 1 for completed in done),
-        leader_steps=tuple(bisect.bisect_right(at_leader, completed) - 1 for completed in done),
+        leading_steps=tuple(bisect.bisect_right(at_leading, completed) - 1 for completed in done),
         head_start=head_start,
     )
 

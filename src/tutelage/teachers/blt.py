@@ -37,7 +37,7 @@ class BltState:
     log_wealth: Array
     active_arms: tuple[int, ...]
     consultations: int = 0
-    retired: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
     provisional: int | None = None  # the arm that clients are led to where no decision can be hoped for
 
 
@@ -46,7 +46,7 @@ class BLT:
     """BLT: bets on which arm is best, levels what arms seem worth until then, lifts a poor target."""
 
     rho: int = parameter(
-        2, help="pulls of the leader for one of another active arm, a whole number of at least 1"
+        2, help="pulls of the leading arm for one of another active arm, a whole number of at least 1"
     )
     growth: float = parameter(0.05, help="how much longer each step of the betting grid is, above 0")
     tolerance: float = parameter(0.0, help="how much worse than the best the target may be, in [0, 1)")
@@ -114,12 +114,12 @@ class BLT:
             return Directive(tuple(rules), None, active, target=active[0])
         if state.provisional is not None:
             rules[state.provisional] = KEEP
-            return Directive(tuple(rules), None, active, leader=state.provisional)
+            return Directive(tuple(rules), None, active, leading_arm=state.provisional)
         for arm in active:
             rules[arm] = self._levels(self._head_start(problem))
         counts = self._awaited(state)
         quota = Quota(counts, "any") if any(counts) else None
-        return Directive(tuple(rules), quota, active, leader=self._leader(state))
+        return Directive(tuple(rules), quota, active, leading_arm=self._leading_arm(state))
 
     @functools.lru_cache(maxsize=16)  # noqa: B019 - teachers are few and small
     def _levels(self, head_start: int) -> Level:
@@ -158,18 +158,18 @@ class BLT:
             done, least = len(state.totals[arm]) - 1, NEVER
             for other in state.active_arms:
                 if other != arm:
-                    wanted = (grid.at_leader[steps[arm][other] + 1], grid.at[steps[other][arm] + 1])
-                    for need in (grid.at_leader[0], *wanted):
+                    wanted = (grid.at_leading[steps[arm][other] + 1], grid.at[steps[other][arm] + 1])
+                    for need in (grid.at_leading[0], *wanted):
                         if done < need < least:
                             least = need
             if least < NEVER:
                 counts[arm] = grid.cuts[least - 1]
         return tuple(counts)
 
-    def _leader(self, state: BltState) -> int | None:
+    def _leading_arm(self, state: BltState) -> int | None:
         """The active arm with the highest mean over the segments that all clients have completed."""
         cuts = self._grid(state.problem).cuts
-        weights = listed_weights(state.problem.weights, state.retired)
+        weights = listed_weights(state.problem.weights, state.excluded)
         best, highest = None, -1.0
         for arm in state.active_arms:
             done = len(state.totals[arm]) - 1
@@ -190,19 +190,19 @@ class BLT:
         )
         return self._bet(state, totals, state.consultations + 1)
 
-    def retire(self, state: BltState, client: int) -> BltState:
+    def exclude(self, state: BltState, client: int) -> BltState:
         """Bet anew on the other clients' sums; the threshold rises by a factor M, arms may return."""
         problem = state.problem
-        if not 0 <= client < problem.num_clients or client in state.retired:
-            raise InputError(f"There is no client {client} to retire.")
-        if len(state.retired) == problem.num_clients - 1:
-            raise InputError(f"Client {client} is the last one and cannot be retired.")
+        if not 0 <= client < problem.num_clients or client in state.excluded:
+            raise InputError(f"There is no client {client} to exclude.")
+        if len(state.excluded) == problem.num_clients - 1:
+            raise InputError(f"Client {client} is the last one and cannot be excluded.")
         fresh = replace(
             state,
             steps=_no_steps(problem.num_arms),
             log_wealth=np.zeros_like(state.log_wealth),
             active_arms=tuple(range(problem.num_arms)),
-            retired=tuple(sorted((*state.retired, client))),
+            excluded=tuple(sorted((*state.excluded, client))),
             provisional=None,
         )
         return self._bet(fresh, fresh.totals, fresh.consultations)
@@ -222,7 +222,7 @@ class BLT:
         else:
             sentence = "the next bets need more pulls than the horizon has: no decision"
         return Report(
-            epoch=state.consultations,
+            consultations=state.consultations,
             active_arms=active,
             target=target,
             lower=nothing,
@@ -235,7 +235,7 @@ class BLT:
 
     def _evidence(self, state: BltState) -> tuple[float | None, ...]:
         """How near each arm k is to being ruled out: the most over j of log W_jk over its threshold's log."""
-        if min(map(len, state.totals)) <= self._grid(state.problem).at_leader[0]:
+        if min(map(len, state.totals)) <= self._grid(state.problem).at_leading[0]:
             return ()
         wealth, thresholds = log_mean(state.log_wealth), self._log_thresholds(state, state.totals)
         shares = np.divide(wealth, thresholds, out=np.zeros_like(wealth), where=thresholds > 0.0)
@@ -249,12 +249,12 @@ class BLT:
         bet = [list(row) for row in state.steps]
         waiting: Waiting = []
         for better in state.active_arms:
-            room = grid.leader_steps[done[better]]
+            room = grid.leading_steps[done[better]]
             for worse in state.active_arms:
                 last = min(room, grid.steps[done[worse]])
                 if better != worse and last > bet[better][worse]:
                     waiting.append((better, worse, bet[better][worse], last))
-        if not waiting or min(done) < grid.at_leader[0]:
+        if not waiting or min(done) < grid.at_leading[0]:
             return replace(state, totals=totals, consultations=consultations)
         log_wealth = state.log_wealth.copy()
         ledger = self._ledger(state, totals, grid)
@@ -278,38 +278,38 @@ class BLT:
             if better in left and worse in left:
                 left.remove(worse)
         steps = tuple(tuple(row) for row in bet)
-        fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.retired)
-        return replace(fresh, provisional=self._leader(fresh)) if self._is_hopeless(fresh) else fresh
+        fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.excluded)
+        return replace(fresh, provisional=self._leading_arm(fresh)) if self._is_hopeless(fresh) else fresh
 
     def _ledger(self, state: BltState, totals: tuple[Array, ...], grid: Grid) -> Ledger:
-        problem, retired = state.problem, state.retired
-        bets = bets_of(problem.weights, retired, state.log_wealth.shape[2], self.rho)
-        counted = np.flatnonzero(counted_weights(problem.weights, retired)) if retired else None
+        problem, excluded = state.problem, state.excluded
+        bets = bets_of(problem.weights, excluded, state.log_wealth.shape[2], self.rho)
+        counted = np.flatnonzero(counted_weights(problem.weights, excluded)) if excluded else None
         return Ledger(totals, grid, bets, counted)
 
     def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
         """log of what W_jk must reach, [K, K]: T M^r over the share of j in the risk of k."""
         problem, head_start = state.problem, self._head_start(state.problem)
         if head_start == 0:
-            return even_log_thresholds(problem, len(state.retired), self.tolerance)
-        row = self._grid(problem).at_leader[0]
+            return even_log_thresholds(problem, len(state.excluded), self.tolerance)
+        row = self._grid(problem).at_leading[0]
         first = b"".join([sums[row].tobytes() for sums in totals])
-        return shared_log_thresholds(problem, state.retired, head_start, first)
+        return shared_log_thresholds(problem, state.excluded, head_start, first)
 
     def _is_hopeless(self, state: BltState) -> bool:
-        """Whether no active arm would be ruled out by the leader before the horizon.
+        """Whether no active arm would be ruled out by the leading arm before the horizon.
 
         Not even if its gap is ``hope`` standard errors larger than it seems: capital grows by about
-        gap^2 / (2 variance) a pull, which takes rho of the leader and one of each other active arm.
+        gap^2 / (2 variance) a pull, which takes rho of the leading arm and one of each other active arm.
         """
         problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
         if len(active) == 1 or math.isinf(self.hope):
             return False
         pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
         left = problem.horizon - sum(pulls)
-        if left > (1.0 - _TOO_SOON) * problem.horizon or (leader := self._leader(state)) is None:
+        if left > (1.0 - _TOO_SOON) * problem.horizon or (leading_arm := self._leading_arm(state)) is None:
             return False
-        weights = counted_weights(problem.weights, state.retired)
+        weights = counted_weights(problem.weights, state.excluded)
         thresholds = self._log_thresholds(state, state.totals)
         means, seen = {}, {}
         for arm in active:
@@ -317,11 +317,11 @@ class BLT:
             prediction = (state.totals[arm][-1] + 0.5) / (pulls[arm] + 1.0)
             seen[arm] = float(weights**2 @ (prediction * (1.0 - prediction)))
         for arm in active:
-            if arm != leader:
-                error = math.sqrt(seen[leader] / pulls[leader] + seen[arm] / pulls[arm])
-                gap = means[leader] - means[arm] + self.hope * error
-                lacking = thresholds[leader, arm] - float(log_mean(state.log_wealth[leader, arm]))
-                variance = seen[leader] / self.rho + seen[arm]
+            if arm != leading_arm:
+                error = math.sqrt(seen[leading_arm] / pulls[leading_arm] + seen[arm] / pulls[arm])
+                gap = means[leading_arm] - means[arm] + self.hope * error
+                lacking = thresholds[leading_arm, arm] - float(log_mean(state.log_wealth[leading_arm, arm]))
+                variance = seen[leading_arm] / self.rho + seen[arm]
                 if 2.0 * variance * lacking * (len(active) - 1 + self.rho) <= gap * gap * left:
                     return False
         return True

@@ -63,7 +63,7 @@ def ask_directive(teacher: Teacher, problem: Problem, state: Any) -> Directive:
         _whole(teacher, "an active arm", arm, 0, last)
     if not directive.active_arms or len(set(directive.active_arms)) < len(directive.active_arms):
         raise _fault(teacher, f"gives the active arms {directive.active_arms}: name each once, at least one")
-    for name, named in (("the leader", directive.leader), ("the target", directive.target)):
+    for name, named in (("the leading arm", directive.leading_arm), ("the target", directive.target)):
         if named is not None:
             _whole(teacher, name, named, 0, last)
     _whole(teacher, "the number of restarts", directive.restarts, 0, 2**31 - 1)
@@ -88,7 +88,7 @@ def ask_report(teacher: Teacher, state: Any) -> Report:
     report = ask(teacher, "report", state)
     if not isinstance(report, Report) or not isinstance(report.sentence, str):
         raise _fault(teacher, f"gives {report!r} as report(), not a Report with a sentence")
-    _whole(teacher, "the epoch of its report", report.epoch, 0, 2**31 - 1)
+    _whole(teacher, "the epoch of its report", report.consultations, 0, 2**31 - 1)
     return report
 
 

@@ -30,7 +30,7 @@ class Fixed:
         """The same state."""
         return state
 
-    def retire(self, state: FixedState, client: int) -> FixedState:
+    def exclude(self, state: FixedState, client: int) -> FixedState:
         """The same state."""
         return state
 

@@ -17,7 +17,7 @@ class Evidences:
     """All segment sums so far: ``sums[k]`` is float64 [segments of arm k, M]; and who no longer counts."""
 
     sums: tuple[NDArray[np.float64], ...]
-    retired: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def _schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedu
 
 
 def schedule_of(problem: Problem) -> Schedule:
-    """The epochs of a problem (they stay as they are when a client retires)."""
+    """The epochs of a problem (they stay as they are when a client excludes)."""
     return _schedule(problem.num_arms, problem.horizon, problem.weights)
 
 
@@ -51,16 +51,16 @@ def no_intervals(num_arms: int) -> Intervals:
 def add_evidence(evidences: Evidences, new: Evidence) -> Evidences:
     """The evidence with the newly completed segments behind the old ones."""
     sums = tuple(np.concatenate((old, more)) for old, more in zip(evidences.sums, new.sums, strict=True))
-    return Evidences(sums, evidences.retired)
+    return Evidences(sums, evidences.excluded)
 
 
 def without_client(evidences: Evidences, client: int, problem: Problem) -> Evidences:
     """The evidence without a client.  Raises ``InputError`` if there is no such one, or no other left."""
-    if not 0 <= client < problem.num_clients or client in evidences.retired:
-        raise InputError(f"There is no client {client} to retire.")
-    if len(evidences.retired) == problem.num_clients - 1:
-        raise InputError(f"Client {client} is the last one and cannot be retired.")
-    return Evidences(evidences.sums, tuple(sorted((*evidences.retired, client))))
+    if not 0 <= client < problem.num_clients or client in evidences.excluded:
+        raise InputError(f"There is no client {client} to exclude.")
+    if len(evidences.excluded) == problem.num_clients - 1:
+        raise InputError(f"Client {client} is the last one and cannot be excluded.")
+    return Evidences(evidences.sums, tuple(sorted((*evidences.excluded, client))))
 
 
 def has_epoch(evidences: Evidences, epoch: int, arms: tuple[int, ...]) -> bool:
@@ -85,11 +85,11 @@ def quota_of(problem: Problem, epoch: int, arms: tuple[int, ...]) -> Quota | Non
 def intervals_of(problem: Problem, evidences: Evidences, epoch: int, arms: tuple[int, ...]) -> Intervals:
     """UCB and LCB of eq. (1) for these arms: sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
 
-    The sum runs over the clients in order, retired ones left out and the weights of the others scaled to sum
+    The sum runs over the clients in order, excluded ones left out and the weights of the others scaled to sum
     to 1; the radius then uses their sum of squares, with the logarithm unchanged.
     """
     schedule = schedule_of(problem)
-    weights, squared = _remaining_weights(problem.weights, evidences.retired)
+    weights, squared = _remaining_weights(problem.weights, evidences.excluded)
     radius = confidence_radius(schedule, epoch, squared)
     pulls = schedule.pulls(epoch)
     lower: list[float | None] = [None] * problem.num_arms
@@ -104,14 +104,14 @@ def intervals_of(problem: Problem, evidences: Evidences, epoch: int, arms: tuple
 
 @functools.lru_cache(maxsize=64)
 def _remaining_weights(
-    weights: tuple[float, ...], retired: tuple[int, ...]
+    weights: tuple[float, ...], excluded: tuple[int, ...]
 ) -> tuple[tuple[float, ...], float]:
-    """The weights with 0 for the retired and the rest summing to 1, and the sum of their squares."""
-    if not retired:
+    """The weights with 0 for the excluded and the rest summing to 1, and the sum of their squares."""
+    if not excluded:
         return weights, squared_weights(weights)
-    kept = [weight for client, weight in enumerate(weights) if client not in retired]
+    kept = [weight for client, weight in enumerate(weights) if client not in excluded]
     total = math.fsum(kept)
     squared = squared_weights(tuple(weight / total for weight in kept))
     return tuple(
-        0.0 if client in retired else weights[client] / total for client in range(len(weights))
+        0.0 if client in excluded else weights[client] / total for client in range(len(weights))
     ), squared

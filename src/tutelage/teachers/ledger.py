@@ -17,7 +17,7 @@ Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has c
 
 
 class Ledger:
-    """The running sums of all arms' rewards, over the clients that are not retired, and what is bet on them.
+    """The running sums of all arms' rewards, over the clients that are not excluded, and what is bet on them.
 
     ``totals[k]`` is float64 [segments of arm k + 1, M].
     """
@@ -40,9 +40,9 @@ class Ledger:
         sums_j, sums_k = self.totals[better], self.totals[worse]
         count, length = grid.counts[now], grid.counts[now + 1] - grid.counts[now]
         return PairStep(
-            sums_j[grid.at_leader[now]].tolist(),
+            sums_j[grid.at_leading[now]].tolist(),
             sums_k[grid.at[now]].tolist(),
-            sums_j[grid.at_leader[now + 1]].tolist(),
+            sums_j[grid.at_leading[now + 1]].tolist(),
             sums_k[grid.at[now + 1]].tolist(),
             self.head_start + rho * count,
             float(count),
@@ -51,11 +51,11 @@ class Ledger:
         )
 
     def _step(self, waiting: Waiting) -> Step:
-        at, at_leader, starts, counts = self.grid.at, self.grid.at_leader, self._starts, self.grid.counts
+        at, at_leading, starts, counts = self.grid.at, self.grid.at_leading, self._starts, self.grid.counts
         rows = [
-            [starts[better] + at_leader[now] for better, _, now, _ in waiting],
+            [starts[better] + at_leading[now] for better, _, now, _ in waiting],
             [starts[worse] + at[now] for _, worse, now, _ in waiting],
-            [starts[better] + at_leader[now + 1] for better, _, now, _ in waiting],
+            [starts[better] + at_leading[now + 1] for better, _, now, _ in waiting],
             [starts[worse] + at[now + 1] for _, worse, now, _ in waiting],
         ]
         sums = self._joined.take(rows, axis=0)
@@ -85,24 +85,24 @@ def extended(totals: Array, sums: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=64)
-def counted_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> Array:
-    """The weights [M] of the global model of the clients that are not retired; 0 for those that are."""
-    if not retired:
+def counted_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> Array:
+    """The weights [M] of the global model of the clients that are not excluded; 0 for those that are."""
+    if not excluded:
         return np.array(weights)
-    kept = [0.0 if client in retired else weight for client, weight in enumerate(weights)]
+    kept = [0.0 if client in excluded else weight for client, weight in enumerate(weights)]
     return np.array(kept) / math.fsum(kept)
 
 
 @functools.lru_cache(maxsize=64)
-def listed_weights(weights: tuple[float, ...], retired: tuple[int, ...]) -> list[float]:
+def listed_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> list[float]:
     """The same as a list."""
-    return counted_weights(weights, retired).tolist()  # type: ignore[no-any-return]
+    return counted_weights(weights, excluded).tolist()  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=64)
-def bets_of(weights: tuple[float, ...], retired: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
-    """u_m = M w_m of the clients that are not retired, and the stakes lambda_g / max(1, max u)."""
-    kept = counted_weights(weights, retired)
-    units = (len(weights) - len(retired)) * kept[kept > 0.0]
+def bets_of(weights: tuple[float, ...], excluded: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
+    """u_m = M w_m of the clients that are not excluded, and the stakes lambda_g / max(1, max u)."""
+    kept = counted_weights(weights, excluded)
+    units = (len(weights) - len(excluded)) * kept[kept > 0.0]
     stakes = 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max()))
     return make_bets(units, stakes, float(rho))

@@ -12,34 +12,36 @@ from tutelage.teachers.ledger import counted_weights
 _EVENLY = 0.05  # of the risk is shared evenly among the other arms
 
 
-def log_threshold(problem: Problem, retired: int, tolerance: float) -> float:
-    """log of T B M^r: what W_jk must reach to rule k out, after r retirements.
+def log_threshold(problem: Problem, excluded: int, tolerance: float) -> float:
+    """log of T B M^r: what W_jk must reach to rule k out, after r exclusions.
 
     B bounds how many bets may be wrongly won: K - 1 those against a best arm, and with a tolerance
     K (K - 1) / 2 those on an arm that is too much worse.
     """
     size = problem.num_arms
     bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
-    return math.log(problem.horizon) + math.log(max(1, bets)) + retired * math.log(problem.num_clients)
+    return math.log(problem.horizon) + math.log(max(1, bets)) + excluded * math.log(problem.num_clients)
 
 
 @functools.lru_cache(maxsize=64)
-def even_log_thresholds(problem: Problem, retired: int, tolerance: float) -> Array:
+def even_log_thresholds(problem: Problem, excluded: int, tolerance: float) -> Array:
     """:func:`log_threshold` for every pair of arms, [K, K]."""
     size = problem.num_arms
-    return _read_only(np.full((size, size), log_threshold(problem, retired, tolerance)))
+    return _read_only(np.full((size, size), log_threshold(problem, excluded, tolerance)))
 
 
 @functools.lru_cache(maxsize=64)
-def shared_log_thresholds(problem: Problem, retired: tuple[int, ...], head_start: int, first: bytes) -> Array:
+def shared_log_thresholds(
+    problem: Problem, excluded: tuple[int, ...], head_start: int, first: bytes
+) -> Array:
     """log of T M^r over the share of j in the risk of k, [K, K].
 
     ``first`` has the float64 sums [K, M] of the rewards in the first ``head_start`` pulls of each arm.
     """
     sums = np.frombuffer(first).reshape(problem.num_arms, problem.num_clients)
-    shares = rival_shares(sums, counted_weights(problem.weights, retired), head_start)
+    shares = rival_shares(sums, counted_weights(problem.weights, excluded), head_start)
     np.fill_diagonal(shares, 1.0)
-    whole = math.log(problem.horizon) + len(retired) * math.log(problem.num_clients)
+    whole = math.log(problem.horizon) + len(excluded) * math.log(problem.num_clients)
     return _read_only(whole - np.log(shares))
 
 

@@ -71,7 +71,7 @@ class TAL:
         """Alg. 1, lines 4 to 10."""
         return _decide(replace(state, evidences=add_evidence(state.evidences, evidence)))
 
-    def retire(self, state: TalState, client: int) -> TalState:
+    def exclude(self, state: TalState, client: int) -> TalState:
         """Run through the stored epochs again with the other clients' sums; a decision may be withdrawn."""
         problem = state.problem
         evidences = without_client(state.evidences, client, problem)

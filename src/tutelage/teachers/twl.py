@@ -72,7 +72,7 @@ class TWL:
         """Alg. 2, lines 4 to 8."""
         return _eliminate(replace(state, evidences=add_evidence(state.evidences, evidence)))
 
-    def retire(self, state: TwlState, client: int) -> TwlState:
+    def exclude(self, state: TwlState, client: int) -> TwlState:
         """Run through the stored epochs again with the other clients' sums; arms may return."""
         problem = state.problem
         evidences = without_client(state.evidences, client, problem)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions import Constant
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.laws import Constant
 from tutelage.lab import Checkpoints, make_request, run
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.laws import parse_law
 from tutelage.lab import Checkpoints, make_request, run
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Choose, Learn, Learner, Policy
@@ -72,7 +72,7 @@ def warm_start_pulls(
     gamma1: float = 1.0,
     gamma2: float | None = 0.0,
     target: int | None = None,
-    law: str = "bernoulli",
+    rewards: str = "bernoulli",
     runs: int = 100,
     seed: int = 0,
     checkpoints: Checkpoints = "logarithmic",
@@ -82,7 +82,7 @@ def warm_start_pulls(
 
     Shi et al., Definition warm_start_pulls.  ``history`` is how often each arm has shown ``gamma1`` before,
     one number for all K arms or one each.  ``means`` [K] are the client's own; then the ``target`` (the arm
-    with the highest of them, unless it is named) shows its true reward, drawn by ``law``, and every other
+    with the highest of them, unless it is named) shows its true reward, drawn by ``rewards``, and every other
     arm ``gamma2``; with ``gamma2=None`` every arm shows its true reward.  ``policy`` is a SPEC or an object,
     of the table or a package's own.  The history is learned, not chosen: the policy is told each reward of
     it (arms in turn, as long as each has any left) as if it had pulled that arm, and its own count of pulls
@@ -94,9 +94,9 @@ def warm_start_pulls(
     Raises ``InputError`` for lengths below 0, a constant outside [0, 1], a target that is no arm, and
     whatever :func:`tutelage.simulate` raises.
     """
-    checks.instance_of(str, "reward law", law)
+    checks.instance_of(str, "reward distribution", rewards)
     given = [checks.real("mean", each) for each in checks.listed("means", means)]
-    instance = Instance("warm start", np.array([given]), equal_weights(1), parse_law(law))
+    instance = Instance("warm start", np.array([given]), equal_weights(1), parse_distribution(rewards))
     lengths = _lengths(history, instance.num_arms)
     aim = instance.best_arm if target is None else checks.whole("target", target, -checks.MOST_COUNT)
     if not 0 <= aim < len(lengths):
@@ -203,7 +203,7 @@ class _AfterHistory:
     def advance(self, state: bool, evidence: Evidence) -> bool:
         return True
 
-    def retire(self, state: bool, client: int) -> bool:
+    def exclude(self, state: bool, client: int) -> bool:
         return state
 
     def report(self, state: bool) -> Report:

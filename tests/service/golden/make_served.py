@@ -2,7 +2,7 @@
 
 ``python -m tests.service.golden.make_served`` is not to be run again after a release: what later versions
 must verify and go on from is the file as it was written then.  Its two campaigns hold every kind of row:
-decisions, a retirement, reports, a stop, enrolments.
+decisions, a exclusion, reports, a stop, registrations.
 """
 
 import random
@@ -11,11 +11,11 @@ from pathlib import Path
 from tests.service.bench import Bench, sent
 
 from tutelage.service.api.access import make_key
-from tutelage.service.campaigns.jobs import Do, Pulls
+from tutelage.service.campaigns.jobs import ActionJob, PullJob
 
 FILE = Path(__file__).with_name("served.sqlite")
 ARMS = "xy"
-CAMPAIGNS = {"epochs": ("twl(gamma1=1,gamma2=0)", 300), "bets": ("blt", 120)}  # with rounds to play
+CAMPAIGNS = {"directives": ("twl(gamma1=1,gamma2=0)", 300), "bets": ("blt", 120)}  # with rounds to play
 
 
 def play(bench, name, rounds):
@@ -32,10 +32,10 @@ def play(bench, name, rounds):
             )
             for index, client in enumerate("abé")
         ]
-        bench.do(Pulls(name, pulls=pulls))
+        bench.do(PullJob(name, pulls=pulls))
         if number % 29 == 7:
             late = sent(pulls[0].id, pulls[0].client, pulls[0].arm, pulls[0].reward, bypassed=True)
-            bench.do(Pulls(name, pulls=[late]))
+            bench.do(PullJob(name, pulls=[late]))
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
             name=name,
             arms=tuple(ARMS),
             clients=("a", "b") if name == "bets" else (),
-            enrol=True,
+            open_registration=True,
             low=-1.0,
             high=3.0,
             horizon=400,
@@ -56,14 +56,14 @@ def main():
             start=False,
         )
         for client in "abé":
-            bench.do(Do(name, act="enrol", client=client))
-        bench.do(Do(name, act="start"))
+            bench.do(ActionJob(name, act="register", client=client))
+        bench.do(ActionJob(name, act="start"))
         play(bench, name, rounds)
-        bench.do(Do(name, act="retire", client="é"))
-        bench.do(Do(name, act="stop"))
-        bench.do(Do(name, act="exported"))
-        bench.do(Do(name, act="start"))
-        bench.do(Pulls(name, pulls=[sent(f"later-{client}", client, "x", 0.5) for client in "ab"]))
+        bench.do(ActionJob(name, act="exclude", client="é"))
+        bench.do(ActionJob(name, act="stop"))
+        bench.do(ActionJob(name, act="exported"))
+        bench.do(ActionJob(name, act="start"))
+        bench.do(PullJob(name, pulls=[sent(f"later-{client}", client, "x", 0.5) for client in "ab"]))
     bench.store.close()
     FILE.with_name(FILE.name + ".lock").unlink()
 

@@ -21,7 +21,7 @@ ROWS = [
 ]
 SNAPSHOT = Snapshot(40, b"\x00\x01snapshot")
 KEY = KeyRow("first", b"\xff" * 32, "reporter", "c", ("x", "é"), 5, 9)
-SETTINGS, STATE = '{"arms": ["a", "b"]}', '{"epoch": 2}'
+SETTINGS, STATE = '{"arms": ["a", "b"]}', '{"directive": 2}'
 
 
 def main():

@@ -1,6 +1,6 @@
 """Who may do what: keys, their roles, and what is open without one.
 
-Everything here is asked once a request by :mod:`tutelage.service.api.front`, the quick route included.
+Everything here is asked once a request by :mod:`tutelage.service.api.gateway`, the quick route included.
 """
 
 import functools

@@ -9,9 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from tutelage.service.api.json_reading import MOST_PULLS
 from tutelage.service.api.ledger_formats import FORMATS
 from tutelage.service.api.problems import MEDIA_TYPE, Told
-from tutelage.service.api.pulls_route import ToldPulls
+from tutelage.service.api.pulls_route import PullResponses
 from tutelage.service.api.routes import NamedClient, NewCampaign, Nothing
-from tutelage.service.campaigns.messages import SentPull, ToldPull
+from tutelage.service.campaigns.messages import PullRequest, PullResponse
 
 _REFERENCE = "#/components/schemas/{name}"
 _JSON = "application/json"
@@ -28,15 +28,15 @@ class Summary(msgspec.Struct):
     low: float
     high: float
     seed: int
-    enrol: bool
+    open_registration: bool
     weights: list[float] | None
     arms: list[str]
     clients: list[str]
-    retired: list[str]
+    excluded: list[str]
     num_pulls: int
     round: int
     beyond_horizon: int
-    epoch: int
+    directive: int
     cost: float
     state: str
     active_arms: list[str]
@@ -76,14 +76,14 @@ class State(msgspec.Struct):
 
 
 class Decided(msgspec.Struct):
-    """A decision or a retirement, which has a ``client``."""
+    """A decision or a exclusion, which has a ``client``."""
 
     position: int
     kind: str
     step: int
     time: str
     round: int
-    epoch: int
+    directive: int
     cost: float
     active_arms: list[str]
     target: str | None
@@ -115,7 +115,7 @@ class Row(msgspec.Struct, omit_defaults=True):
     number: int = 0
     observed: float = 0.0
     revealed: float = 0.0
-    epoch: int = 0
+    directive: int = 0
     bypassed: bool = False
     content: dict[str, Any] = {}
 
@@ -162,11 +162,11 @@ _ANSWERS: dict[tuple[str, str], tuple[int, type]] = {
     ("/v1/campaigns/{name}/clients", "post"): (200, NamedClient),
     ("/v1/campaigns/{name}/start", "post"): (200, Summary),
     ("/v1/campaigns/{name}/stop", "post"): (200, Summary),
-    ("/v1/campaigns/{name}/retire", "post"): (200, Summary),
-    ("/v1/campaigns/{name}/state", "get"): (200, State),
+    ("/v1/campaigns/{name}/exclude", "post"): (200, Summary),
+    ("/v1/campaigns/{name}/totals", "get"): (200, State),
     ("/v1/campaigns/{name}/decisions", "get"): (200, Decisions),
     ("/v1/campaigns/{name}/ledger", "get"): (200, Rows),
-    ("/v1/campaigns/{name}/states", "get"): (200, States),
+    ("/v1/campaigns/{name}/status", "get"): (200, States),
 }
 
 
@@ -176,7 +176,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         return app.openapi_schema
     found = get_openapi(title=app.title, version=app.version, routes=app.routes)
     answers = dict.fromkeys(answer for _, answer in _ANSWERS.values())
-    types = [SentPull, ToldPulls, ToldPull, Told, NewCampaign, Nothing, *answers]
+    types = [PullRequest, PullResponses, PullResponse, Told, NewCampaign, Nothing, *answers]
     (sent, many, one, problem, *_), schemas = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     found.setdefault("components", {})["schemas"] = schemas
     paths = found["paths"]

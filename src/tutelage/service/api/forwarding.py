@@ -16,7 +16,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from tutelage.service.api.problems import CutOff, Problem
-from tutelage.stores.base import Listed
+from tutelage.stores.base import CampaignListing
 
 MARK = b"x-tutelage-forwarded"
 _CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
@@ -95,7 +95,7 @@ class Forwarding:
             _streamed(response), response.status_code, kept, background=BackgroundTask(response.aclose)
         )
 
-    async def unreachable(self, campaigns: Iterable[Listed], led: Container[str]) -> str | None:
+    async def unreachable(self, campaigns: Iterable[CampaignListing], led: Container[str]) -> str | None:
         """A campaign whose leader does not answer; None if there is none but those ``led`` here."""
         leaders: dict[str, str] = {}
         for one in campaigns:

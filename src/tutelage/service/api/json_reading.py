@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.validation import objection
-from tutelage.service.campaigns.messages import Fault, SentPull
+from tutelage.service.campaigns.messages import Fault, PullRequest
 
 MOST_PULLS = 10_000
 MOST_NESTING = 8
@@ -33,13 +33,13 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     arm: str | UnsetType = UNSET
     reward: float | UnsetType = UNSET
     bypassed: bool | UnsetType = UNSET
-    pulls: list[SentPull] | UnsetType = UNSET
+    pulls: list[PullRequest] | UnsetType = UNSET
 
 
 _REQUEST = msgspec.json.Decoder(Request)
 
 
-def read_pulls(body: bytes) -> tuple[list[SentPull], bool]:
+def read_pulls(body: bytes) -> tuple[list[PullRequest], bool]:
     """The pulls of a request, and whether it was one object.  Raises :class:`Problem`."""
     try:
         request = _REQUEST.decode(body)
@@ -50,7 +50,7 @@ def read_pulls(body: bytes) -> tuple[list[SentPull], bool]:
         if request.id is UNSET or request.client is UNSET or request.arm is UNSET or request.reward is UNSET:
             return _read_slowly(body)
         bypassed = request.bypassed is True
-        pulls = [SentPull(request.id, request.client, request.arm, request.reward, bypassed)]
+        pulls = [PullRequest(request.id, request.client, request.arm, request.reward, bypassed)]
     else:
         pulls = request.pulls
         if len(pulls) > MOST_PULLS:
@@ -68,7 +68,7 @@ def _is_plain(body: bytes, size: int, *, one: bool) -> bool:
     return b"\\" not in body and body.count(b'"') == 14 * size + (0 if one else 2)
 
 
-def _read_slowly(body: bytes) -> tuple[list[SentPull], bool]:
+def _read_slowly(body: bytes) -> tuple[list[PullRequest], bool]:
     """The same, for bodies in which something is wrong or unusual."""
     content = _parse(body)
     if not isinstance(content, dict):
@@ -84,7 +84,7 @@ def _read_slowly(body: bytes) -> tuple[list[SentPull], bool]:
     pulls, faults = [], list[Fault]()
     for index, item in enumerate(items):
         try:
-            pulls.append(msgspec.convert(item, SentPull))
+            pulls.append(msgspec.convert(item, PullRequest))
         except msgspec.ValidationError as error:
             faults.append(_fault(index, item, error))
     if faults:

@@ -21,7 +21,7 @@ COLUMNS = (
     "number",
     "observed",
     "revealed",
-    "epoch",
+    "directive",
     "bypassed",
     "time",
     "id",
@@ -103,7 +103,7 @@ class Parquet:
             ) from None
         whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
         types = {"observed": number, "revealed": number, "bypassed": pyarrow.bool_()}
-        types |= dict.fromkeys(("position", "step", "index", "number", "epoch"), whole)
+        types |= dict.fromkeys(("position", "step", "index", "number", "directive"), whole)
         types |= {"time": pyarrow.timestamp("us", "UTC")}
         self._table = pyarrow.Table
         self._schema = pyarrow.schema([(name, types.get(name, text)) for name in COLUMNS])

@@ -18,7 +18,7 @@ class _Listed(msgspec.Struct):
 
     arms: tuple[str, ...]
     clients: list[str]
-    enrol: bool
+    open_registration: bool
 
 
 class Names:
@@ -29,8 +29,8 @@ class Names:
         self.head, self.created = stored.head, stored.created
         settings = msgspec.json.decode(stored.settings, type=_Listed)
         self.arms, self.clients = settings.arms, settings.clients
-        if settings.enrol:
-            self.clients += _enrolled(reader, name)
+        if settings.open_registration:
+            self.clients += _registered(reader, name)
 
     def row(self, row: PullRow | EntryRow) -> dict[str, Any]:
         """A row of the ledger as an object."""
@@ -52,7 +52,7 @@ class Names:
             "number": row.number,
             "observed": row.observed,
             "revealed": row.revealed,
-            "epoch": row.epoch,
+            "directive": row.directive,
             "bypassed": bool(row.bypassed),
             "time": _time(row.time),
             "id": row.id,
@@ -68,12 +68,12 @@ def page(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
 
 
 def decisions(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
-    """The decisions and retirements behind a position."""
+    """The decisions and exclusions behind a position."""
     names, found = Names(reader, name), list[dict[str, Any]]()
     while entries := reader.entries(name, after, _PAGE):
         for entry in entries:
             after = entry.position
-            if entry.kind in {"decided", "retired"}:
+            if entry.kind in {"decided", "excluded"}:
                 told = names.row(entry)
                 found.append(
                     {**{key: told[key] for key in ("position", "kind", "step", "time")}, **told["content"]}
@@ -83,7 +83,7 @@ def decisions(reader: Reader, name: str, after: int, limit: int) -> dict[str, An
     return {"decisions": found, "next": None}
 
 
-def _enrolled(reader: Reader, name: str) -> Iterator[str]:
+def _registered(reader: Reader, name: str) -> Iterator[str]:
     """Whoever joined; nobody does after the first start."""
     after = 0
     while entries := reader.entries(name, after, _PAGE):
@@ -91,7 +91,7 @@ def _enrolled(reader: Reader, name: str) -> Iterator[str]:
             after = entry.position
             if entry.kind == "started":
                 return
-            if entry.kind == "enrolled":
+            if entry.kind == "registered":
                 yield msgspec.json.decode(entry.content)["client"]
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from tutelage.service.campaigns.messages import Fault, NotLeading, Reason, Refused
+from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal
 
 MEDIA_TYPE = b"application/problem+json"
 TYPE_PREFIX = "urn:tutelage:problem:"
@@ -76,7 +76,7 @@ class Problem(Exception):
     ) -> None:
         super().__init__(detail)
         self.kind, self.detail, self.status = kind, detail, STATUSES[kind]
-        self.faults = tuple(faults[: Refused.MOST_FAULTS])
+        self.faults = tuple(faults[: Refusal.MOST_FAULTS])
         self.headers = dict(headers or {})
         if kind in _RETRY_SECONDS:
             self.headers["Retry-After"] = str(_RETRY_SECONDS[kind])
@@ -95,8 +95,8 @@ def problem_of(error: Exception) -> Problem:
     """What an engine's error is told as; whatever is not known is no secret's place: its kind alone."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, Refused):
+    if isinstance(error, Refusal):
         return Problem(error.reason, error.sentence, error.faults)
-    if isinstance(error, NotLeading):
+    if isinstance(error, NotLeader):
         return Problem("no-leader", f"{error} No other can be reached now: try again.")
     return Problem("internal", f"The server failed ({type(error).__name__}): its log says more.")

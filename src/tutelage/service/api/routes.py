@@ -13,16 +13,16 @@ from tutelage.errors import InputError
 from tutelage.registry import split_call
 from tutelage.service.api import ledger_pages, overview
 from tutelage.service.api.access import Grant
-from tutelage.service.api.bridge import Bridge, Readers
 from tutelage.service.api.forwarding import Forwarding
+from tutelage.service.api.handoff import Handoff, Readers
 from tutelage.service.api.json_reading import read_json
 from tutelage.service.api.ledger_formats import Writer, writer_of
 from tutelage.service.api.problems import CutOff, Problem
-from tutelage.service.campaigns.jobs import Act, Create, Do, Look
-from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.messages import NotLeading, Refused
+from tutelage.service.campaigns.jobs import Act, ActionJob, CreateJob, ReadJob
+from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings, order_weights
-from tutelage.stores.base import Missing, Reader, StoreError
+from tutelage.stores.base import CampaignNotFound, Reader, StoreError
 
 READY_SECONDS = 5.0  # a commit or probe is at most half of that ago, and a turn of the writer's
 _ROWS = 2_000
@@ -39,7 +39,7 @@ class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
     horizon: int
     teacher: str
     clients: list[str] = msgspec.field(default_factory=list)
-    enrol: bool = False
+    open_registration: bool = False
     low: float = 0.0
     high: float = 1.0
     weights: list[float] | dict[str, float] | None = None
@@ -48,7 +48,7 @@ class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NamedClient(msgspec.Struct, forbid_unknown_fields=True):
-    """A client to enrol or retire."""
+    """A client to register or exclude."""
 
     client: str
 
@@ -58,7 +58,7 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def make_routes(
-    bridge: Bridge,
+    handoff: Handoff,
     readers: Readers,
     vital: Readers,
     forwarding: Forwarding,
@@ -70,25 +70,25 @@ def make_routes(
     that campaigns may have.
     """
     router = APIRouter()
-    Campaigns(bridge, readers, own_teachers).add_to(router)
-    Pages(bridge, readers).add_to(router)
+    Campaigns(handoff, readers, own_teachers).add_to(router)
+    Pages(handoff, readers).add_to(router)
 
     @router.get("/healthz")
     async def healthz() -> Response:
         """Whether the server works at all."""
-        if not bridge.engine.is_alive:
+        if not handoff.engine.is_alive:
             raise Problem("unavailable", "The writer's thread has ended.")
         return told({"status": "ok"})
 
     @router.get("/readyz")
     async def readyz() -> Response:
         """Whether pulls can be taken now: writes reach the disk, and other leaders can be reached."""
-        if bridge.engine.failure is not None:  # what it is, is not for everybody
+        if handoff.engine.failure is not None:  # what it is, is not for everybody
             raise Problem("unavailable", "Nothing can be written now: the log and the pages say why.")
-        if time.monotonic() - bridge.engine.last_commit > READY_SECONDS:
+        if time.monotonic() - handoff.engine.last_commit > READY_SECONDS:
             raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
         campaigns = await vital.read(lambda reader: reader.campaigns())
-        if (name := await forwarding.unreachable(campaigns, bridge.engine.led)) is not None:
+        if (name := await forwarding.unreachable(campaigns, handoff.engine.led)) is not None:
             raise Problem("no-leader", f"The server that leads {name} does not answer.")
         return told({"status": "ok"})
 
@@ -98,16 +98,16 @@ def make_routes(
 class Campaigns:
     """What changes campaigns."""
 
-    def __init__(self, bridge: Bridge, readers: Readers, own_teachers: Container[str]) -> None:
-        self.bridge, self.readers, self.own_teachers = bridge, readers, own_teachers
+    def __init__(self, handoff: Handoff, readers: Readers, own_teachers: Container[str]) -> None:
+        self.handoff, self.readers, self.own_teachers = handoff, readers, own_teachers
 
     def add_to(self, router: APIRouter) -> None:
         """Name the routes."""
         router.post("/v1/campaigns", status_code=201, openapi_extra=_takes("NewCampaign"))(self.create)
-        router.post("/v1/campaigns/{name}/clients", openapi_extra=_takes("NamedClient"))(self.enrol)
+        router.post("/v1/campaigns/{name}/clients", openapi_extra=_takes("NamedClient"))(self.register)
         router.post("/v1/campaigns/{name}/start")(self.start)
         router.post("/v1/campaigns/{name}/stop")(self.stop)
-        router.post("/v1/campaigns/{name}/retire", openapi_extra=_takes("NamedClient"))(self.retire)
+        router.post("/v1/campaigns/{name}/exclude", openapi_extra=_takes("NamedClient"))(self.exclude)
         router.delete("/v1/campaigns/{name}", status_code=204)(self.delete)
         router.get("/v1/campaigns")(self.all)
         router.get("/v1/campaigns/{name}")(self.one)
@@ -123,7 +123,7 @@ class Campaigns:
                 horizon=new.horizon,
                 teacher=new.teacher,
                 clients=tuple(new.clients),
-                enrol=new.enrol,
+                open_registration=new.open_registration,
                 low=new.low + 0.0,  # a zero has no sign
                 high=new.high + 0.0,
                 weights=order_weights(new.weights, new.clients),
@@ -133,7 +133,7 @@ class Campaigns:
             raise Problem("invalid", str(error)) from None
         if new.start and not settings.clients:
             raise Problem("invalid", f"The campaign {new.name} has no client yet: start it when some are in.")
-        await self.bridge.ask(Create(new.name, settings=settings, start=new.start))
+        await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start))
         return await self._summary(new.name, 201)
 
     def _check_teacher(self, spec: str) -> None:
@@ -145,13 +145,13 @@ class Campaigns:
                 "--own-teachers."
             )
 
-    async def enrol(self, request: Request, name: str) -> Response:
+    async def register(self, request: Request, name: str) -> Response:
         """Let a client in, before the start; one that is in already stays."""
         grant: Grant = request.state.grant
         client = read_json(await request.body(), NamedClient).client
         grant.check_campaign(name)
         grant.check_clients([client])
-        await self._do(name, "enrol", client)
+        await self._do(name, "register", client)
         return told({"client": client})
 
     async def start(self, request: Request, name: str) -> Response:
@@ -162,17 +162,17 @@ class Campaigns:
         """Pause: replays and reports of bypassed pulls still pass."""
         return await self._plain(request, name, "stop")
 
-    async def retire(self, request: Request, name: str) -> Response:
+    async def exclude(self, request: Request, name: str) -> Response:
         """Go on as if this client had never been evidence; it is still taught."""
-        await self._do(name, "retire", read_json(await request.body(), NamedClient).client)
+        await self._do(name, "exclude", read_json(await request.body(), NamedClient).client)
         return await self._summary(name)
 
     async def delete(self, name: str) -> Response:
         """Remove a campaign that is stopped and has been exported, or never started, with all its rows."""
-        await self.bridge.ask(Look(name, look=_position))  # whoever leads it deletes it
+        await self.handoff.ask(ReadJob(name, look=_position))  # whoever leads it deletes it
         try:
             await self._do(name, "delete")
-        except Refused as error:
+        except Refusal as error:
             if error.reason == "invalid":
                 raise Problem("not-removable", error.sentence) from None
             raise
@@ -190,13 +190,13 @@ class Campaigns:
 
     async def _in_brief(self, name: str) -> dict[str, Any] | None:
         """A campaign as this server has it, or from the store; None if it was deleted a moment ago."""
-        if name in self.bridge.engine.lives:
-            with contextlib.suppress(NotLeading, Refused):
-                found: dict[str, Any] = await self.bridge.ask(Look(name, look=overview.summary))
+        if name in self.handoff.engine.sessions:
+            with contextlib.suppress(NotLeader, Refusal):
+                found: dict[str, Any] = await self.handoff.ask(ReadJob(name, look=overview.summary))
                 return found
         try:
             return await self.readers.read(lambda reader: overview.kept_summary(reader, name))
-        except Missing:
+        except CampaignNotFound:
             return None
 
     async def _plain(self, request: Request, name: str, act: Act) -> Response:
@@ -206,38 +206,38 @@ class Campaigns:
         return await self._summary(name)
 
     async def _do(self, name: str, act: Act, client: str = "") -> None:
-        if act in {"enrol", "retire"} and not client:
+        if act in {"register", "exclude"} and not client:
             raise Problem("invalid", "The client's name is empty.")
         try:
-            await self.bridge.ask(Do(name, act=act, client=client))
+            await self.handoff.ask(ActionJob(name, act=act, client=client))
         except InputError as error:
             raise Problem("invalid", str(error)) from None
 
     async def _summary(self, name: str, status: int = 200) -> Response:
-        found = await self.bridge.ask(Look(name, look=overview.summary))
+        found = await self.handoff.ask(ReadJob(name, look=overview.summary))
         return told(found, status, {"Location": f"/v1/campaigns/{name}"} if status == 201 else {})
 
 
 class Pages:
     """What only reads: the state, decisions, the ledger and its export."""
 
-    def __init__(self, bridge: Bridge, readers: Readers) -> None:
-        self.bridge, self.readers = bridge, readers
+    def __init__(self, handoff: Handoff, readers: Readers) -> None:
+        self.handoff, self.readers = handoff, readers
 
     def add_to(self, router: APIRouter) -> None:
         """Name the routes."""
-        router.get("/v1/campaigns/{name}/state")(self.state)
+        router.get("/v1/campaigns/{name}/totals")(self.state)
         router.get("/v1/campaigns/{name}/decisions")(self.decisions)
         router.get("/v1/campaigns/{name}/ledger")(self.ledger)
         router.get("/v1/campaigns/{name}/export")(self.export)
 
     async def state(self, name: str) -> Response:
         """Counts, sums and costs of every client and arm, and the teacher's own state."""
-        found = await self.bridge.ask(Look(name, look=overview.state))
+        found = await self.handoff.ask(ReadJob(name, look=overview.state))
         return told(found | {"teacher": msgspec.Raw(found["teacher"].encode())})
 
     async def decisions(self, name: str, after: After = 0, limit: Limit = 1_000) -> Response:
-        """Decisions and retirements, with their evidence."""
+        """Decisions and exclusions, with their evidence."""
         return await self._page(lambda reader: ledger_pages.decisions(reader, name, after, limit))
 
     async def ledger(self, name: str, after: After = 0, limit: Limit = 1_000) -> Response:
@@ -250,7 +250,7 @@ class Pages:
         """All rows, streamed; afterwards a stopped campaign may be deleted, if an administrator asked."""
         is_admin = request.state.grant.role == "admin"
         if is_admin:
-            await self.bridge.ask(Look(name, look=_position))  # whoever leads it notes the export
+            await self.handoff.ask(ReadJob(name, look=_position))  # whoever leads it notes the export
         names = await self.readers.read(lambda reader: ledger_pages.Names(reader, name))
         try:
             writer = writer_of(format)
@@ -279,16 +279,16 @@ class Pages:
                 raise CutOff(f"The campaign {name} was deleted, and another has its name.")
             yield await self.readers.read(lambda _: writer.end())
             if is_noted:
-                await self.bridge.ask(Do(name, act="exported", position=last, created=names.created))
-        except (Problem, Refused, NotLeading, Missing, StoreError) as error:  # too late for a refusal
+                await self.handoff.ask(ActionJob(name, act="exported", position=last, created=names.created))
+        except (Problem, Refusal, NotLeader, CampaignNotFound, StoreError) as error:  # too late for a refusal
             raise CutOff(str(error)) from error
 
     async def _page(self, find: Callable[[Reader], dict[str, Any]]) -> Response:
         return told(await self.readers.read(find))
 
 
-def _position(live: Live) -> int:
-    return live.position
+def _position(session: Session) -> int:
+    return session.position
 
 
 def _exported(

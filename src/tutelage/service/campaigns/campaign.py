@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, cost
 from tutelage.seeding import teacher_generator
-from tutelage.service.campaigns.client_memory import ClientMemory, KeptClient, plain_orders, restored_client
-from tutelage.service.campaigns.evidence import Collected, KeptEvidence
-from tutelage.service.campaigns.scale import Scale
+from tutelage.service.campaigns.client_memory import ClientMemory, StoredClient, plain_orders, restored_client
+from tutelage.service.campaigns.evidence import Collected, StoredEvidence
+from tutelage.service.campaigns.scale import RewardScale
 from tutelage.teachers.base import (
     Directive,
     Evidence,
@@ -38,12 +38,12 @@ from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segment
 
 
 @dataclass(frozen=True)
-class Setup:
+class CampaignSetup:
     """What a campaign is and stays: its teacher and problem, the scale of its rewards, the teacher's seed."""
 
     teacher: Teacher
     problem: Problem
-    scale: Scale
+    scale: RewardScale
     seed: int = 0
 
 
@@ -63,21 +63,21 @@ class Pull(NamedTuple):
 class Answer(NamedTuple):
     """The reward to show, in the sender's units.
 
-    ``epoch`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
+    ``directive`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
     included.
     """
 
     reward: float
-    epoch: int
+    directive: int
     number: int
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What a teacher was told, evidence or who retired, its state after it, and what it published."""
+    """What a teacher was told, evidence or who excluded, its state after it, and what it published."""
 
     evidence: Evidence | None
-    retired: int | None
+    excluded: int | None
     state: Any
     directive: Directive
 
@@ -90,31 +90,31 @@ class Step:
     decision: Decision | None
 
 
-class Kept(msgspec.Struct):
+class StoredState(msgspec.Struct):
     """A campaign as bytes.  What follows from its setup is left out, and what its teacher has published."""
 
     rounds: list[int]
     pulls: bytes
-    retired: list[int]
+    excluded: list[int]
     consultations: int
     restarts: int
     state: str
     target: int | None
-    collected: KeptEvidence
-    clients: list[KeptClient]
+    collected: StoredEvidence
+    clients: list[StoredClient]
 
 
 class Campaign:
     """A campaign that takes steps."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: CampaignSetup) -> None:
         self.setup = setup
         problem = setup.problem
         self.cuts = ask_segments(setup.teacher, problem)
         size = (problem.num_clients, problem.num_arms)
         self.rounds = [0] * problem.num_clients  # pulls of each client, those beyond the horizon too
         self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
-        self.retired: list[int] = []
+        self.excluded: list[int] = []
         self.consultations = self.restarts = 0
         self.collected = Collected(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
@@ -169,22 +169,22 @@ class Campaign:
             decision = Decision(evidence, None, self.state, self.directive)
         return Step(tuple(self._reveal(pulls, unit, numbers)), decision)
 
-    def retire(self, client: int) -> Decision:
+    def exclude(self, client: int) -> Decision:
         """Go on as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
         if why := self.stays(client):
             raise InputError(f"Client {client} {why}.")
-        self.state = ask(self.setup.teacher, "retire", self.state, client)
-        self.retired.append(client)
-        self.collected.retire(client)
+        self.state = ask(self.setup.teacher, "exclude", self.state, client)
+        self.excluded.append(client)
+        self.collected.exclude(client)
         self._publish(())
         return Decision(None, client, self.state, self.directive)
 
     def stays(self, client: int) -> str | None:
-        """Why a client cannot be retired, as the rest of a sentence; None if it can."""
-        if client in self.retired:
-            return "has retired already"
-        if len(self.retired) == len(self.clients) - 1:
-            return "is the last one whose pulls count, and cannot be retired"
+        """Why a client cannot be excluded, as the rest of a sentence; None if it can."""
+        if client in self.excluded:
+            return "has excluded already"
+        if len(self.excluded) == len(self.clients) - 1:
+            return "is the last one whose pulls count, and cannot be excluded"
         return None
 
     def correct(self, pull: Pull, shown: float, number: int) -> None:
@@ -202,10 +202,10 @@ class Campaign:
     def dump(self) -> bytes:
         """Everything that steps have made of this campaign; :func:`restored` reads it back."""
         return msgspec.msgpack.encode(
-            Kept(
+            StoredState(
                 rounds=self.rounds,
                 pulls=self.pulls.tobytes(),
-                retired=self.retired,
+                excluded=self.excluded,
                 consultations=self.consultations,
                 restarts=self.restarts,
                 state=encode_state(self.state),
@@ -229,7 +229,7 @@ class Campaign:
             for number, arm, reward in recent:
                 self.collected.observe(number, arm, reward)
         self.directive: Directive = directive
-        told = (directive.active_arms, directive.leader, directive.target)
+        told = (directive.active_arms, directive.leading_arm, directive.target)
         self.orders = plain_orders(directive.rules, *told)
         self.keeping_orders = plain_orders((KEEP,) * self.setup.problem.num_arms, *told)
         self.collected.await_quota(directive.quota)
@@ -242,19 +242,19 @@ class Campaign:
         self, pulls: Sequence[Pull], unit: Sequence[float], numbers: Sequence[int]
     ) -> Iterator[Answer]:
         """The answers to these pulls; ``unit`` are their rewards in [0, 1]."""
-        epoch, clients, to_sender = 1 + self.consultations, self.clients, self.setup.scale.to_sender
+        directive, clients, to_sender = 1 + self.consultations, self.clients, self.setup.scale.to_sender
         for (client, arm, sent, bypassed), reward, number in zip(pulls, unit, numbers, strict=True):
             orders = self.keeping_orders if bypassed else self.orders
             value = clients[client].reveal(orders, arm, reward)
             is_kept = value == reward and orders.kinds[arm] != SET_KIND
-            yield Answer(sent if is_kept else to_sender(value), epoch, number)
+            yield Answer(sent if is_kept else to_sender(value), directive, number)
 
 
-def restored(setup: Setup, content: bytes) -> Campaign:
+def restored(setup: CampaignSetup, content: bytes) -> Campaign:
     """The campaign that :meth:`Campaign.dump` wrote."""
-    kept = msgspec.msgpack.decode(content, type=Kept)
+    kept = msgspec.msgpack.decode(content, type=StoredState)
     campaign = Campaign(setup)
-    campaign.rounds, campaign.retired = kept.rounds, kept.retired
+    campaign.rounds, campaign.excluded = kept.rounds, kept.excluded
     size = (setup.problem.num_clients, setup.problem.num_arms)
     counts: list[list[int]] = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).tolist()
     campaign.counts = counts

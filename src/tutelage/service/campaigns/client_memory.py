@@ -5,7 +5,7 @@ import msgspec
 from tutelage.rules import Orders, Rule, RuleMemory, cost, make_orders, reveal
 
 
-class KeptClient(msgspec.Struct, array_like=True):
+class StoredClient(msgspec.Struct, array_like=True):
     """A client's memory as it is stored."""
 
     pulls: list[int]
@@ -16,10 +16,10 @@ class KeptClient(msgspec.Struct, array_like=True):
 
 
 def plain_orders(
-    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leader: int | None, target: int | None
+    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
 ) -> Orders:
     """A directive's orders with lists where that can be, which are read in a third of the time."""
-    orders = make_orders(rules, active_arms, leader, target)
+    orders = make_orders(rules, active_arms, leading_arm, target)
     return orders._replace(kinds=orders.kinds.tolist(), active=orders.active.tolist())
 
 
@@ -43,13 +43,13 @@ class ClientMemory:
         self.revealed[arm] += value
         return value
 
-    def dump(self) -> KeptClient:
+    def dump(self) -> StoredClient:
         """The memory as it is stored."""
         kept = [float(value) for value in self.kept]  # rules leave numbers of numpy's there
-        return KeptClient(self.pulls, self.observed, self.revealed, kept, self.cost)
+        return StoredClient(self.pulls, self.observed, self.revealed, kept, self.cost)
 
 
-def restored_client(kept: KeptClient) -> ClientMemory:
+def restored_client(kept: StoredClient) -> ClientMemory:
     """The memory that was stored."""
     client = ClientMemory(len(kept.pulls), kept.cost)
     client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed

@@ -15,21 +15,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.jobs import Create, Do, Job, Look, Pulls
-from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.messages import NotLeading, Reason, Refused
+from tutelage.service.campaigns.jobs import ActionJob, CreateJob, Job, PullJob, ReadJob
+from tutelage.service.campaigns.messages import NotLeader, Reason, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
+from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
 from tutelage.stores.base import (
-    Broken,
+    CampaignExists,
+    CampaignNotFound,
     Change,
-    Exists,
-    Fenced,
-    Full,
-    Known,
-    Missing,
+    LeaseLost,
     Store,
+    StoreBroken,
+    StoredPull,
     StoreError,
+    StoreFull,
     pages,
 )
 
@@ -42,8 +42,8 @@ _END = object()
 
 # The first that an error is an instance of.
 _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
-    (Missing, "unknown-campaign"),
-    (Exists, "exists"),
+    (CampaignNotFound, "unknown-campaign"),
+    (CampaignExists, "exists"),
     (InputError, "invalid"),
     (StoreError, "unavailable"),
     (Disagreement, "unavailable"),
@@ -62,7 +62,7 @@ class Engine:
         now: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
-        self.lives: dict[str, Live] = {}
+        self.sessions: dict[str, Session] = {}
         self.led: set[str] = set()  # campaigns taken over, those too that are not in memory now
         # Tokens of campaigns that are to be loaded anew since the disk is full.
         self.kept: dict[str, int] = {}
@@ -127,7 +127,7 @@ class Engine:
             if job is _END:
                 return jobs, True
             jobs.append(job)
-            size += len(job.pulls) if isinstance(job, Pulls) else 1
+            size += len(job.pulls) if isinstance(job, PullJob) else 1
             if size >= MOST_IN_GROUP:
                 return jobs, False
             try:
@@ -138,11 +138,11 @@ class Engine:
     def _renew(self) -> None:
         self.renewed = time.monotonic()
         try:
-            held = set(self.store.renew(list(self.lives), self.address))
+            held = set(self.store.renew(list(self.sessions), self.address))
         except StoreError:
             held = set()
-        for name in self.lives.keys() - held:
-            del self.lives[name]
+        for name in self.sessions.keys() - held:
+            del self.sessions[name]
 
     def _probe(self) -> None:
         if self.broken:
@@ -168,7 +168,7 @@ class Engine:
     def fail(self, error: Exception) -> None:
         """Something has failed, here or where the store is read; from any thread."""
         self.failure, self.failed = str(error), time.monotonic()
-        self.broken = self.broken or isinstance(error, Broken)
+        self.broken = self.broken or isinstance(error, StoreBroken)
 
     def _group(self, jobs: Sequence[Job]) -> None:
         """Answer these jobs, commit, deliver."""
@@ -176,7 +176,7 @@ class Engine:
             self._renew()  # somebody else may lead since; replays would not come upon the fence
         part: list[Job] = []
         for job in jobs:
-            if isinstance(job, Create) or (isinstance(job, Do) and job.act == "delete"):
+            if isinstance(job, CreateJob) or (isinstance(job, ActionJob) and job.act == "delete"):
                 self._answer_part(part)
                 part = []
                 self._alone(job)
@@ -186,27 +186,27 @@ class Engine:
 
     def _answer_part(self, jobs: Sequence[Job]) -> None:
         """Those that only look come first: they see what is on disk, and no failure to write is theirs."""
-        self._answer([job for job in jobs if isinstance(job, Look)])
-        self._answer([job for job in jobs if not isinstance(job, Look)])
+        self._answer([job for job in jobs if isinstance(job, ReadJob)])
+        self._answer([job for job in jobs if not isinstance(job, ReadJob)])
 
     def _alone(self, job: Job) -> None:
         """What is a transaction of its own: a campaign comes or goes."""
         try:
-            if isinstance(job, Create):
+            if isinstance(job, CreateJob):
                 self._create(job)
             else:
                 self.store.delete(job.name)
-                self.lives.pop(job.name, None)
+                self.sessions.pop(job.name, None)
                 self.led.discard(job.name)
             self._succeeded()
         except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
             job.error = self._told(error)
-        if isinstance(job, Create) and job.start and job.error is None:
+        if isinstance(job, CreateJob) and job.start and job.error is None:
             self._answer([job])
         else:
             self.deliver([job])
 
-    def _create(self, job: Create) -> None:
+    def _create(self, job: CreateJob) -> None:
         assert job.settings is not None  # noqa: S101 - as every Create has
         self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
 
@@ -215,7 +215,7 @@ class Engine:
             return
         if self.broken:
             for job in jobs:
-                job.error = Refused("unavailable", self.failure or "The store has failed.")
+                job.error = Refusal("unavailable", self.failure or "The store has failed.")
             self.deliver(jobs)
             return
         try:
@@ -225,16 +225,16 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: all is loaded anew
             told = self._told(error)
             for job in jobs:
-                live = self.lives.pop(job.name, None)
-                if live is not None and isinstance(error, Full):
-                    self.kept[job.name] = live.token
-                if not isinstance(told, NotLeading) or job.name == told.name:
+                session = self.sessions.pop(job.name, None)
+                if session is not None and isinstance(error, StoreFull):
+                    self.kept[job.name] = session.token
+                if not isinstance(told, NotLeader) or job.name == told.name:
                     job.error = told
                 elif job.error is None:
-                    job.error = Refused("unavailable", "Nothing was written: send it again.")
+                    job.error = Refusal("unavailable", "Nothing was written: send it again.")
         self.deliver(jobs)
 
-    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, Known]]) -> set[str]:
+    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, StoredPull]]) -> set[str]:
         """Carry these jobs out in memory; the campaigns that failed, and are to be loaded anew."""
         failed: dict[str, Exception] = {}
         for job in jobs:
@@ -242,80 +242,80 @@ class Engine:
                 continue
             try:
                 job.result = self._do(job, known)
-            except (Refused, NotLeading, Missing) as error:
+            except (Refusal, NotLeader, CampaignNotFound) as error:
                 job.error = self._told(error)
-            except Broken:
+            except StoreBroken:
                 raise
             except Exception as error:  # noqa: BLE001 - its own campaign's trouble alone
                 failed[job.name] = self._told(error)
-                self.lives.pop(job.name, None)
+                self.sessions.pop(job.name, None)
         for job in jobs:
             job.error = failed.get(job.name, job.error)
         return set(failed)
 
-    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, Known]]:
+    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, StoredPull]]:
         """The stored pulls among those asked for, of each campaign, in one look."""
         wanted: dict[str, list[str]] = {}
         for job in jobs:
-            if isinstance(job, Pulls):
+            if isinstance(job, PullJob):
                 try:
-                    wanted.setdefault(job.name, []).extend(self._live(job.name).perhaps_stored(job.pulls))
-                except (NotLeading, InputError, StoreError, Disagreement):
+                    wanted.setdefault(job.name, []).extend(self._session(job.name).perhaps_stored(job.pulls))
+                except (NotLeader, InputError, StoreError, Disagreement):
                     continue  # the job itself is told
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
 
-    def _live(self, name: str) -> Live:
-        live = self.lives.get(name)
-        if live is None:
+    def _session(self, name: str) -> Session:
+        session = self.sessions.get(name)
+        if session is None:
             token = self.kept.pop(name, None)
             if token is None or not self.store.renew([name], self.address):
                 token = self.store.lead(name, self.address)
             stored, snapshot = self.store.load(name)
             if token is None:
-                raise NotLeading(name, stored.leader)
+                raise NotLeader(name, stored.leader)
             self.led.add(name)
             after = snapshot.position if snapshot else 0
             rows = pages(self.store, name, after)
-            live = self.lives[name] = rebuilt(stored, token, snapshot, rows, self.store.last_id(name))
-        return live
+            session = self.sessions[name] = rebuilt(stored, token, snapshot, rows, self.store.last_id(name))
+        return session
 
-    def _do(self, job: Job, known: dict[str, dict[str, Known]]) -> Any:
-        live, now = self._live(job.name), self.now()
-        if isinstance(job, Pulls):
-            return live.take(job.pulls, known.get(job.name, {}), now)
-        if isinstance(job, Look):
-            return job.look(live)
-        act, client = (job.act, job.client) if isinstance(job, Do) else ("start", "")
-        if act == "exported" and isinstance(job, Do):
-            if job.created not in {None, live.created}:
-                raise Refused("unknown-campaign", f"The campaign {job.name} has been deleted meanwhile.")
-            return live.exported(live.position if job.position is None else job.position, now)
+    def _do(self, job: Job, known: dict[str, dict[str, StoredPull]]) -> Any:
+        session, now = self._session(job.name), self.now()
+        if isinstance(job, PullJob):
+            return session.take(job.pulls, known.get(job.name, {}), now)
+        if isinstance(job, ReadJob):
+            return job.look(session)
+        act, client = (job.act, job.client) if isinstance(job, ActionJob) else ("start", "")
+        if act == "exported" and isinstance(job, ActionJob):
+            if job.created not in {None, session.created}:
+                raise Refusal("unknown-campaign", f"The campaign {job.name} has been deleted meanwhile.")
+            return session.exported(session.position if job.position is None else job.position, now)
         if client:
-            return live.enrol(client, now) if act == "enrol" else live.retire(client, now)
-        return {"start": live.start, "stop": live.stop}[act](now)
+            return session.register(client, now) if act == "register" else session.exclude(client, now)
+        return {"start": session.start, "stop": session.stop}[act](now)
 
     def _commit(self, names: Iterable[str]) -> None:
-        lives = [self.lives[name] for name in sorted(names) if name in self.lives]
-        changes: list[Change] = [change for live in lives if (change := live.drafted())]
+        sessions = [self.sessions[name] for name in sorted(names) if name in self.sessions]
+        changes: list[Change] = [change for session in sessions if (change := session.drafted())]
         if changes:
             begun = time.monotonic()
             self.store.append(changes)
             self._succeeded()
             self.commits.append((self.last_commit, self.last_commit - begun))
-            for live in lives:
-                live.begin_draft()
+            for session in sessions:
+                session.begin_draft()
 
     def _told(self, error: Exception) -> Exception:
         """What whoever waits is told of an error."""
-        if isinstance(error, Refused | NotLeading):
+        if isinstance(error, Refusal | NotLeader):
             return error
-        if isinstance(error, Fenced):
-            return NotLeading(error.name, None)
-        if isinstance(error, Full | Broken):
+        if isinstance(error, LeaseLost):
+            return NotLeader(error.name, None)
+        if isinstance(error, StoreFull | StoreBroken):
             self.fail(error)
         for kind, reason in _REASONS:
             if isinstance(error, kind):
-                return Refused(reason, str(error))
-        return Refused(
+                return Refusal(reason, str(error))
+        return Refusal(
             "unavailable", f"The request could not be carried out ({type(error).__name__}: {error})."
         )

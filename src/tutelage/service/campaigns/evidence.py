@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tutelage.teachers.base import Evidence, Problem, Quota
 
 
-class KeptEvidence(msgspec.Struct):
+class StoredEvidence(msgspec.Struct):
     """What was collected, as it is stored."""
 
     counted: bytes
@@ -83,7 +83,7 @@ class Collected:
         listed = [missing == 0 for missing in self.missing if missing is not None]
         return all(listed) if self.quota.mode == "all" else any(listed)
 
-    def retire(self, client: int) -> None:
+    def exclude(self, client: int) -> None:
         """This client is no evidence any more."""
         self.counted[client] = False
 
@@ -102,14 +102,14 @@ class Collected:
         return Evidence(tuple(taken))
 
     def behind(self) -> NDArray[np.int64]:
-        """How many pulls each client [M, K] still misses of what the quota lists; 0 for the retired."""
+        """How many pulls each client [M, K] still misses of what the quota lists; 0 for the excluded."""
         counts = np.array(self.quota.counts if self.quota else [0] * self.problem.num_arms, dtype=np.int64)
         missing: NDArray[np.int64] = np.maximum(counts - self.pulls, 0) * self.counted[:, None]
         return missing
 
-    def dump(self) -> KeptEvidence:
+    def dump(self) -> StoredEvidence:
         """All of it but the quota, which is the directive's."""
-        return KeptEvidence(
+        return StoredEvidence(
             self.counted.tobytes(),
             self.pulls.tobytes(),
             np.array(self.segments, dtype=np.int64).tobytes(),
@@ -118,7 +118,7 @@ class Collected:
             self.delivered,
         )
 
-    def load(self, kept: KeptEvidence) -> None:
+    def load(self, kept: StoredEvidence) -> None:
         """Put back what :meth:`dump` gave."""
         size = (self.problem.num_clients, self.problem.num_arms)
         self.counted = np.frombuffer(kept.counted, dtype=np.bool_).copy()

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.messages import SentPull
+from tutelage.service.campaigns.messages import PullRequest
+from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings
 
-Act = Literal["enrol", "start", "stop", "retire", "exported", "delete"]
+Act = Literal["register", "start", "stop", "exclude", "exported", "delete"]
 
 
 @dataclass(slots=True, eq=False)
@@ -22,14 +22,14 @@ class Job:
 
 
 @dataclass(slots=True, eq=False)
-class Pulls(Job):
-    """Answer these pulls; the result is a list of ``ToldPull``."""
+class PullJob(Job):
+    """Answer these pulls; the result is a list of ``PullResponse``."""
 
-    pulls: Sequence[SentPull] = ()
+    pulls: Sequence[PullRequest] = ()
 
 
 @dataclass(slots=True, eq=False)
-class Create(Job):
+class CreateJob(Job):
     """A new campaign, started at once if so asked."""
 
     settings: Settings | None = None
@@ -37,7 +37,7 @@ class Create(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Do(Job):
+class ActionJob(Job):
     """An operator's or a client's act."""
 
     act: Act = "start"
@@ -47,7 +47,7 @@ class Do(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Look(Job):
+class ReadJob(Job):
     """Call ``look`` with the campaign between two groups; it must be quick and change nothing."""
 
-    look: Callable[[Live], Any] = field(default=lambda live: live)
+    look: Callable[[Session], Any] = field(default=lambda session: session)

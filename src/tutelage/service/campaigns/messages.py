@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 
-class SentPull(msgspec.Struct, forbid_unknown_fields=True):
+class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A pull as it is sent.  ``bypassed``: its client has been shown the reward itself."""
 
     id: str
@@ -16,13 +16,13 @@ class SentPull(msgspec.Struct, forbid_unknown_fields=True):
     bypassed: bool = False
 
 
-class ToldPull(msgspec.Struct):
+class PullResponse(msgspec.Struct):
     """The answer to a pull: what to show its client.  ``replayed``: the pull was stored before."""
 
     id: str
     reward: float
     adjustment: float
-    epoch: int
+    directive: int
     replayed: bool
 
 
@@ -41,7 +41,7 @@ class Fault:
     what: str
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request that changes nothing: why, in a sentence, with the first of its faults."""
 
     MOST_FAULTS = 100
@@ -51,7 +51,7 @@ class Refused(Exception):
         self.reason, self.sentence, self.faults = reason, sentence, faults[: self.MOST_FAULTS]
 
 
-class NotLeading(Exception):
+class NotLeader(Exception):
     """Another server leads this campaign, or none does now (``address`` is None)."""
 
     def __init__(self, name: str, address: str | None) -> None:

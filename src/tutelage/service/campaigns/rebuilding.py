@@ -11,11 +11,11 @@ import msgspec
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import Pull, restored
-from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.series import StoredSeries
+from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
-from tutelage.service.campaigns.trail import KeptTrail
-from tutelage.stores.base import EntryRow, Head, Known, PullRow, Reader, Snapshot, Stored, pages
+from tutelage.stores.base import EntryRow, Head, PullRow, Reader, Snapshot, StoredCampaign, StoredPull, pages
 from tutelage.teachers.base import encode_state
 
 
@@ -36,37 +36,37 @@ class _Bypassed(msgspec.Struct):
 
 
 def rebuilt(
-    stored: Stored,
+    stored: StoredCampaign,
     token: int,
     snapshot: Snapshot | None,
     rows: Iterable[PullRow | EntryRow],
     last_id: str = "",
-) -> Live:
+) -> Session:
     """The campaign as its ledger tells it; ``rows`` are those behind the snapshot, or all.
 
     ``last_id`` is the greatest id among its stored pulls: whoever takes new ones has to tell it.
 
     Raises :class:`Disagreement`.
     """
-    live = without_rows(stored, token, last_id)
+    session = without_rows(stored, token, last_id)
     if snapshot is not None:
-        _load(live, snapshot)
-    repeat(live, rows)
-    settle(live, stored.head)
-    return live
+        _load(session, snapshot)
+    repeat(session, rows)
+    settle(session, stored.head)
+    return session
 
 
-def without_rows(stored: Stored, token: int = 0, last_id: str = "") -> Live:
+def without_rows(stored: StoredCampaign, token: int = 0, last_id: str = "") -> Session:
     """The campaign without any row.  Raises :class:`Disagreement` if this release cannot serve it."""
     check_rules(stored)
     try:
-        return Live(stored, token, last_id)
+        return Session(stored, token, last_id)
     except (InputError, msgspec.MsgspecError) as error:
         told = str(error).removesuffix(".")
         raise Disagreement(f"The settings of {stored.name} cannot be read: {told}.") from error
 
 
-def check_rules(stored: Stored) -> None:
+def check_rules(stored: StoredCampaign) -> None:
     """Raises :class:`Disagreement` for a campaign that began under rules which this release lacks."""
     if stored.rules_version != RULES_VERSION:
         raise Disagreement(
@@ -74,7 +74,7 @@ def check_rules(stored: Stored) -> None:
         )
 
 
-def as_committed(reader: Reader, stored: Stored, snapshot: Snapshot | None) -> Live:
+def as_committed(reader: Reader, stored: StoredCampaign, snapshot: Snapshot | None) -> Session:
     """The campaign as it was when ``stored`` was read.  Raises :class:`Disagreement`."""
     after = snapshot.position if snapshot else 0
     return rebuilt(stored, 0, snapshot, rows_between(reader, stored.name, after, stored.head.position))
@@ -85,105 +85,107 @@ def rows_between(reader: Reader, name: str, after: int, last: int) -> Iterator[P
     return itertools.takewhile(lambda row: row.position <= last, pages(reader, name, after))
 
 
-def repeat(live: Live, rows: Iterable[PullRow | EntryRow]) -> None:
+def repeat(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
     """Let a campaign go through the rows that come next in its ledger, whole steps of them.
 
     Raises :class:`Disagreement`.
     """
     step: list[PullRow] = []
     for row in rows:
-        last = live.position - len(live.new_entries) + len(step)
+        last = session.position - len(session.new_entries) + len(step)
         if row.position != last + 1:
-            raise Disagreement(f"In the ledger of {live.name} position {row.position} follows {last}.")
+            raise Disagreement(f"In the ledger of {session.name} position {row.position} follows {last}.")
         if step and not (isinstance(row, PullRow) and row.step == step[0].step):
-            _repeat_step(live, step)
+            _repeat_step(session, step)
             step = []
         if isinstance(row, PullRow):
-            if live.new_entries:
-                raise _disagreement(live, row, live.new_entries[0])
+            if session.new_entries:
+                raise _disagreement(session, row, session.new_entries[0])
             step.append(row)
         else:
-            _repeat_entry(live, row)
+            _repeat_entry(session, row)
     if step:
-        _repeat_step(live, step)
+        _repeat_step(session, step)
 
 
-def settle(live: Live, head: Head) -> None:
+def settle(session: Session, head: Head) -> None:
     """Compare where the rows have led to with what is stored of it.  Raises :class:`Disagreement`."""
-    live.note_state()
+    session.note_state()
     for what in ("position", "step", "status", "state", "digest"):
-        found, kept = getattr(live.head, what), getattr(head, what)
+        found, kept = getattr(session.head, what), getattr(head, what)
         if found != kept and (head.position or what != "digest"):
             raise Disagreement(
-                f"The head of {live.name} has the {what} {_short(kept)}; its ledger leads to {_short(found)}."
+                f"The head of {session.name} has the {what} {_short(kept)}; its ledger leads to {_short(found)}."
             )
-    live.begin_draft()
+    session.begin_draft()
 
 
-def _load(live: Live, snapshot: Snapshot) -> None:
+def _load(session: Session, snapshot: Snapshot) -> None:
     try:
-        clients, status, step, digest, content, trail = msgspec.msgpack.decode(
-            snapshot.content, type=tuple[list[str], str, int, bytes, bytes, KeptTrail]
+        clients, status, step, digest, content, series = msgspec.msgpack.decode(
+            snapshot.content, type=tuple[list[str], str, int, bytes, bytes, StoredSeries]
         )
-        for client in clients[len(live.clients) :]:
-            live.roster.admit(client)
-        live.campaign = restored(live.settings.setup(live.clients), content)
-        live.trail.load(trail)
+        for client in clients[len(session.clients) :]:
+            session.roster.admit(client)
+        session.campaign = restored(session.settings.setup(session.clients), content)
+        session.series.load(series)
     except (msgspec.MsgspecError, ValueError, InputError) as error:
-        raise Disagreement(f"The snapshot of {live.name} cannot be read: {error}.") from error
-    live.position = live.snapshot_position = snapshot.position
-    live.status, live.step, live.digest = status, step, digest
-    live.state = encode_state(live.begun.state)
+        raise Disagreement(f"The snapshot of {session.name} cannot be read: {error}.") from error
+    session.position = session.snapshot_position = snapshot.position
+    session.status, session.step, session.digest = status, step, digest
+    session.state = encode_state(session.begun.state)
 
 
-def _repeat_step(live: Live, rows: Sequence[PullRow]) -> None:
-    settings = live.settings
+def _repeat_step(session: Session, rows: Sequence[PullRow]) -> None:
+    settings = session.settings
     for row in rows:
-        is_one = 0 <= row.client < len(live.clients) and 0 <= row.arm < len(settings.arms)
+        is_one = 0 <= row.client < len(session.clients) and 0 <= row.arm < len(settings.arms)
         if not (is_one and settings.low <= row.observed <= settings.high):
-            raise Disagreement(f"Position {row.position} of {live.name} holds no pull of it: {row}.")
+            raise Disagreement(f"Position {row.position} of {session.name} holds no pull of it: {row}.")
     pulls = [Pull(row.client, row.arm, row.observed, row.bypassed) for row in rows]
     try:
-        made = live.advance(pulls, [row.id for row in rows], rows[0].time, [row.index for row in rows])
-    except Refused as error:
-        raise Disagreement(f"Position {rows[0].position} of {live.name}: {error}") from error
-    live.new_pulls.clear()
-    live.remembered.forget_oldest()
+        made = session.advance(pulls, [row.id for row in rows], rows[0].time, [row.index for row in rows])
+    except Refusal as error:
+        raise Disagreement(f"Position {rows[0].position} of {session.name}: {error}") from error
+    session.new_pulls.clear()
+    session.remembered.forget_oldest()
     for row, expected in zip(rows, made, strict=True):
         if row != expected:
-            raise _disagreement(live, row, expected)
+            raise _disagreement(session, row, expected)
 
 
-def _repeat_entry(live: Live, row: EntryRow) -> None:
-    if not live.new_entries:
+def _repeat_entry(session: Session, row: EntryRow) -> None:
+    if not session.new_entries:
         try:
-            _act(live, row)
-        except (Refused, msgspec.MsgspecError, TypeError, LookupError) as error:
-            raise Disagreement(f"Position {row.position} of {live.name} cannot be: {error}") from error
-    expected = live.new_entries.pop(0) if live.new_entries else None
+            _act(session, row)
+        except (Refusal, msgspec.MsgspecError, TypeError, LookupError) as error:
+            raise Disagreement(f"Position {row.position} of {session.name} cannot be: {error}") from error
+    expected = session.new_entries.pop(0) if session.new_entries else None
     if row != expected:
-        raise _disagreement(live, row, expected)
+        raise _disagreement(session, row, expected)
 
 
-def _act(live: Live, row: EntryRow) -> None:
+def _act(session: Session, row: EntryRow) -> None:
     """Do what an entry says was done."""
-    if row.kind == "enrolled":
-        live.enrol(msgspec.json.decode(row.content, type=_Client).client, row.time)
-    elif row.kind == "retired":
-        live.retire(msgspec.json.decode(row.content, type=_Client).client, row.time)
+    if row.kind == "registered":
+        session.register(msgspec.json.decode(row.content, type=_Client).client, row.time)
+    elif row.kind == "excluded":
+        session.exclude(msgspec.json.decode(row.content, type=_Client).client, row.time)
     elif row.kind == "bypassed":
         pull = PullRow(**msgspec.json.decode(row.content, type=_Bypassed).pull)  # type: ignore[arg-type]
-        live.bypass(Known(pull, corrected=False), row.time)
+        session.bypass(StoredPull(pull, corrected=False), row.time)
     elif row.kind == "started":
-        live.start(row.time)
+        session.start(row.time)
     elif row.kind == "stopped":
-        live.stop(row.time)
+        session.stop(row.time)
     elif row.kind == "exported":
-        live.exported(row.position - 1, row.time)
+        session.exported(row.position - 1, row.time)
 
 
-def _disagreement(live: Live, row: PullRow | EntryRow, expected: PullRow | EntryRow | None) -> Disagreement:
-    place = f"Position {row.position} of {live.name}"
+def _disagreement(
+    session: Session, row: PullRow | EntryRow, expected: PullRow | EntryRow | None
+) -> Disagreement:
+    place = f"Position {row.position} of {session.name}"
     if type(row) is not type(expected):
         return Disagreement(f"{place} is {_short(row)}; what comes before leads to {_short(expected)}.")
     fields = row._fields if isinstance(row, PullRow) else row.__slots__

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import Pull
-from tutelage.service.campaigns.messages import Fault, Refused, SentPull
+from tutelage.service.campaigns.messages import Fault, PullRequest, Refusal
 from tutelage.service.campaigns.settings import (
     MOST_CELLS,
     MOST_CLIENTS,
@@ -14,11 +14,11 @@ from tutelage.service.campaigns.settings import (
     name_fault,
 )
 from tutelage.stores.base import PullRow
-from tutelage.wording import plain, quoted
+from tutelage.text import plain, quoted
 
 
 class Roster:
-    """The ``clients`` by number, those too that enrolled; arms and the range of rewards are the settings'."""
+    """The ``clients`` by number, those too that registered; arms and the range of rewards are the settings'."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -32,7 +32,7 @@ class Roster:
     def number(self, client: str) -> int:
         """A client's number."""
         if client not in self._clients:
-            raise Refused("invalid", f"The campaign {self.settings.name} has no client {client!r}.")
+            raise Refusal("invalid", f"The campaign {self.settings.name} has no client {client!r}.")
         return self._clients[client]
 
     def admit(self, client: str) -> None:
@@ -44,8 +44,8 @@ class Roster:
         self._clients[client] = len(self.clients)
         self.clients.append(client)
 
-    def check(self, pulls: Sequence[SentPull]) -> None:
-        """Raise ``Refused`` with everything that is wrong with these pulls."""
+    def check(self, pulls: Sequence[PullRequest]) -> None:
+        """Raise ``Refusal`` with everything that is wrong with these pulls."""
         low, high = self.settings.low, self.settings.high
         if (
             _are_plain([pull.id for pull in pulls])
@@ -67,16 +67,16 @@ class Roster:
                 faults.append(Fault(index, pull.id, "reward", what))
         if faults:
             one = "One thing is" if len(faults) == 1 else f"{len(faults)} things are"
-            raise Refused("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))
+            raise Refusal("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))
 
-    def numbered(self, pulls: Sequence[SentPull]) -> list[Pull]:
+    def numbered(self, pulls: Sequence[PullRequest]) -> list[Pull]:
         """Pulls that were checked, with numbers for names; -0.0 becomes 0.0."""
         clients, arms = self._clients, self._arms
         return [
             Pull(clients[sent.client], arms[sent.arm], sent.reward + 0.0, sent.bypassed) for sent in pulls
         ]
 
-    def agrees(self, row: PullRow, pull: SentPull) -> bool:
+    def agrees(self, row: PullRow, pull: PullRequest) -> bool:
         """Whether a pull that was checked is the one that is stored."""
         told = (self._clients[pull.client], self._arms[pull.arm], pull.reward)
         return told == (row.client, row.arm, row.observed)

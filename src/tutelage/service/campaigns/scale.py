@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 
 from tutelage.errors import InputError
-from tutelage.wording import plain
+from tutelage.text import plain
 
 
 @dataclass(frozen=True)
-class Scale:
+class RewardScale:
     """The range [low, high] of rewards as they are sent.  Raises ``InputError`` if it is none."""
 
     low: float = 0.0

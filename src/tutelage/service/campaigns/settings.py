@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Setup
-from tutelage.service.campaigns.scale import Scale
+from tutelage.service.campaigns.campaign import CampaignSetup
+from tutelage.service.campaigns.scale import RewardScale
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher
 from tutelage.teachers.checks import ask_segments
-from tutelage.wording import counted
+from tutelage.text import counted
 
 RULES_VERSION = 1  # of all that makes entries and revealed rewards, the sentences of reports too
 MOST_NAME = 128
@@ -29,7 +29,7 @@ _WEIGHT_SUM_MARGIN = 1e-9
 class Settings:
     """A campaign as it was created: names, horizon, teacher, range of rewards, weights.
 
-    ``clients`` are those declared; with ``enrol`` there may be none, and more come until it starts.
+    ``clients`` are those declared; with ``register`` there may be none, and more come until it starts.
     ``weights`` belong to the clients in their order; None is 1/M each.  ``seed`` is the teacher's.
     Raises ``InputError`` for whatever no campaign can have.
     """
@@ -39,7 +39,7 @@ class Settings:
     horizon: int
     teacher: str
     clients: tuple[str, ...] = ()
-    enrol: bool = False
+    open_registration: bool = False
     low: float = 0.0
     high: float = 1.0
     weights: tuple[float, ...] | None = None
@@ -51,8 +51,8 @@ class Settings:
         check_names("client", self.clients, MOST_CLIENTS)
         if not self.arms:
             raise InputError(f"The campaign {self.name} has no arm: name at least one.")
-        if not self.clients and not self.enrol:
-            raise InputError(f"The campaign {self.name} has no client: name them, or let them enrol.")
+        if not self.clients and not self.open_registration:
+            raise InputError(f"The campaign {self.name} has no client: name them, or let them register.")
         if len(self.clients) * len(self.arms) > MOST_CELLS:
             raise InputError(
                 f"{len(self.clients)} clients times {len(self.arms)} arms are more than the {MOST_CELLS} "
@@ -60,7 +60,7 @@ class Settings:
             )
         if not 1 <= self.horizon <= MOST_HORIZON:
             raise InputError(f"The horizon {self.horizon} lies outside 1 to {MOST_HORIZON}.")
-        Scale(self.low, self.high)
+        RewardScale(self.low, self.high)
         if self.weights is not None:
             self._check_weights(self.weights)
         teacher = parse_teacher(self.teacher)
@@ -68,9 +68,9 @@ class Settings:
             ask_segments(teacher, self.problem(self.clients))
 
     def _check_weights(self, weights: tuple[float, ...]) -> None:
-        if self.enrol:
+        if self.open_registration:
             raise InputError(
-                "A campaign that clients enrol in takes no weights: declare its clients instead."
+                "A campaign that clients register in takes no weights: declare its clients instead."
             )
         if len(weights) != len(self.clients):
             told = counted(len(weights), "weight")
@@ -87,10 +87,10 @@ class Settings:
         weights = self.weights if self.weights is not None else (1.0 / size,) * size
         return Problem(size, len(self.arms), self.horizon, weights)
 
-    def setup(self, clients: Sequence[str]) -> Setup:
+    def setup(self, clients: Sequence[str]) -> CampaignSetup:
         """The campaign as it begins, with these clients."""
         teacher = parse_teacher(self.teacher)
-        return Setup(teacher, self.problem(clients), Scale(self.low, self.high), self.seed)
+        return CampaignSetup(teacher, self.problem(clients), RewardScale(self.low, self.high), self.seed)
 
     def encode(self) -> str:
         """The settings as JSON."""

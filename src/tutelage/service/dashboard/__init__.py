@@ -4,4 +4,4 @@ from tutelage.service.dashboard.login import login_routes as login_routes
 from tutelage.service.dashboard.login import refusal_page as refusal_page
 from tutelage.service.dashboard.routes import dashboard_routes as dashboard_routes
 from tutelage.service.dashboard.routes import states_router as states_router
-from tutelage.service.dashboard.watcher import Watcher as Watcher
+from tutelage.service.monitoring.monitor import Monitor as Monitor

@@ -10,8 +10,8 @@ import numpy as np
 
 from tutelage.service.dashboard.axes import Scale, line, room, svg, text, tick_label, ticks
 from tutelage.service.display import short
-from tutelage.service.watching.figures import Array, Figures
-from tutelage.wording import counted
+from tutelage.service.monitoring.figures import Array, Figures
+from tutelage.text import counted
 
 MOST_ARMS_DRAWN = 24
 _ROW = 23.0

@@ -26,8 +26,8 @@ from tutelage.service.dashboard.axes import (
     time_axis,
 )
 from tutelage.service.display import short
-from tutelage.service.watching.durations import whole_percents
-from tutelage.service.watching.figures import Array, Figures
+from tutelage.service.monitoring.durations import whole_percents
+from tutelage.service.monitoring.figures import Array, Figures
 
 MOST_COLOURED = 7
 MOST_GREY, MOST_GREY_NARROW = 20, 5

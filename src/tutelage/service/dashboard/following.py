@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from tutelage.service.campaigns.live import Live
+from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import as_committed, repeat, rows_between, settle
-from tutelage.service.campaigns.remembered import Remembered
+from tutelage.service.campaigns.session import Session
 from tutelage.service.dashboard.reading import SEEDED_ROWS, Reading, begun, take_entries, told
-from tutelage.service.watching.figures import Figures, Server, sample
-from tutelage.service.watching.story import Story
-from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, Stored
+from tutelage.service.monitoring.event_log import EventLog
+from tutelage.service.monitoring.figures import Figures, Server, sample
+from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, StoredCampaign
 
 MOST_KEPT = 8
 KEPT_SECONDS = 60.0  # without a look, before another may take its place
@@ -22,36 +22,36 @@ KEPT_SECONDS = 60.0  # without a look, before another may take its place
 class Follower:
     """A campaign as it was committed last, by whomever; ``now`` is when it was asked for."""
 
-    def __init__(self, reader: Reader, stored: Stored, snapshot: Snapshot | None, now: float) -> None:
+    def __init__(self, reader: Reader, stored: StoredCampaign, snapshot: Snapshot | None, now: float) -> None:
         self._made_of = stored.created, stored.settings
-        self._live = as_committed(reader, stored, snapshot)
-        self._history = begun(reader, self._live, now)
-        self._story = Story(self._live.settings.arms)
-        take_entries(reader, stored.name, self._story, self._live.position)
-        _answer_nobody(self._live)
+        self._session = as_committed(reader, stored, snapshot)
+        self._history = begun(reader, self._session, now)
+        self._story = EventLog(self._session.settings.arms)
+        take_entries(reader, stored.name, self._story, self._session.position)
+        _answer_nobody(self._session)
 
-    def can_go_on(self, stored: Stored) -> bool:
+    def can_go_on(self, stored: StoredCampaign) -> bool:
         """Whether this is the same campaign, and not so much is new that it is quicker made anew."""
-        new = stored.head.position - self._live.position
+        new = stored.head.position - self._session.position
         return (stored.created, stored.settings) == self._made_of and 0 <= new <= SEEDED_ROWS
 
-    def go_on(self, reader: Reader, stored: Stored) -> None:
+    def go_on(self, reader: Reader, stored: StoredCampaign) -> None:
         """Read what has been committed since.  After an error this follower is good for nothing."""
-        live, settings = self._live, self._live.settings
-        if stored.head.position == live.position:
+        session, settings = self._session, self._session.settings
+        if stored.head.position == session.position:
             return
-        rows = list(rows_between(reader, stored.name, live.position, stored.head.position))
-        repeat(live, rows)
-        settle(live, stored.head)
-        _answer_nobody(live)
+        rows = list(rows_between(reader, stored.name, session.position, stored.head.position))
+        repeat(session, rows)
+        settle(session, stored.head)
+        _answer_nobody(session)
         pulled = (row for row in rows if isinstance(row, PullRow))
-        self._history.read(pulled, sample(live), settings.high - settings.low)
+        self._history.read(pulled, sample(session), settings.high - settings.low)
         self._story.take(row for row in rows if isinstance(row, EntryRow))
 
     def figures(self, server: Server, now: float) -> Figures:
         """Its figures, as of now."""
-        self._history.add(now, sample(self._live))
-        return told(self._live, self._history, self._story, server, now)
+        self._history.add(now, sample(self._session))
+        return told(self._session, self._history, self._story, server, now)
 
 
 class Following:
@@ -104,6 +104,6 @@ def _found(
     return kept, kept.figures(server, now)
 
 
-def _answer_nobody(live: Live) -> None:
+def _answer_nobody(session: Session) -> None:
     """A follower needs no answers for replays: they are most of a campaign's memory."""
-    live.remembered = Remembered()
+    session.remembered = PullCache()

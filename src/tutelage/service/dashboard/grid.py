@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import overview
 from tutelage.service.display import short, shown
-from tutelage.service.watching.durations import whole_percents
-from tutelage.service.watching.figures import Array, Figures, Taken
-from tutelage.service.watching.states import State
-from tutelage.service.watching.thresholds import Thresholds
+from tutelage.service.monitoring.durations import whole_percents
+from tutelage.service.monitoring.figures import Array, Figures, Taken
+from tutelage.service.monitoring.status import State
+from tutelage.service.monitoring.thresholds import Thresholds
 
 MOST_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10
@@ -188,7 +188,7 @@ def behind(figures: Figures, caught: Collection[int | None], thresholds: Thresho
     order = sorted(
         np.flatnonzero(most).tolist(), key=lambda client: (client not in caught, -int(most[client]))
     )
-    long = np.fmax(thresholds.slow_seconds, thresholds.slow_gaps * recent.usual_gap)
+    long = np.fmax(thresholds.slow_seconds, thresholds.slow_intervals * recent.usual_interval)
     return [
         Behind(
             taken.clients[client],

@@ -28,11 +28,11 @@ from tutelage.service.dashboard.charts import (
 from tutelage.service.dashboard.grid import behind, grid_of, strays
 from tutelage.service.dashboard.unserved import Unserved
 from tutelage.service.display import short, shown
-from tutelage.service.watching.durations import UNKNOWN, about, duration, percent
-from tutelage.service.watching.figures import Figures
-from tutelage.service.watching.forecast import LEAST_SPAN, foretell
-from tutelage.service.watching.states import DEFAULTS, ORDER, State, states_of
-from tutelage.service.watching.thresholds import Thresholds
+from tutelage.service.monitoring.durations import UNKNOWN, about, duration, percent
+from tutelage.service.monitoring.figures import Figures
+from tutelage.service.monitoring.forecast import LEAST_SPAN, foretell
+from tutelage.service.monitoring.status import DEFAULTS, ORDER, State, states_of
+from tutelage.service.monitoring.thresholds import Thresholds
 
 PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
 _ICONS = {
@@ -318,7 +318,7 @@ def _filled(figures: Figures) -> tuple[str, str, float | None]:
     taken, settled = figures.taken, figures.told.settled
     if taken.target is not None and settled is not None:
         return "decided", f"by epoch {settled.epoch}; epoch {taken.epoch} asks for nothing", None
-    if taken.status == "enrolling":
+    if taken.status == "registering":
         return percent(0.0), f"of epoch {taken.epoch} filled", 0.0
     if not taken.listed.any():
         return UNKNOWN, "no pulls are awaited", None

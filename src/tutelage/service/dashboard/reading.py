@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from tutelage.service.campaigns.live import Live
-from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, repeat, without_rows
-from tutelage.service.watching.figures import Figures, Sample, Server, sample, take
-from tutelage.service.watching.history import History, from_ledger, pulls_since
-from tutelage.service.watching.story import Story, with_pulls
+from tutelage.service.campaigns.session import Session
+from tutelage.service.monitoring.event_log import EventLog, with_pulls
+from tutelage.service.monitoring.figures import Figures, Sample, Server, sample, take
+from tutelage.service.monitoring.history import History, from_ledger, pulls_since
 from tutelage.stores.base import EntryRow, PullRow, Reader, pages
 
 SEEDED_ROWS = 20_000  # of the ledger, for what was before anybody looked
@@ -34,10 +34,10 @@ def seeded(reader: Reader, name: str, taken: Sample, width: float, now: float) -
     return from_ledger(taken, rows, width) or History(begun[-1] if begun else now, taken)
 
 
-def take_entries(reader: Reader, name: str, story: Story, last: int | None = None) -> None:
+def take_entries(reader: Reader, name: str, event_log: EventLog, last: int | None = None) -> None:
     """Let a story go on with the ledger's entries, up to a position or to the end."""
-    while entries := reader.entries(name, story.position, _PAGE):
-        story.take(entry for entry in entries if last is None or entry.position <= last)
+    while entries := reader.entries(name, event_log.position, _PAGE):
+        event_log.take(entry for entry in entries if last is None or entry.position <= last)
         if last is not None and entries[-1].position > last:
             return
 
@@ -45,38 +45,38 @@ def take_entries(reader: Reader, name: str, story: Story, last: int | None = Non
 def past_figures(reader: Reader, name: str, round: int, server: Server) -> Figures:
     """A campaign up to the first pull that some client makes in a round; all of it if none does.
 
-    Raises :class:`Refused` for a ledger that would take too long, or that cannot be served.
+    Raises :class:`Refusal` for a ledger that would take too long, or that cannot be served.
     """
     stored, _ = reader.load(name)
     if stored.head.position > MOST_REPEATED:
-        raise Refused(
+        raise Refusal(
             "invalid",
             f"The ledger of {name} has {stored.head.position:,} positions, too many for a page of its past: "
             "export it instead.",
         )
     last = [0.0]
     try:
-        live = without_rows(stored)
-        repeat(live, _until(pages(reader, name), round, last))
+        session = without_rows(stored)
+        repeat(session, _until(pages(reader, name), round, last))
     except Disagreement as error:
-        raise Refused("unavailable", str(error)) from error
-    if live.campaign is not None and live.status == "enrolling":
-        live.status = "running"
-    story, now = Story(live.settings.arms), last[0] or stored.created / 1e6
-    take_entries(reader, name, story, live.position)
-    figures = told(live, begun(reader, live, now), story, server, now)
+        raise Refusal("unavailable", str(error)) from error
+    if session.campaign is not None and session.status == "registering":
+        session.status = "running"
+    event_log, now = EventLog(session.settings.arms), last[0] or stored.created / 1e6
+    take_entries(reader, name, event_log, session.position)
+    figures = told(session, begun(reader, session, now), event_log, server, now)
     return replace(figures, at=min(round, max(figures.taken.round, 1)))
 
 
-def begun(reader: Reader, live: Live, now: float) -> History:
+def begun(reader: Reader, session: Session, now: float) -> History:
     """The history of a campaign that was made from its ledger."""
-    counters, settings = sample(live), live.settings
-    return seeded(reader, live.name, counters, settings.high - settings.low, now)
+    counters, settings = sample(session), session.settings
+    return seeded(reader, session.name, counters, settings.high - settings.low, now)
 
 
-def told(live: Live, history: History, story: Story, server: Server, now: float) -> Figures:
+def told(session: Session, history: History, event_log: EventLog, server: Server, now: float) -> Figures:
     """The figures of a campaign that was made from its ledger."""
-    taken, heard = take(live), story.told()
+    taken, heard = take(session), event_log.told()
     if heard.settled is not None:
         heard = with_pulls(heard, pulls_since(taken, heard.settled.time))
     return Figures(taken, history.recent(now, taken, heard.resumed), heard, server, now, now)

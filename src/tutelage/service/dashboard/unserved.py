@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tutelage.service.campaigns.messages import Refused
+from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import rebuilt
 from tutelage.service.dashboard.reading import Reading
-from tutelage.service.watching.states import CANNOT_BE_SERVED, State
-from tutelage.stores.base import Missing, Reader, StoreError, pages
+from tutelage.service.monitoring.status import CANNOT_BE_SERVED, State
+from tutelage.stores.base import CampaignNotFound, Reader, StoreError, pages
 
 KEPT_SECONDS = 60.0  # before a campaign that could not be served is tried again
 _RESTORE = (
@@ -25,7 +25,7 @@ class Unserved:
     state: State
 
 
-class CannotBeServed(Refused):
+class CannotBeServed(Refusal):
     """No retry helps: this release cannot go on with the campaign, or its ledger is damaged."""
 
     def __init__(self, name: str, why: str) -> None:
@@ -56,7 +56,7 @@ def fault_of(reader: Reader, name: str) -> str | None:
         rebuilt(stored, 0, snapshot, pages(reader, name, snapshot.position if snapshot else 0))
     except StoreError:
         raise
-    except Missing:
+    except CampaignNotFound:
         return None
     except Exception as error:  # noqa: BLE001 - whatever damaged rows lead to
         return str(error) or type(error).__name__

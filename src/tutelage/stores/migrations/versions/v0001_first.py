@@ -71,7 +71,7 @@ def _create_ledger() -> None:
         Column("number", BigInteger, nullable=False),
         Column("observed", Exact, nullable=False),
         Column("revealed", Exact, nullable=False),
-        Column("epoch", BigInteger, nullable=False),
+        Column("directive", BigInteger, nullable=False),
         Column("bypassed", SmallInteger, nullable=False),
         Column("time", BigInteger, nullable=False),
         Column("id", Bytewise, nullable=False),

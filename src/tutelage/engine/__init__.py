@@ -1,0 +1,1 @@
+"""The compiled engine: one run, client after client, and how runs are spread over cores."""

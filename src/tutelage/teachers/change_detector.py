@@ -1,0 +1,257 @@
+"""Watching over a decision: a test of the target's own rewards, and a new beginning when it fails."""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.random import SFC64, Generator
+from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.registry import parameter
+from tutelage.teachers.base import (
+    Directive,
+    Evidence,
+    Problem,
+    Quota,
+    Report,
+    Teacher,
+    decode_state,
+    encode_state,
+)
+
+Array = NDArray[np.float64]
+_STAKES = 2.0 ** (-np.arange(10) / 2.0)
+_LEAST, _MOST = 0.01, 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeDetectorState:
+    """What the watch knows.
+
+    ``inner`` is the watched teacher's state, as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]:
+    the sum of observed rewards up to each cut since the teacher began (anew); ``handed`` [K] how many of its
+    own segments the inner teacher has been given.  After a decision ``mark`` is what another arm was surely
+    worth then, ``alarms`` [G] the alarm of each stake, ``watched`` how many of the target's segments they
+    have seen.  ``doubtful``: the decision no longer holds, and nobody begins anew.
+    """
+
+    problem: Problem
+    inner: str
+    totals: tuple[Array, ...]
+    handed: tuple[int, ...]
+    luck: int
+    mark: float | None = None
+    alarms: tuple[float, ...] = ()
+    watched: int = 0
+    restarts: int = 0
+    doubtful: bool = False
+    excluded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChangeDetector:
+    """Watches over the decision of another teacher: tests the target's own rewards, and may begin anew.
+
+    After the decision the target is shown as it is, so what it is worth can be seen for nothing.  The test
+    is a Shiryaev-Roberts sum of betting martingales against "the target is worth at least what another arm
+    surely was": while that holds its mean after n steps is at most n, so (Doob) it reaches T times the
+    number of steps with probability at most 1/T.  "Surely" is Hoeffding's bound at level 1/T on all
+    evidence before the decision.
+    """
+
+    teacher: str = parameter("twl", help="the teacher to watch over, in quotes where it has arguments")
+    restart: bool = parameter(True, help="whether learning begins anew when the decision no longer holds")
+    growth: float = parameter(0.02, help="how much longer each step of the watch is, above 0")
+
+    state_type: ClassVar[type] = ChangeDetectorState
+
+    def __post_init__(self) -> None:
+        if not 0 < self.growth < math.inf:
+            raise InputError(f"change-detector's growth={self.growth:g} is not a number above 0.")
+        if isinstance(self._inner, ChangeDetector):
+            raise InputError("watch cannot watch over a watch: name the inner teacher.")
+
+    @functools.cached_property
+    def _inner(self) -> Teacher:
+        from tutelage.teachers import TEACHERS
+
+        return cast(Teacher, TEACHERS.parse(self.teacher))
+
+    @property
+    def needs_best_arm(self) -> bool:
+        return self._inner.needs_best_arm
+
+    @property
+    def lab_only(self) -> bool:
+        return self._inner.lab_only
+
+    def segments(self, problem: Problem) -> tuple[int, ...]:
+        """The inner teacher's cuts, and the watch's own: 1, 2, 3, ... and ``growth`` more each time."""
+        cuts, cut = set(self._inner.segments(problem)), 1
+        while cut <= problem.horizon:
+            cuts.add(cut)
+            cut += max(1, math.floor(self.growth * cut))
+        return tuple(sorted(cuts))
+
+    def begin(self, problem: Problem, generator: Generator) -> ChangeDetectorState:
+        """The inner teacher's beginning."""
+        luck = int(generator.bit_generator.random_raw() % 2**53)
+        return self._begin(problem, luck, restarts=0, excluded=())
+
+    def _begin(
+        self, problem: Problem, luck: int, restarts: int, excluded: tuple[int, ...]
+    ) -> ChangeDetectorState:
+        inner = self._inner.begin(problem, Generator(SFC64([luck, restarts])))
+        for client in excluded:
+            inner = self._inner.exclude(inner, client)
+        return ChangeDetectorState(
+            problem,
+            inner=encode_state(inner),
+            totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(problem.num_arms)),
+            handed=(0,) * problem.num_arms,
+            luck=luck,
+            restarts=restarts,
+            excluded=excluded,
+        )
+
+    def directive(self, state: ChangeDetectorState) -> Directive:
+        """The inner teacher's; once it has decided, with a quota on the target for the next look at it."""
+        told = self._inner.directive(self._inner_state(state))
+        if told.target is None or told.quota is not None or state.doubtful:
+            return replace(told, restarts=state.restarts)
+        cuts = self.segments(state.problem)
+        done = len(state.totals[told.target]) - 1
+        counts = [0] * state.problem.num_arms
+        counts[told.target] = cuts[done] if done < len(cuts) else 0
+        quota = Quota(tuple(counts)) if any(counts) else None
+        return replace(told, quota=quota, restarts=state.restarts)
+
+    def advance(self, state: ChangeDetectorState, evidence: Evidence) -> ChangeDetectorState:
+        """While the inner teacher learns, hand it what it has asked for; afterwards look at the target."""
+        totals = tuple(
+            np.concatenate((old, old[-1] + np.cumsum(new, axis=0))) if len(new) else old
+            for old, new in zip(state.totals, evidence.sums, strict=True)
+        )
+        state = replace(state, totals=totals)
+        if self._inner.directive(self._inner_state(state)).target is None:
+            return self._learn(state)
+        return self._look(state)
+
+    def exclude(self, state: ChangeDetectorState, client: int) -> ChangeDetectorState:
+        """Exclude the client from the inner teacher; the watch over a decision begins anew."""
+        inner = self._inner.exclude(self._inner_state(state), client)
+        excluded = tuple(sorted((*state.excluded, client)))
+        state = replace(
+            state, inner=encode_state(inner), excluded=excluded, mark=None, alarms=(), doubtful=False
+        )
+        return self._mark(state)
+
+    def report(self, state: ChangeDetectorState) -> Report:
+        """The inner teacher's, and what the watch says of it."""
+        told = self._inner.report(self._inner_state(state))
+        sentence = told.sentence
+        if state.doubtful:
+            sentence += "; the decision no longer holds"
+        if state.restarts:
+            sentence += f"; begun anew {state.restarts} times" if state.restarts > 1 else "; begun anew once"
+        return replace(told, sentence=sentence)
+
+    def _inner_state(self, state: ChangeDetectorState) -> Any:
+        return decode_state(self._inner, state.inner)
+
+    def _learn(self, state: ChangeDetectorState) -> ChangeDetectorState:
+        """Give the inner teacher the segments of its own that have become complete."""
+        cuts = self.segments(state.problem)
+        place = {count: position for position, count in enumerate((0, *cuts))}
+        ends = np.array([place[count] for count in (0, *self._inner.segments(state.problem))])
+        sums, handed = [], []
+        for totals, first in zip(state.totals, state.handed, strict=True):
+            last = int(np.searchsorted(ends, len(totals) - 1, side="right")) - 1
+            sums.append(np.diff(totals[ends[first : last + 1]], axis=0))
+            handed.append(last)
+        inner = self._inner.advance(self._inner_state(state), Evidence(tuple(sums)))
+        return self._mark(replace(state, inner=encode_state(inner), handed=tuple(handed)))
+
+    def _mark(self, state: ChangeDetectorState) -> ChangeDetectorState:
+        """If the inner teacher has decided: what another arm is surely worth, and where the watch begins."""
+        target = self._inner.directive(self._inner_state(state)).target
+        if target is None or state.mark is not None:
+            return state
+        problem, cuts = state.problem, self.segments(state.problem)
+        weights = _weights(problem, state.excluded)
+        worth = [0.0]
+        for arm, totals in enumerate(state.totals):
+            done = len(totals) - 1
+            if arm != target and done > 0:
+                spread = math.fsum(weight**2 for weight in weights) / (2 * cuts[done - 1])
+                radius = math.sqrt(spread * math.log(problem.horizon * problem.num_arms))
+                worth.append(float(np.dot(weights, totals[done])) / cuts[done - 1] - radius)
+        watched = len(state.totals[target]) - 1
+        return replace(state, mark=max(worth), alarms=(0.0,) * len(_STAKES), watched=watched)
+
+    def _look(self, state: ChangeDetectorState) -> ChangeDetectorState:
+        """Let every new segment of the target raise or lower the alarm."""
+        state = self._mark(state)
+        target = self._inner.directive(self._inner_state(state)).target
+        if target is None or state.mark is None:
+            return state
+        totals, counts = state.totals[target], np.array((0, *self.segments(state.problem)))
+        weights = _weights(state.problem, state.excluded)
+        alarms = np.array(state.alarms)
+        for segment in range(state.watched, len(totals) - 1):
+            means = (totals[segment] + 0.5) / (counts[segment] + 1.0)
+            won, length = totals[segment + 1] - totals[segment], counts[segment + 1] - counts[segment]
+            alarms = (1.0 + alarms) * np.exp(_log_gain(means, won, int(length), weights, state.mark))
+        alarms = np.minimum(alarms, _LARGEST)
+        state = replace(state, alarms=tuple(alarms.tolist()), watched=len(totals) - 1)
+        if float(np.mean(alarms)) < state.problem.horizon * counts.size:
+            return state
+        if self.restart:
+            return self._begin(state.problem, state.luck, state.restarts + 1, state.excluded)
+        return replace(state, doubtful=True)
+
+
+_LARGEST = 1e300
+
+
+def _weights(problem: Problem, excluded: tuple[int, ...]) -> Array:
+    """The weights [M], 0 for the excluded, the others' sum 1."""
+    kept = np.array([0.0 if client in excluded else weight for client, weight in enumerate(problem.weights)])
+    return np.asarray(kept / kept.sum())
+
+
+def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float) -> Array:
+    """What a segment adds to the log of each stake's bet that the target is worth less than ``mark``: [G].
+
+    The bet multiplies 1 - b (X - c) over the pulls, with b the stake times M w_m; its mean is at most 1 where
+    sum w mu >= sum w c (inequality of arithmetic and geometric means), and sum w c is at most the mark.  The
+    predictions c are the clients' means so far, lowered to that sum.
+    """
+    predictions = _lowered(means, weights, mark)
+    if predictions is None:
+        return np.zeros(len(_STAKES))
+    units = np.count_nonzero(weights) * weights
+    bets = (_STAKES / max(1.0, float(units.max())))[:, None] * units
+    lost = length - won
+    gains = won * np.log1p(-bets * (1.0 - predictions)) + lost * np.log1p(bets * predictions)
+    return np.asarray(np.add.reduce(gains, axis=1))
+
+
+def _lowered(means: Array, weights: Array, mark: float) -> Array | None:
+    """clip(means - x) [M], x >= 0 the least whose weighted sum is at most ``mark``; None if there is none."""
+    low, high = 0.0, 1.0
+
+    def at(x: float) -> Array:
+        return np.minimum(np.maximum(means - x, _LEAST), _MOST)
+
+    if float(weights @ at(high)) > mark:
+        return None
+    if float(weights @ at(low)) <= mark:
+        return at(low)
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if float(weights @ at(middle)) <= mark else (middle, high)
+    return at(high)

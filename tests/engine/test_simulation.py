@@ -1,0 +1,313 @@
+"""The compiled engine against the plain-Python transcription of the paper."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import reference
+from tests.contracts.ladder import Ladder
+
+from tutelage import instances, simulation
+from tutelage.distributions import Samples, parse_distribution
+from tutelage.engine.simulation import Cancelled, problem_of, silences, simulate_run
+from tutelage.instances.base import Instance
+from tutelage.instances.conditions import Conditions, Shift
+from tutelage.policies import POLICIES
+from tutelage.teachers import TEACHERS
+
+POLICY_SPECS = ["ucb1", "eps-greedy", "eps-greedy(c=5,d=0.5)", "ts", "ts(update=fractional)"]
+GAMMAS = st.one_of(st.sampled_from([0.0, 1.0, 0.1, 0.5]), st.floats(0, 1))
+
+
+def reference_policy(spec, K):
+    """The plain-Python twin of a policy SPEC."""
+    return {
+        "ucb1": lambda: reference.UCB1(K),
+        "eps-greedy": lambda: reference.EpsilonGreedy(K),
+        "eps-greedy(c=5,d=0.5)": lambda: reference.EpsilonGreedy(K, 5.0, 0.5),
+        "ts": lambda: reference.Thompson(K),
+        "ts(update=fractional)": lambda: reference.Thompson(K, "fractional"),
+    }[spec]()
+
+
+@st.composite
+def games(draw):
+    """A random problem: sizes, means, weights, law, mix of policies, horizon, seed."""
+    M, K = draw(st.one_of(st.integers(1, 4), st.integers(6, 12))), draw(st.integers(1, 5))
+    T = draw(st.one_of(st.integers(1, 12), st.integers(13, 300), st.integers(1500, 3000)))
+    spread = draw(st.sampled_from([0.0, 0.3, 1.0]))  # wide gaps let learning end within few rounds
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    base = rng.random(K) if spread < 1 else np.zeros(K)
+    means = np.clip((1 - spread) * base + spread * rng.random((M, K)), 0, 1)
+    if draw(st.booleans()):
+        means = np.round(means)  # rewards 0 and 1 for certain
+    weights = np.full(M, 1 / M)
+    if draw(st.booleans()):
+        weights = rng.random(M) + 0.1
+        weights /= weights.sum()
+    distribution = draw(st.sampled_from(["bernoulli", "beta(4)", "constant", "empirical"]))
+    mix = draw(st.lists(st.sampled_from(POLICY_SPECS), min_size=M, max_size=M))
+    return means, weights, distribution, mix, T, draw(st.integers(0, 2**40))
+
+
+def make_samples(means):
+    """Three observed values around every mean, the middle one twice."""
+    cells = [sorted({max(0.0, mu - 0.1), mu, min(1.0, mu + 0.1)}) for mu in means.ravel()]
+    shares = [[1.0] if len(c) == 1 else [0.5, 1.0] if len(c) == 2 else [0.25, 0.75, 1.0] for c in cells]
+    offsets = np.cumsum([0, *(len(c) for c in cells)])
+    return Samples(offsets.astype(np.int64), np.concatenate(cells), np.concatenate(shares))
+
+
+def make_instance(means, weights, distribution):
+    """The instance of a random problem."""
+    samples = {"samples": make_samples(means)} if distribution == "empirical" else {}
+    return Instance("random", means, weights, parse_distribution(distribution), **samples)
+
+
+def play_reference(instance, distribution, mix, server_of, T, seed, run, acts=reference.everybody):
+    """The same game in plain Python; ``server_of(stage, generators)`` makes the server."""
+    M, K = instance.num_clients, instance.num_arms
+    stage = reference.Stage(M, K, T, tuple(instance.weights.tolist()))
+    rewards = [reference.generator(seed, run, 1, m, 0) for m in range(M)]
+    policies = [reference.generator(seed, run, 1, m, 1) for m in range(M)]
+    plain_rewards = ("beta", 4.0) if distribution.startswith("beta") else (distribution,)
+    samples = instance.samples
+
+    def draw(m, k, rng, t):
+        observed = None
+        if distribution == "empirical":
+            start, end = samples.offsets[m * K + k], samples.offsets[m * K + k + 1]
+            observed = samples.values[start:end].tolist(), samples.cumulative[start:end].tolist()
+        means = [phase.local_means for phase in instance.phases if phase.after < t][-1]
+        return reference.draw_reward(plain_rewards, float(means[m][k]), observed, rng)
+
+    clients = [reference_policy(spec, K) for spec in mix]
+    return reference.play(clients, server_of(stage, rewards), rewards, policies, draw, T, acts)
+
+
+def assert_equal(outcome, game, T):
+    """Every pull, revealed reward, cost and event is the same."""
+    assert outcome.trace.arms.tolist() == game.arms
+    assert outcome.trace.observed.tolist() == game.observed
+    assert outcome.trace.revealed.tolist() == game.revealed
+    assert outcome.costs.tolist() == game.costs
+    counts = np.array(
+        [[[arms[:t].count(k) for k in range(outcome.pulls.shape[2])] for t in (1, T)] for arms in game.arms]
+    )
+    assert outcome.pulls[:, [0, T - 1]].tolist() == counts.tolist()
+    assert [(e.round, list(e.active_arms), e.target) for e in outcome.events] == game.events
+    assert outcome.target == game.target
+
+
+def run_engine(instance, mix, teacher, T, seed, run, **options):
+    """The engine on a random problem, every round a checkpoint."""
+    return simulate_run(
+        instance,
+        [POLICIES.parse(spec) for spec in mix],
+        teacher,
+        horizon=T,
+        seed=seed,
+        run=run,
+        checkpoints=np.arange(1, T + 1),
+        trace=True,
+        **options,
+    )
+
+
+@given(games(), GAMMAS, GAMMAS, st.sampled_from(["tal", "twl"]))
+def test_engine_equals_algorithms_one_and_two(game, gamma1, gamma2, name):
+    """TAL and TWL: the engine plays exactly what Alg. 1 and Alg. 2 prescribe."""
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
+    teacher = TEACHERS.cls(name)(gamma1, gamma2)
+    algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
+    plain = play_reference(
+        instance, distribution, mix, lambda stage, _: algorithm(stage, gamma1, gamma2), T, seed, 3
+    )
+    assert_equal(run_engine(instance, mix, teacher, T, seed, 3), plain, T)
+
+
+@given(games(), st.sampled_from(["ng", "na", "known", "none"]))
+def test_engine_equals_baselines(game, name):
+    """NG, NA, the known target and no teaching: the engine plays exactly their plain versions."""
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
+    guess = int(reference.generator(seed, 0, 0).random() * instance.num_arms)
+    nu = instance.global_means.tolist()
+    server_of = {
+        "ng": lambda stage, _: reference.Fixed(guess),
+        "na": lambda stage, rewards: reference.Aligning([(0, nu)], rewards),
+        "known": lambda stage, _: reference.Fixed(nu.index(max(nu))),
+        "none": lambda stage, _: reference.Fixed(None),
+    }[name]
+    plain = play_reference(instance, distribution, mix, server_of, T, seed, 0)
+    assert_equal(run_engine(instance, mix, TEACHERS.parse(name), T, seed, 0), plain, T)
+
+
+@given(games(), st.sampled_from(["any", "all"]), st.integers(1, 30), st.data())
+def test_engine_keeps_the_contract(game, mode, length, data):
+    """Any quota, segments, rules with a memory, exclusion: the engine equals the round-by-round runner."""
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
+    exclude = draw_exclusions(data, len(mix), T)
+    assert_contract(instance, distribution, mix, Ladder(mode, length), T, seed, exclude)
+
+
+@given(games(), st.sampled_from(["tal(gamma1=0.1)", "twl", "known", "none"]), st.data())
+def test_engine_excludes_clients(game, spec, data):
+    """Clients excluded in the midst of a run: the engine equals the round-by-round runner."""
+    means, weights, distribution, mix, T, seed = game
+    instance = make_instance(means, weights, distribution)
+    exclude = draw_exclusions(data, len(mix), T)
+    assert_contract(instance, distribution, mix, TEACHERS.parse(spec), T, seed, exclude)
+
+
+def draw_exclusions(data, M, T):
+    """Some clients, never all, each with the round after which it is excluded."""
+    leaving = data.draw(st.lists(st.integers(0, M - 1), max_size=M - 1, unique=True))
+    return {m: data.draw(st.integers(1, max(1, T - 1))) for m in leaving} if T > 1 else {}
+
+
+def assert_contract(instance, distribution, mix, teacher, T, seed, exclude, acts=reference.everybody):
+    """The engine and the plain runner of the contract agree in everything, the teacher's state included."""
+    servers = []
+
+    def server_of(stage, generators):
+        problem = problem_of(instance, T, teacher)
+        servers.append(reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0), exclude))
+        return servers[0]
+
+    plain = play_reference(instance, distribution, mix, server_of, T, seed, 0, acts)
+    outcome = run_engine(instance, mix, teacher, T, seed, 0, exclude=exclude)
+    assert_equal(outcome, plain, T)
+    assert outcome.report == teacher.report(servers[0].state)
+
+
+@pytest.mark.parametrize("name", ["tal", "twl"])
+@pytest.mark.parametrize("gammas", [(0.0, 0.0), (1.0, 0.0), (0.1, 0.05)])
+def test_engine_equals_algorithms_over_several_epochs(name, gammas):
+    """Twelve mixed clients and gaps that take three epochs: the engine plays Alg. 1 and Alg. 2 exactly."""
+    means = np.clip(np.array([0.35, 0.5, 0.6]) + np.linspace(-0.3, 0.3, 12)[:, None], 0, 1)
+    instance, T = Instance("ladder", means, np.full(12, 1 / 12)), 3500
+    algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
+    mix = (
+        ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3
+        if gammas[0] > 0
+        else ["ucb1", "eps-greedy", "ts"] * 4
+    )
+    plain = play_reference(instance, "bernoulli", mix, lambda stage, _: algorithm(stage, *gammas), T, 5, 0)
+    assert len(plain.events) >= 2
+    assert_equal(run_engine(instance, mix, TEACHERS.cls(name)(*gammas), T, 5, 0), plain, T)
+
+
+def test_a_cancelled_run_stops():
+    """A run that is told to stop ends with Cancelled instead of a result."""
+    cancel = threading.Event()
+    cancel.set()
+    instance = Instance("one", np.full((1, 2), 0.5), np.ones(1))
+    with pytest.raises(Cancelled):
+        run_engine(instance, ["ucb1"], TEACHERS.parse("none"), 10, 0, 0, cancel=cancel)
+
+
+def test_pieces_of_a_long_run_fit(monkeypatch):
+    """The engine cuts long stretches into slices; how long these are changes nothing."""
+    instance = Instance("two", np.array([[0.2, 0.7], [0.4, 0.5]]), np.full(2, 0.5))
+    whole = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
+    monkeypatch.setattr(simulation, "_SLICE", 7)
+    pieces = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
+    assert pieces.trace.revealed.tolist() == whole.trace.revealed.tolist()
+    assert pieces.events == whole.events
+
+
+def plain_acts(conditions, M, seed):
+    """When clients act, in plain Python: (m, t) -> bool, asked in order of rounds."""
+    streams = [reference.generator(seed, 0, 1, m, 2) for m in range(M)]
+    wait = list(conditions.delays or [0] * M)
+    last = dict(conditions.stops)
+
+    def acts(m, t):
+        if t > last.get(m, t):
+            return False
+        if wait[m] > 0:
+            wait[m] -= 1
+            return False
+        activity = conditions.activity[m] if conditions.activity else 1.0
+        if activity < 1.0 and streams[m].random() >= activity:
+            return False
+        wait[m] = conditions.delays[m] if conditions.delays else 0
+        return True
+
+    return acts
+
+
+@st.composite
+def conditions(draw, M, K, T):
+    """Clients that act seldom, late, or stop, and means that shift."""
+    shares = st.one_of(st.just(1.0), st.floats(0.05, 1.0))
+    later = st.integers(1, max(1, T))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return Conditions(
+        activity=draw(st.one_of(st.just(()), st.tuples(*[shares] * M))),
+        delays=draw(st.one_of(st.just(()), st.tuples(*[st.integers(0, 3)] * M))),
+        stops=tuple(draw(st.dictionaries(st.integers(0, M - 1), later, max_size=M - 1)).items()),
+        shifts=tuple(Shift(after, rng.random((M, K))) for after in draw(st.sets(later, max_size=2))),
+    )
+
+
+@given(
+    games(), st.sampled_from(["ladder-any", "ladder-all", "twl", "tal(gamma1=0.1)", "na", "none"]), st.data()
+)
+def test_engine_under_real_conditions(game, spec, data):
+    """Stragglers, late pulls, stops, shifting means, exclusion: the engine equals the plain runner."""
+    means, weights, distribution, mix, T, seed = game
+    distribution = "bernoulli" if distribution == "empirical" else distribution
+    M, K = means.shape
+    real = data.draw(conditions(M, K, T))
+    instance = replace(make_instance(means, weights, distribution), conditions=real)
+    teacher = Ladder(spec[7:], 12) if spec.startswith("ladder") else TEACHERS.parse(spec)
+    exclude = draw_exclusions(data, M, T)
+    if spec == "na":
+        plain = play_reference(
+            instance,
+            distribution,
+            mix,
+            lambda stage, streams: reference.Aligning(
+                [(p.after, p.global_means.tolist()) for p in instance.phases], streams
+            ),
+            T,
+            seed,
+            0,
+            plain_acts(real, M, seed),
+        )
+        assert_equal(run_engine(instance, mix, teacher, T, seed, 0), plain, T)
+    else:
+        assert_contract(instance, distribution, mix, teacher, T, seed, exclude, plain_acts(real, M, seed))
+
+
+@given(st.floats(0.02, 1.0), st.integers(0, 3), st.integers(1, 400), st.floats(1, 30), st.integers(0, 1000))
+def test_silence_is_found_as_it_is_defined(activity, delay, stop, multiple, seed):
+    """The round in which a client is excluded by rule is the first with a silence over so many usual gaps."""
+    real = Conditions(activity=(activity, 1.0), delays=(delay, 0), stops=((0, stop),))
+    acts = plain_acts(real, 2, seed)
+    pulls, expected = [], None
+    for t in range(1, 801):
+        if acts(0, t):
+            pulls.append(t)
+        elif len(pulls) > 1 and t - pulls[-1] > multiple * (pulls[-1] / len(pulls)):
+            expected = t
+            break
+    instance = Instance("two", np.full((2, 2), 0.5), np.full(2, 0.5), conditions=real)
+    assert silences(instance, seed, 0, 800, multiple).get(0) == expected
+
+
+def test_a_silent_client_is_excluded_and_learning_goes_on():
+    """One of five clients stops early: without the rule TWL never decides, with it it does."""
+    stops = Conditions(stops=((0, 100),))
+    paper = replace(instances.load("paper"), conditions=stops)
+    ask = [POLICIES.parse("ucb1")] * 5
+    play = {"horizon": 50_000, "seed": 1, "run": 0, "checkpoints": np.array([50_000])}
+    assert simulate_run(paper, ask, TEACHERS.parse("twl"), **play).target is None
+    assert simulate_run(paper, ask, TEACHERS.parse("twl"), exclude_after=20.0, **play).target == 4

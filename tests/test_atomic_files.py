@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tutelage import writing
+from tutelage import atomic_files
 from tutelage.errors import InputError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks there")
@@ -27,7 +27,7 @@ def test_what_a_kill_left_is_swept_at_once(tmp_path, python):
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
     assert left.match(".tutelage-*.part")
-    writing.sweep(tmp_path)
+    atomic_files.sweep(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -37,26 +37,26 @@ def test_what_is_being_written_is_not_swept(tmp_path, monkeypatch):
 
     def fsync(descriptor):
         real(descriptor)
-        writing.sweep(tmp_path)
+        atomic_files.sweep(tmp_path)
 
-    monkeypatch.setattr(writing.os, "fsync", fsync)
-    writing.write_whole(tmp_path / "x", b"whole")
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
+    atomic_files.write_whole(tmp_path / "x", b"whole")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"whole")]
 
 
 def test_swept_between_opening_and_lock(tmp_path, monkeypatch):
     """It is begun once more."""
     swept = []
-    real = writing.fcntl.flock
+    real = atomic_files.fcntl.flock
 
     def flock(file, operation):
-        if operation == writing.fcntl.LOCK_EX and not swept:
+        if operation == atomic_files.fcntl.LOCK_EX and not swept:
             swept.extend(tmp_path.iterdir())
             swept[0].unlink()
         real(file, operation)
 
-    monkeypatch.setattr(writing.fcntl, "flock", flock)
-    writing.write_whole(tmp_path / "x", b"whole")
+    monkeypatch.setattr(atomic_files.fcntl, "flock", flock)
+    atomic_files.write_whole(tmp_path / "x", b"whole")
     assert swept
     assert (tmp_path / "x").read_bytes() == b"whole"
 
@@ -66,7 +66,7 @@ def test_other_files_are_left_alone(tmp_path):
     for name in ("x.part", ".tutelage-1.part", ".tutelage-mine.part"):
         (tmp_path / name).touch()
     (tmp_path / LEFT).touch()
-    writing.sweep(tmp_path)
+    atomic_files.sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".tutelage-1.part",
         ".tutelage-mine.part",
@@ -76,8 +76,8 @@ def test_other_files_are_left_alone(tmp_path):
 
 def test_alone(tmp_path):
     """The second is told so, until the first has left."""
-    with writing.alone_in(tmp_path), pytest.raises(InputError, match="Another tutelage is at work"):  # noqa: SIM117
-        with writing.alone_in(tmp_path):
+    with atomic_files.alone_in(tmp_path), pytest.raises(InputError, match="Another tutelage is at work"):  # noqa: SIM117
+        with atomic_files.alone_in(tmp_path):
             pass
-    with writing.alone_in(tmp_path):
+    with atomic_files.alone_in(tmp_path):
         pass

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tutelage import experiments, writing
+from tutelage import atomic_files, experiments
 from tutelage.errors import InputError
 from tutelage.experiments import Missing, Verdict
 from tutelage.experiments.parsing import parse
@@ -312,7 +312,7 @@ def test_killed_while_pictures_are_replaced(sketched, tmp_path, monkeypatch, at)
         writes.append(path)
         if len(writes) == at:
             raise Killed
-        writing.write_whole(path, content)
+        atomic_files.write_whole(path, content)
 
     with monkeypatch.context() as patch:
         patch.setattr(report_writing, "write_whole", write)

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tutelage import lab, workers
+from tutelage import lab
+from tutelage.engine import executors
 from tutelage.errors import InputError
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
@@ -29,15 +30,16 @@ def test_any_number_of_threads(alone, number):
 
 def test_processes(alone, monkeypatch):
     """Spawned processes give the same."""
-    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    monkeypatch.setattr(executors, "_can_fork", lambda: False)
     assert lab.simulate("paper", TEACHERS, **ASKED, workers=2, executor="processes").identical(alone)
 
 
 _FORKED = """if True:
-    from tutelage import lab, workers
+    from tutelage import lab
+    from tutelage.engine import executors
     asked = dict(clients="2*ucb1,2*eps-greedy,1*ts", horizon=900, runs=8, seed=5)
     alone = lab.simulate("paper", ["blt", "twl"], **asked, workers=1)
-    workers._Threads = workers._pickled = None  # neither threads nor spawned processes
+    executors._Threads = executors._pickled = None  # neither threads nor spawned processes
     for executor in ("auto", "processes", "auto"):  # one after the other: the first leaves no thread
         print(lab.simulate("paper", ["blt", "twl"], **asked, workers=2, executor=executor).identical(alone))
 """
@@ -52,14 +54,14 @@ def test_forked_processes(python):
 
 def test_what_is_worth_forking(monkeypatch):
     """Many runs of a teacher that is asked often, for more than one worker, and where that is safe."""
-    monkeypatch.setattr(workers, "_can_fork", lambda: True)
+    monkeypatch.setattr(executors, "_can_fork", lambda: True)
     blt = lab.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
-    assert workers._is_worth_forking(blt, 2)
-    assert not workers._is_worth_forking(blt, 1)
-    assert not workers._is_worth_forking(blt, 3)
-    assert not workers._is_worth_forking(lab.make_request("paper", ["tal", "twl"], runs=100), 2)
-    monkeypatch.setattr(workers, "_can_fork", lambda: False)
-    assert not workers._is_worth_forking(blt, 2)
+    assert executors._is_worth_forking(blt, 2)
+    assert not executors._is_worth_forking(blt, 1)
+    assert not executors._is_worth_forking(blt, 3)
+    assert not executors._is_worth_forking(lab.make_request("paper", ["tal", "twl"], runs=100), 2)
+    monkeypatch.setattr(executors, "_can_fork", lambda: False)
+    assert not executors._is_worth_forking(blt, 2)
 
 
 def test_no_fork_beside_other_threads():
@@ -68,7 +70,7 @@ def test_no_fork_beside_other_threads():
     other = threading.Thread(target=done.wait)
     other.start()
     try:
-        assert not workers._can_fork()
+        assert not executors._can_fork()
     finally:
         done.set()
         other.join()
@@ -101,7 +103,7 @@ def test_dask_without_workers():
 def test_dask_scheduler_that_does_not_answer(monkeypatch):
     """One sentence with the address."""
     pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "_DASK_TIMEOUT", 1)
+    monkeypatch.setattr(executors, "_DASK_TIMEOUT", 1)
     with pytest.raises(InputError, match=r"No dask scheduler answers at 127\.0\.0\.1:1"):
         lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
 
@@ -167,7 +169,7 @@ def test_a_long_run_tells_its_share():
 
     request = lab.make_request("paper", "none", horizon=40_000_000, runs=1)
     with pytest.raises(Enough):
-        list(workers.play(request, progress=watch))
+        list(executors.play(request, progress=watch))
     assert 0 < told[-1] < 1
 
 
@@ -217,7 +219,7 @@ def test_a_policy_that_cannot_be_compiled():
 
 def test_what_cannot_be_pickled_cannot_go_to_processes(monkeypatch):
     """A policy made inside a function has no name that a spawned process could import."""
-    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    monkeypatch.setattr(executors, "_can_fork", lambda: False)
 
     class Local(UCB1):
         pass
@@ -230,9 +232,9 @@ def test_warming_up_one_client_serves_all(monkeypatch):
     """Only one client of each policy is played to compile its kernel, also on resampled data."""
     sizes = []
     monkeypatch.setattr(
-        workers, "simulate_run", lambda instance, *_, **__: sizes.append(instance.num_clients)
+        executors, "simulate_run", lambda instance, *_, **__: sizes.append(instance.num_clients)
     )
-    workers.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
+    executors.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
     assert sizes == [1, 1]
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.contracts.ladder import Ladder
 
-from tutelage import instances, simulation
+from tutelage import instances
 from tutelage.distributions import Samples, parse_distribution
+from tutelage.engine import simulation
 from tutelage.engine.simulation import Cancelled, problem_of, silences, simulate_run
 from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Conditions, Shift

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from tests import reference
+from tests.engine.test_simulation import assert_equal, make_instance, run_engine
 from tests.reference import Arm, one_of
-from tests.test_simulation import assert_equal, make_instance, run_engine
 
 from tutelage.distributions import parse_distribution
 from tutelage.engine.simulation import problem_of, simulate_run

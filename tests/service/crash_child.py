@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from tutelage.service.campaigns import remembered, session
+from tutelage.service.campaigns import pull_cache, session
 from tutelage.service.campaigns.engine import Engine
 from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest
@@ -154,7 +154,7 @@ def migrate(url, statements):
 def live_until_told(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
-    remembered.REMEMBERED, session.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
+    pull_cache.REMEMBERED, session.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000

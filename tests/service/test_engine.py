@@ -6,7 +6,7 @@ import pytest
 from tests.service.bench import Bench, sent
 
 from tutelage.service.campaigns import engine as engine_module
-from tutelage.service.campaigns import remembered
+from tutelage.service.campaigns import pull_cache
 from tutelage.service.campaigns.jobs import ActionJob, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
@@ -219,7 +219,7 @@ def test_everything_led_is_given_up(bench):
 
 def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     """What a group was told is remembered stays so until the group is over."""
-    monkeypatch.setattr(remembered, "REMEMBERED", 1)
+    monkeypatch.setattr(pull_cache, "REMEMBERED", 1)
     bench.pull(sent(1))
     bench.pull(sent(2))
     new, old = bench.group(PullJob("c", pulls=[sent(3)]), PullJob("c", pulls=[sent(1)]))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.service.campaigns import remembered
+from tutelage.service.campaigns import pull_cache
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.stores import PullRow
 
@@ -22,7 +22,7 @@ def add(memory, ids):
 @pytest.fixture
 def few(monkeypatch):
     """Two pulls are enough to forget older ones."""
-    monkeypatch.setattr(remembered, "REMEMBERED", 2)
+    monkeypatch.setattr(pull_cache, "REMEMBERED", 2)
 
 
 def test_the_newest_are_remembered(few):
@@ -71,7 +71,7 @@ def test_a_correction_is_remembered_with_its_pull(few):
 def test_no_stored_pull_is_taken_for_new(groups, last, size):
     """Whatever the ids and their order: each that was ever added is remembered, or asked of the store."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remembered, "REMEMBERED", size)
+        patch.setattr(pull_cache, "REMEMBERED", size)
         memory, stored = PullCache(last), {last}
         for group in groups:
             add(memory, group)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
+from tests.engine.test_simulation import assert_contract, draw_exclusions, games, make_instance
 from tests.teachers.attacks import (
     DELTA,
     DELTAS,
@@ -22,7 +23,6 @@ from tests.teachers.attacks import (
     play,
     towards,
 )
-from tests.test_simulation import assert_contract, draw_exclusions, games, make_instance
 
 from tutelage.engine.kernels import compiled
 from tutelage.errors import InputError

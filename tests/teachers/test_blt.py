@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.test_simulation import assert_equal, draw_exclusions, games, make_instance, play_reference
 from tests.reference_blt import BetLevelLift
-from tests.test_simulation import assert_equal, draw_exclusions, games, make_instance, play_reference
 
 from tutelage.engine.simulation import problem_of, simulate_run
 from tutelage.errors import InputError
@@ -130,7 +130,7 @@ def test_equals_the_algorithm_when_clients_exclude(game, settings, data):
 
 
 @pytest.mark.parametrize("weights", [(1 / 6,) * 6, (0.4, 0.25, 0.15, 0.1, 0.05, 0.05)])
-@pytest.mark.parametrize("rewards", ["bernoulli", "beta(4)"])
+@pytest.mark.parametrize("distribution", ["bernoulli", "beta(4)"])
 def test_equals_the_algorithm_up_to_the_target(weights, distribution):
     """Six mixed clients until after the decision, the target lifted at a client for which it is nothing."""
     means = np.clip(np.array([0.3, 0.55, 0.8]) + np.linspace(-0.2, 0.2, 6)[:, None], 0, 1)

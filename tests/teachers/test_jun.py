@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests import reference
+from tests.engine.test_simulation import assert_contract, draw_exclusions, games, make_instance
 from tests.teachers.attacks import (
     DELTA,
     DELTAS,
@@ -24,7 +25,6 @@ from tests.teachers.attacks import (
     play,
     towards,
 )
-from tests.test_simulation import assert_contract, draw_exclusions, games, make_instance
 
 from tutelage.engine.kernels import compiled
 from tutelage.errors import InputError

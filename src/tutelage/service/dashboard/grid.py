@@ -85,7 +85,7 @@ def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
     listed = taken.listed
     return Grid(
         by_quota,
-        f"epoch {taken.epoch} · slowest client first" if by_quota else "each client's share by arm",
+        f"epoch {taken.directive} · slowest client first" if by_quota else "each client's share by arm",
         [(taken.arms[arm], arm in playing) for arm in arms],
         rows,
         len(rest),

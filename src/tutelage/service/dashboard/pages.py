@@ -317,12 +317,12 @@ def _filled(figures: Figures) -> tuple[str, str, float | None]:
     """The share of the epoch that is filled; what ended with a decision says so."""
     taken, settled = figures.taken, figures.told.settled
     if taken.target is not None and settled is not None:
-        return "decided", f"by epoch {settled.epoch}; epoch {taken.epoch} asks for nothing", None
+        return "decided", f"by epoch {settled.directive}; epoch {taken.directive} asks for nothing", None
     if taken.status == "registering":
-        return percent(0.0), f"of epoch {taken.epoch} filled", 0.0
+        return percent(0.0), f"of epoch {taken.directive} filled", 0.0
     if not taken.listed.any():
         return UNKNOWN, "no pulls are awaited", None
-    return percent(taken.filled), f"of epoch {taken.epoch} filled", taken.filled
+    return percent(taken.filled), f"of epoch {taken.directive} filled", taken.filled
 
 
 def _behind(figures: Figures, states: Sequence[State], thresholds: Thresholds) -> dict[str, Any]:

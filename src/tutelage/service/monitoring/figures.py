@@ -51,7 +51,7 @@ class Taken:
     mode: str
     missing: Counts
     counted: NDArray[np.bool_]
-    epoch: int
+    directive: int
     active_arms: tuple[int, ...]
     target: int | None
     reachable: bool
@@ -182,7 +182,7 @@ class Settled:
     position: int
     time: float
     round: int
-    epoch: int
+    directive: int
     cost: float
     since: tuple[int, ...] | None = None
 
@@ -261,7 +261,7 @@ def take(session: Session) -> Taken:
             mode="all",
             missing=nothing,
             counted=np.ones(size[0], dtype=np.bool_),
-            epoch=1,
+            directive=1,
             active_arms=tuple(range(size[1])),
             target=None,
             reachable=True,
@@ -281,7 +281,7 @@ def take(session: Session) -> Taken:
         mode=quota.mode if quota else "all",
         missing=collected.behind(),
         counted=collected.counted.copy(),
-        epoch=1 + campaign.consultations,
+        directive=1 + campaign.consultations,
         active_arms=campaign.directive.active_arms,
         target=campaign.target,
         reachable=report.reachable,

@@ -102,7 +102,7 @@ def _values(figures: Figures, thresholds: Thresholds) -> dict[str, float]:
         "arms_in_play": len(taken.active_arms),
         "clients": len(taken.clients),
         "clients_silent": int(silent_clients(figures, thresholds).sum()),
-        "epoch": taken.epoch,
+        "epoch": taken.directive,
         "epoch_filled_ratio": taken.filled,
         "missing_pulls": float(taken.missing.sum()),
         "decided": float(taken.target is not None),

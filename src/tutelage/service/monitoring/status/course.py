@@ -75,13 +75,13 @@ def _learning(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> S
         if math.isfinite(forecast.seconds) and not waits_for_silent(figures, thresholds)
         else ""
     )
-    sentence = f"Epoch {taken.epoch} is {percent(taken.filled)} filled{soon}."
+    sentence = f"Epoch {taken.directive} is {percent(taken.filled)} filled{soon}."
     return State("learning", "plain", "Learning.", sentence)
 
 
 def _decided(figures: Figures, target: int) -> State:
     taken, settled = figures.taken, figures.told.settled
-    where = f"In round {settled.round:,}, epoch {settled.epoch}" if settled else "From the start"
+    where = f"In round {settled.round:,}, epoch {settled.directive}" if settled else "From the start"
     lower, others = taken.lower[target], np.delete(taken.upper, target)
     bounds = ""
     if np.isfinite(lower) and np.isfinite(others).any():

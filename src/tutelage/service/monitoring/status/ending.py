@@ -58,7 +58,7 @@ def _out_of_rounds(taken: Taken) -> State | None:
     misses = int(missing.min() if taken.mode == "any" else missing.sum())
     sentence = (
         f"{shown(taken.clients[client])} has {counted(int(left[client]), 'round')} left and misses "
-        f"{counted(misses, 'pull')} of epoch {taken.epoch}"
+        f"{counted(misses, 'pull')} of epoch {taken.directive}"
     )
     others = int(short.sum()) - 1
     if others + 1 == int(taken.counted.sum()):
@@ -95,7 +95,7 @@ def _out_of_pace(taken: Taken, forecast: Forecast) -> State | None:
         "cannot end",
         "amber",
         "At this pace learning does not end.",
-        f"{shown(taken.clients[client])} fills epoch {taken.epoch} in its round "
+        f"{shown(taken.clients[client])} fills epoch {taken.directive} in its round "
         f"{forecast.rounds[client]:,.0f}; the horizon is {taken.horizon:,}.",
         f"See which arm {shown(taken.clients[client])} pulls too rarely.",
         client=client,

@@ -54,7 +54,7 @@ def stalled(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> Sta
         "stalled",
         "red",
         f"Stalled by {name}" + (f" and {counted(others, 'other')}." if others else "."),
-        f"No pull for {duration(figures.recent.silent[client])}. Epoch {taken.epoch} waits for "
+        f"No pull for {duration(figures.recent.silent[client])}. Epoch {taken.directive} waits for "
         f"{counted(more, 'more pull')} of {of_arms} by {name} {alone}{rest}.",
         remedy,
         command,
@@ -70,7 +70,7 @@ def _nobody_pulls(figures: Figures) -> State:
         "stalled",
         "red",
         "Stalled: nobody pulls.",
-        f"No client that counts has pulled an arm for {duration(quiet)}; epoch {taken.epoch} is "
+        f"No client that counts has pulled an arm for {duration(quiet)}; epoch {taken.directive} is "
         f"{percent(taken.filled)} filled.",
         SEE_TO_PLATFORM,
     )
@@ -94,7 +94,7 @@ def avoided(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> Sta
         "red",
         f"{name} avoids “{shown(taken.arms[arm])}”.",
         f"It made {counted(int(figures.recent.window[client].sum()), 'pull')} in "
-        f"{about(figures.recent.span)}, none of them of this arm; epoch {taken.epoch} waits for "
+        f"{about(figures.recent.span)}, none of them of this arm; epoch {taken.directive} waits for "
         f"{int(taken.missing[client, arm]):,}.{more}",
         remedy,
         command,
@@ -164,7 +164,7 @@ def _slow_by_forecast(
     needs = forecast.client_seconds[client]
     takes = f"needs {duration(needs)}" if math.isfinite(needs) else "has no end in sight"
     sentence = (
-        f"{shown(taken.clients[client])} {takes} to fill epoch {taken.epoch}; half of the clients need "
+        f"{shown(taken.clients[client])} {takes} to fill epoch {taken.directive}; half of the clients need "
         f"at most {duration(middle)}."
     )
     return client, sentence, int(late.sum()) - 1

@@ -142,7 +142,7 @@ def betting(figures):
     evidence = np.where(np.isin(np.arange(len(taken.arms)), taken.active_arms), 0.4, 1.02)
     evidence[taken.active_arms[0]] = 0.0
     figures = with_taken(figures, teacher="blt", mode="any", lower=unknown, upper=unknown, evidence=evidence)
-    return replace(figures, told=replace(figures.told, lower=(), upper=(), directives=()))
+    return replace(figures, told=replace(figures.told, lower=(), upper=(), epochs=()))
 
 
 def given_up(figures):

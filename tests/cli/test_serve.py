@@ -160,10 +160,10 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
     assert (told["port"], told["host"], told["body_timeout"]) == (2, "::1", 10.0)
     assert "secret" not in out
     sources = told["sources"]
-    assert (sources["port"], sources["host"]) == ("TUTELAGE_PORT", "tutelage.toml: host")
+    assert (sources["port"], sources["host"]) == ("TUTELAGE_PORT", "host in tutelage.toml")
     assert (sources["body_timeout"], told["store"]) == ("default", "postgresql://u:***@h/d?password=***")
     plain = said(capsys, "config")
-    assert 'host = "::1"  # tutelage.toml: host\n' in plain
+    assert 'host = "::1"  # host in tutelage.toml\n' in plain
     assert tomllib.loads(plain)["port"] == 2
     monkeypatch.setenv("TUTELAGE_PORT", "many")
     assert execute(["config"]) == 2
@@ -171,7 +171,7 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
     monkeypatch.delenv("TUTELAGE_PORT")
     (tmp_path / "tutelage.toml").write_text("ports = 1\n")
     assert execute(["config"]) == 2
-    assert "ports is no setting" in capsys.readouterr().err
+    assert "Unknown setting 'ports' in tutelage.toml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

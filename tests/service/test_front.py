@@ -6,7 +6,7 @@ import pytest
 from tests.service.test_access import PULL, key
 
 from tutelage.errors import InputError
-from tutelage.service.configuration import OWN_FOLDERS, resolve
+from tutelage.service.configuration import OWN_FOLDERS, load_configuration
 from tutelage.service.dashboard.policy import POLICY
 
 QUICK = ("POST", "/v1/campaigns/c/pulls", PULL)
@@ -88,11 +88,12 @@ def test_a_root_path_is_never_an_address_of_ours(server):
     for folder in folders:
         for path in (f"/{folder}", f"/{folder}/", f"/{folder}/below"):
             with pytest.raises(InputError) as refused:
-                resolve({"root_path": path}, environment={})
-            told = f"--root-path: '{path}' cannot be used: /{folder} is an address of the server's own"
-            assert str(refused.value).startswith(told)
+                load_configuration({"root_path": path}, environment={})
+            sentence = str(refused.value)
+            assert sentence.startswith(f"Invalid --root-path '{path}': use another path")
+            assert f"/{folder} is one of the server's own addresses" in sentence
     for path in ("", "/", "/t", "/cc", "/t/c", "/v1.2"):
-        assert resolve({"root_path": path}, environment={}).root_path == path.rstrip("/")
+        assert load_configuration({"root_path": path}, environment={}).root_path == path.rstrip("/")
 
 
 @writing

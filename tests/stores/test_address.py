@@ -4,7 +4,7 @@ import pytest
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.service.configuration import resolve
+from tutelage.service.configuration import load_configuration
 from tutelage.stores.address import without_password
 from tutelage.stores.base import StoreError
 from tutelage.stores.postgresql_connection import shown
@@ -112,7 +112,7 @@ def test_what_libpq_says_of_a_server_holds_no_password(url):
 def test_a_servers_address_that_cannot_be_used_is_one_sentence(address):
     """For both settings that are one, whichever way they are given; without the password."""
     for name in ("server", "advertise"):
-        with pytest.raises(InputError, match=f"^--{name}: .* cannot be used: ") as caught:
-            resolve({name: address}, environment={})
+        with pytest.raises(InputError, match=f"^Invalid --{name} .*: use ") as caught:
+            load_configuration({name: address}, environment={})
         assert "sesame" not in str(caught.value)
         assert "ses/ame" not in str(caught.value)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tutelage.cli import ending
-from tutelage.cli.options import Json
+from tutelage.cli.options import Json, Server
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.text import counted
@@ -23,10 +23,6 @@ app = typer.Typer(
     short_help="Campaigns of a running server.",
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
-Server = Annotated[
-    str | None,
-    typer.Option("--server", metavar="URL", show_default="http://127.0.0.1:8321", help="The server."),
-]
 _WRONG = frozenset({400, 404, 413, 422})  # the question itself
 _FLAGS = {"arms": "--arm", "clients": "--client"}  # of the fields that have not the name of their option
 
@@ -46,7 +42,7 @@ def create(
     client: Annotated[
         list[str] | None, typer.Option(metavar="NAME", show_default=False, help="A client; once for each.")
     ] = None,
-    register: Annotated[
+    open_registration: Annotated[
         bool | None, typer.Option("--open-registration", help="Let clients register until it starts.")
     ] = None,
     horizon: Annotated[
@@ -76,7 +72,7 @@ def create(
     given = {
         "arms": arm,
         "clients": client,
-        "register": register,
+        "open_registration": open_registration,
         "horizon": horizon,
         "teacher": teacher,
         "low": low,
@@ -121,7 +117,7 @@ def show_all(server: Server = None, as_json: Json = False) -> None:
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
     """Show a campaign, where it stands, and its states as on its page, worst first."""
     told = _ask(server, "GET", _place(name))
-    told["states"] = _ask(server, "GET", f"{_place(name)}/states")["states"]
+    told["states"] = _ask(server, "GET", f"{_place(name)}/status")["states"]
     _show(told, as_json=as_json)
 
 
@@ -230,10 +226,10 @@ def _place(name: str) -> str:
 def _http(server: str | None) -> Iterator[Any]:
     import httpx
 
-    from tutelage.service.configuration import resolve
+    from tutelage.service.configuration import load_configuration
     from tutelage.stores.address import without_password
 
-    address = resolve({"server": server}).server
+    address = load_configuration({"server": server}).server
     key = os.environ.get("TUTELAGE_KEY", "")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError("TUTELAGE_KEY is no key: it holds a character that no key has.")

@@ -1,41 +1,39 @@
-"""``tutelage config``: the settings that count."""
+"""``tutelage config``: the settings in force."""
 
 import json
 import os
 import sys
-from pathlib import Path
-from typing import Annotated
+from dataclasses import asdict
 
-import typer
-
+from tutelage.cli.options import ConfigFile, Json
 from tutelage.cli.output import printing
 
 
-def config(
-    file: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", show_default="tutelage.toml", help="A file of settings."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Print every setting and where it comes from, without secrets; it can be used as tutelage.toml."""
-    from tutelage.service.configuration import given, resolve
+def config(config: ConfigFile = None, as_json: Json = False) -> None:
+    """Print every setting and where its value comes from.
+
+    Passwords are left out.
+    The text can be saved and used as tutelage.toml.
+    """
+    from tutelage.service.configuration import find_values, load_configuration
     from tutelage.stores.address import without_password
 
-    told = resolve(file=file).model_dump(mode="json")
-    shown = {name: without_password(told[name]) for name in ("store", "server", "advertise") if told[name]}
-    secret = {name for name, value in shown.items() if value != told[name]}
-    told |= shown
-    found = given(file=file)
-    sources = {name: found[name][0] if name in found else "default" for name in told}
+    values = asdict(load_configuration(file=config))
+    shown = {
+        name: without_password(values[name]) for name in ("store", "server", "advertise") if values[name]
+    }
+    hidden = {name for name, value in shown.items() if value != values[name]}
+    values |= shown
+    given = find_values(file=config)
+    sources = {name: given[name][0] if name in given else "default" for name in values}
     with printing():
         if as_json:
-            sys.stdout.write(json.dumps(told | {"sources": sources}) + "\n")
+            sys.stdout.write(json.dumps(values | {"sources": sources}) + "\n")
             return
-        for name, value in told.items():
+        for name, value in values.items():
             if value is None:
                 sys.stdout.write(f"# {name} is not set\n")
                 continue
-            comment = sources[name] + ("; the password is left out" if name in secret else "")
+            comment = sources[name] + ("; the password is left out" if name in hidden else "")
             sys.stdout.write(f"{name} = {json.dumps(value, ensure_ascii=False)}  # {comment}\n")
         sys.stdout.write(f"# TUTELAGE_KEY is {'set' if os.environ.get('TUTELAGE_KEY') else 'not set'}\n")

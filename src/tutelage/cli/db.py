@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.output import printing
 
 app = typer.Typer(help="The store itself.", no_args_is_help=True)
@@ -17,7 +17,7 @@ def upgrade(store: StoreUrl = None, config: ConfigFile = None) -> None:
     """Create a store, or bring its schema up to date; no server may run on a file."""
     from tutelage import stores
 
-    with store_of(store, config) as url, printing():
+    with store_url(store, config) as url, printing():
         sys.stdout.write(f"{stores.upgrade(url)}\n")
 
 
@@ -26,7 +26,7 @@ def check(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fal
     """Look for damage; status 1 if there is any."""
     from tutelage import stores
 
-    with store_of(store, config) as url:
+    with store_url(store, config) as url:
         faults = stores.check(url)
     if as_json:
         with printing():
@@ -49,5 +49,5 @@ def backup(
     """Copy a SQLite store, also while it is served, and verify the copy."""
     from tutelage import stores
 
-    with store_of(store, config) as url, printing():
+    with store_url(store, config) as url, printing():
         sys.stdout.write(f"{stores.backup(url, file)}\n")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.output import printing
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 
@@ -52,7 +52,7 @@ def show(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fals
     """List all keys, the revoked ones too, without their secrets."""
     from tutelage.stores import open_reader
 
-    with store_of(store, config) as url, contextlib.closing(open_reader(url)) as keys:
+    with store_url(store, config) as url, contextlib.closing(open_reader(url)) as keys:
         rows = keys.keys()
     with printing():
         if as_json:
@@ -85,7 +85,7 @@ def revoke(
 def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[Keys]:
     from tutelage.stores import open_keys
 
-    with store_of(store, config) as url, contextlib.closing(open_keys(url, create=create)) as keys:
+    with store_url(store, config) as url, contextlib.closing(open_keys(url, create=create)) as keys:
         yield keys
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_of
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.stores.base import Reader
@@ -79,5 +79,5 @@ def export(
 def _reader(store: str | None, config: Path | None) -> Iterator[Reader]:
     from tutelage.stores import open_reader
 
-    with store_of(store, config) as url, contextlib.closing(open_reader(url)) as reader:
+    with store_url(store, config) as url, contextlib.closing(open_reader(url)) as reader:
         yield reader

@@ -1,37 +1,23 @@
-"""Options that several commands have, and how their values are read."""
+"""Options and arguments that several commands share, and how their values are read."""
 
 import contextlib
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tutelage.errors import InputError
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        show_default="sqlite:///tutelage.db",
-        help="The store, the one that the server has.",
-    ),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", show_default="tutelage.toml", help="A file of settings, the server's."
-    ),
-]
+from tutelage.service.configuration import SETTINGS, load_configuration
+from tutelage.service.settings_field import Setting
 
 _WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
 
 
 def whole_number(text: str | int) -> int:
-    """A whole number; digits may be grouped as in 50_000."""
+    """Read a whole number, whose digits may be grouped as in 50_000."""
     if isinstance(text, int):  # a default
         return text
     if not _WHOLE.fullmatch(text.strip()):
@@ -40,7 +26,7 @@ def whole_number(text: str | int) -> int:
 
 
 def number(text: str | float) -> float:
-    """A number, with a decimal point."""
+    """Read a number with a decimal point."""
     try:
         return float(text)
     except ValueError:
@@ -48,25 +34,73 @@ def number(text: str | float) -> float:
 
 
 def client_rounds(option: str, given: list[str] | None) -> dict[int, int]:
-    """``["0:1000", "3:20_000"]`` as {client: round}.  Raises ``InputError``."""
+    """Read ``["0:1000", "3:20_000"]`` as {client: round}.  Raises ``InputError``."""
     found: dict[int, int] = {}
     for text in given or []:
         client, colon, round = text.partition(":")
         if not colon or not _WHOLE.fullmatch(client.strip()) or not _WHOLE.fullmatch(round.strip()):
-            raise InputError(f"{option} {text!r} is not CLIENT:ROUND, as in {option} 0:1000.")
+            raise InputError(f"Invalid {option} {text!r}: use CLIENT:ROUND, as in {option} 0:1000.")
         if int(client) in found:
-            raise InputError(f"{option} names client {int(client)} twice: leave one.")
+            raise InputError(f"{option} names client {int(client)} twice: give one round for it.")
         found[int(client)] = int(round)
     return found
 
 
+def setting_option(setting: Setting) -> Any:
+    """Return the command-line option of a setting, whose help comes from the setting's declaration."""
+    name = setting.option
+    if setting.type is bool:
+        name = f"{name}/--no-{name.removeprefix('--')}"
+    default = f"default: {setting.shown_default}" if setting.shown_default else ""
+    facts = "; ".join(filter(None, (default, setting.range)))
+    help = f"{setting.help}  [{facts}]" if facts else setting.help
+    return typer.Option(name, metavar=setting.metavar or None, help=help, show_default=False)
+
+
+def setting_options(settings: Iterable[Setting]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command one option per setting; the command gets them as keywords, None where not given."""
+    options = [
+        inspect.Parameter(
+            setting.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[(bool if setting.type is bool else str) | None, setting_option(setting)],
+        )
+        for setting in settings
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in inspect.signature(command).parameters.values()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        command.__signature__ = inspect.Signature([*options, *own])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
 @contextlib.contextmanager
-def store_of(store: str | None, config: Path | None) -> Iterator[str]:
-    """The address of the store that these two options name; what it refuses is the user's to mend."""
-    from tutelage.service.configuration import resolve
+def store_url(store: str | None, config: Path | None) -> Iterator[str]:
+    """Give the store's URL from options, environment and file, and report the store's refusals as input errors."""
     from tutelage.stores.base import StoreError
 
     try:
-        yield resolve({"store": store}, file=config).store
+        yield load_configuration({"store": store}, file=config).store
     except StoreError as error:
         raise InputError(str(error)) from error
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
+Server = Annotated[str | None, setting_option(SETTINGS["server"])]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        show_default="tutelage.toml",
+        help="File with the server's settings, in TOML.",
+    ),
+]

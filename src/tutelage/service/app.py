@@ -20,7 +20,7 @@ from tutelage.service.api.problems import MEDIA_TYPE, Kind, Problem, problem_of
 from tutelage.service.api.routes import make_routes
 from tutelage.service.api.validation import must_be
 from tutelage.service.campaigns.messages import NotLeader, Refusal
-from tutelage.service.configuration import Configuration, teachers_of
+from tutelage.service.configuration import Configuration, parse_teacher_names
 from tutelage.service.dashboard import Monitor, dashboard_routes, login_routes, refusal_page, states_router
 from tutelage.service.dashboard.policy import HEADERS
 from tutelage.stores.base import CampaignNotFound, Store, StoreError
@@ -102,7 +102,7 @@ def build(
     ):
         app.add_exception_handler(error, handle)
     app.include_router(
-        make_routes(handoff, readers, vital, forwarding, teachers_of(configuration.own_teachers))
+        make_routes(handoff, readers, vital, forwarding, parse_teacher_names(configuration.own_teachers))
     )
     app.include_router(states_router(monitor))
     app.router.routes += [*login_routes(access), *dashboard_routes(monitor, lambda: document(app))]

@@ -1,144 +1,202 @@
-"""The settings of a server and of the commands that talk to one.
-
-Each has a flag, an environment twin (``TUTELAGE_STORE``) and a line in ``tutelage.toml`` (``store = "..."``);
-the first of them that is there counts.
-"""
+"""The settings of a server and of the commands that talk to one, from options, environment and file."""
 
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
-
 from tutelage.errors import InputError
-from tutelage.service.api.validation import must_be
 from tutelage.service.monitoring.thresholds import Thresholds
+from tutelage.service.settings_field import setting, settings_of
 from tutelage.stores.address import without_password
 
 FILE = "tutelage.toml"
-_TEACHER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+#: First folders of the server's own addresses.
 OWN_FOLDERS = frozenset(
     {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
-)  # what the server's addresses begin with
+)
+_TEACHER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Configuration(Thresholds):
-    """Every setting with its default; those of the states come first."""
-
-    store: str = "sqlite:///tutelage.db"
-    host: str = "127.0.0.1"
-    port: int = Field(8321, ge=0, le=65535)
-    server: str = "http://127.0.0.1:8321"
-    advertise: str | None = None
-    root_path: str = ""
-    insecure: bool = False
-    own_teachers: str = ""
-    migrate: bool = True
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    max_body: int = Field(16 * 2**20, ge=1024, le=2**30)
-    max_waiting_pulls: int = Field(50_000, ge=1, le=10_000_000)
-    body_timeout: float = Field(10.0, gt=0, le=3600)
-    shutdown_timeout: int = Field(10, ge=1, le=3600)
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-
-    @field_validator("server", "advertise")
-    @classmethod
-    def _check_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("must begin with http:// or https://")
-        if value is not None and not _has_host(value):
-            raise ValueError("must be an address, as in http://HOST:PORT")
-        return value
-
-    @field_validator("own_teachers")
-    @classmethod
-    def _check_teachers(cls, value: str) -> str:
-        odd = [name for name in teachers_of(value) if not _TEACHER.fullmatch(name)]
-        if odd:
-            raise ValueError("must be names like package.module:Name, with commas between them")
-        return value
-
-    @field_validator("root_path")
-    @classmethod
-    def _check_root(cls, value: str) -> str:
-        if value and not value.startswith("/"):
-            raise ValueError("must begin with a slash, as in /tutelage")
-        folder = value[1:].partition("/")[0]
-        if folder in OWN_FOLDERS:
-            raise ValueError(
-                f"/{folder} is an address of the server's own, not to be told from the prefix where a proxy "
-                "cuts that off; another one works, as in /tutelage"
-            )
-        return value.rstrip("/")
-
-
-def _has_host(address: str) -> bool:
-    """Whether an address has a host and, if any, a port that can be one."""
+def _check_address(address: str) -> str:
+    """Refuse an address without ``http://`` or ``https://``, a host, or a port that can exist."""
     try:
         parts = urlsplit(address)
-        return bool(parts.hostname) and parts.port != 0 and not any(map(str.isspace, address))
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return False
+        is_good = False
+    if not is_good or "://" not in address or any(map(str.isspace, address)):
+        raise ValueError("an address that begins with http:// or https://, as in http://HOST:PORT")
+    return address
 
 
-def teachers_of(told: str) -> frozenset[str]:
-    """The names in a value of ``own_teachers``."""
-    return frozenset(name.strip() for name in told.split(",") if name.strip())
+def _check_teachers(names: str) -> str:
+    if not all(map(_TEACHER.fullmatch, parse_teacher_names(names))):
+        raise ValueError("names such as package.module:Name, separated by commas")
+    return names
 
 
-def resolve(
-    flags: Mapping[str, Any] | None = None,
+def _check_root_path(path: str) -> str:
+    """Refuse a prefix that cannot be told from the server's own addresses where a proxy cuts it off."""
+    if path and not path.startswith("/"):
+        raise ValueError("a path that begins with a slash, as in /tutelage")
+    folder = path[1:].partition("/")[0]
+    if folder in OWN_FOLDERS:
+        raise ValueError(
+            f"another path, as in /tutelage, since /{folder} is one of the server's own addresses"
+        )
+    return path.rstrip("/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """Where the server listens, what it stores where, and its limits."""
+
+    store: str = setting(
+        "sqlite:///tutelage.db",
+        metavar="URL",
+        help="Store that holds the campaigns: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    )
+    host: str = setting("127.0.0.1", metavar="ADDRESS", help="Address to listen on.")
+    port: int = setting(
+        8321, minimum=0, maximum=65_535, metavar="PORT", help="Port to listen on; 0 picks a free one."
+    )
+    server: str = setting(
+        "http://127.0.0.1:8321",
+        metavar="URL",
+        check=_check_address,
+        help="Server that the tutelage campaign commands talk to.",
+    )
+    advertise: str | None = setting(
+        None,
+        metavar="URL",
+        check=_check_address,
+        help="Address at which other servers that share the store reach this one.",
+    )
+    root_path: str = setting(
+        "",
+        metavar="PATH",
+        check=_check_root_path,
+        help="Path prefix under which a proxy publishes the server.",
+    )
+    insecure: bool = setting(False, help="Accept requests from any machine while no key exists.")
+    own_teachers: str = setting(
+        "",
+        metavar="NAMES",
+        check=_check_teachers,
+        help="Teachers of installed packages that campaigns may use: package.module:Name, separated by commas.",
+    )
+    migrate: bool = setting(True, help="Create a missing store and update an old schema at start.")
+    tls_certificate: str | None = setting(
+        None, metavar="FILE", help="PEM file with the TLS certificate chain; needs --tls-key too."
+    )
+    tls_key: str | None = setting(
+        None, metavar="FILE", help="PEM file with the private key of the TLS certificate, without a password."
+    )
+    max_body: int = setting(
+        16 * 2**20,
+        minimum=1024,
+        maximum=2**30,
+        metavar="BYTES",
+        help="Maximum size of a request body, in bytes.",
+    )
+    max_waiting_pulls: int = setting(
+        50_000,
+        minimum=1,
+        maximum=10_000_000,
+        metavar="N",
+        help="Maximum number of pulls that wait to be stored; further pulls are refused with status 429.",
+    )
+    body_timeout: float = setting(
+        10.0,
+        above=0,
+        maximum=3600,
+        metavar="SECONDS",
+        help="Maximum time for a request body to arrive, in seconds.",
+    )
+    shutdown_timeout: int = setting(
+        10,
+        minimum=1,
+        maximum=3600,
+        metavar="SECONDS",
+        help="Maximum time to finish open requests at shutdown, in seconds.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", metavar="LEVEL", help="Lowest level of log lines to write: debug, info, warning or error."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration(Thresholds, ServerSettings):
+    """Every setting: those of the server itself, then the thresholds of status items."""
+
+
+SETTINGS = settings_of(Configuration)
+
+
+def parse_teacher_names(text: str) -> frozenset[str]:
+    """Split a value of the setting ``own_teachers``."""
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+def load_configuration(
+    options: Mapping[str, Any] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Configuration:
-    """The settings that count.  ``flags`` that are None were not given.  Raises ``InputError``."""
-    found = given(flags, environment=environment, file=file)
+    """Combine options, environment and file, in this order of precedence; options that are None count as absent.
+
+    Raises ``InputError`` for a value that is not allowed.
+    """
+    found = find_values(options, environment=environment, file=file)
+    return Configuration(**{name: _convert(name, *given) for name, given in found.items()})
+
+
+def _convert(name: str, source: str, value: Any) -> Any:
     try:
-        return Configuration.model_validate({name: value for name, (_, value) in found.items()})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{found[name][0]} is no setting: tutelage config shows all.") from None
-        value = found[name][1]
+        return SETTINGS[name].convert(value)
+    except ValueError as error:
         shown = repr(without_password(value)) if isinstance(value, str) else without_password(repr(value))
-        raise InputError(f"{found[name][0]}: {shown} cannot be used: {must_be(first)}.") from None
+        raise InputError(f"Invalid {source} {shown}: use {error}.") from None
 
 
-def given(
-    flags: Mapping[str, Any] | None = None,
+def find_values(
+    options: Mapping[str, Any] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> dict[str, tuple[str, Any]]:
-    """Where each setting that is no default comes from, and its value, not yet checked."""
-    place = Path(FILE) if file is None else file
+    """Return, for each setting that is given somewhere, its source and its value, not yet checked."""
+    path = Path(FILE) if file is None else file
     found: dict[str, tuple[str, Any]] = {}
-    if place.exists() or file is not None:
-        found |= {name: (f"{place}: {name}", value) for name, value in read_toml(place).items()}
-    twins = os.environ if environment is None else environment
-    for name in Configuration.model_fields:
-        if (twin := f"TUTELAGE_{name.upper()}") in twins:
-            found[name] = twin, twins[twin]
-    for name, value in (flags or {}).items():
-        if value is not None:
-            found[name] = f"--{name.replace('_', '-')}", value
+    if path.exists() or file is not None:
+        for name, value in read_toml(path).items():
+            if name not in SETTINGS:
+                raise InputError(
+                    f"Unknown setting {name!r} in {path}: remove it, or use a setting that `tutelage config` lists."
+                )
+            found[name] = f"{name} in {path}", value
+    variables = os.environ if environment is None else environment
+    for name, each in SETTINGS.items():
+        if each.variable in variables:
+            found[name] = each.variable, variables[each.variable]
+        if options and options.get(name) is not None:
+            found[name] = each.option, options[name]
     return found
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A file of settings, or a campaign's.  Raises ``InputError``."""
+    """Read a TOML file of settings, the server's or a campaign's.  Raises ``InputError``."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"Cannot read {path}: {error.strerror}.") from None
     except RecursionError:
-        raise InputError(f"{path} is nested too deeply.") from None
+        raise InputError(f"{path} is nested too deeply: a file of settings has no nested lists.") from None
     except ValueError as error:
-        raise InputError(f"{path} is no TOML: {error}.") from None
+        raise InputError(f"{path} is not valid TOML: {error}.") from None

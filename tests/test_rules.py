@@ -20,7 +20,7 @@ from tutelage.rules import (
     Lift,
     RuleMemory,
     Set,
-    make_orders,
+    make_rule_arrays,
     reveal,
 )
 from tutelage.teachers.base import Directive
@@ -53,9 +53,11 @@ def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0):
     )
 
 
-def orders_of(*rules, active=None, leading_arm=None, target=None):
-    """The orders of a directive, all arms active unless told otherwise."""
-    return make_orders(rules, tuple(range(len(rules))) if active is None else active, leading_arm, target)
+def rule_arrays_of(*rules, active=None, leading_arm=None, target=None):
+    """The rule arrays of a directive, all arms active unless told otherwise."""
+    return make_rule_arrays(
+        rules, tuple(range(len(rules))) if active is None else active, leading_arm, target
+    )
 
 
 @st.composite
@@ -78,9 +80,9 @@ def situations(draw):
     return directive, lambda: a_memory(pulls, observed, revealed, level, off), arm, draw(UNIT)
 
 
-def orders_for(directive):
+def rule_arrays_for(directive):
     """A directive as numbers."""
-    return make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
+    return make_rule_arrays(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
 
 
 # ------------------------------------------------------------------------------------------ all rules
@@ -90,7 +92,7 @@ def orders_for(directive):
 def test_revealed_stays_within_the_unit(situation, aligned):
     """Whatever the rule and the memory, what is revealed lies in [0, 1], so a pull costs 1 at most."""
     directive, memory_of, arm, reward = situation
-    shown = reveal(orders_for(directive), memory_of(), arm, reward, aligned)
+    shown = reveal(rule_arrays_for(directive), memory_of(), arm, reward, aligned)
     assert 0.0 <= shown <= 1.0
 
 
@@ -99,20 +101,24 @@ def test_equals_the_reference(situation):
     """Each rule reveals what its plain description in the reference says, and keeps the same."""
     directive, memory_of, arm, reward = situation
     memory = memory_of()
-    pupil = reference.Pupil(len(directive.rules), memory.kept[FROZEN_LEVEL] or None, memory.kept[OFF_TARGET])
+    pupil = reference.Pupil(
+        len(directive.rules), memory.state[FROZEN_LEVEL] or None, memory.state[OFF_TARGET]
+    )
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
-    assert reveal(orders_for(directive), memory, arm, reward, 0.0) == pupil.reveal(directive, arm, reward)
-    assert memory.kept.tolist() == [pupil.level or 0.0, pupil.z]
+    assert reveal(rule_arrays_for(directive), memory, arm, reward, 0.0) == pupil.reveal(
+        directive, arm, reward
+    )
+    assert memory.state.tolist() == [pupil.level or 0.0, pupil.z]
 
 
 @given(situations(), UNIT)
 def test_compiled_equals_plain(situation, aligned):
     """The compiled rules reveal and keep the same numbers, bit for bit."""
     directive, memory_of, arm, reward = situation
-    orders, plain, fast = orders_for(directive), memory_of(), memory_of()
-    shown = reveal(orders, plain, arm, reward, aligned)
-    assert compiled(reveal)(orders, fast, arm, reward, aligned) == shown
-    assert fast.kept.tolist() == plain.kept.tolist()
+    rule_arrays, plain, fast = rule_arrays_for(directive), memory_of(), memory_of()
+    shown = reveal(rule_arrays, plain, arm, reward, aligned)
+    assert compiled(reveal)(rule_arrays, fast, arm, reward, aligned) == shown
+    assert fast.state.tolist() == plain.state.tolist()
 
 
 @given(situations(), UNIT)
@@ -122,7 +128,7 @@ def test_looks_without_touching(situation, aligned):
     memory = memory_of()
     for array in (memory.pulls, memory.observed, memory.revealed):
         array.flags.writeable = False
-    reveal(orders_for(directive), memory, arm, reward, aligned)
+    reveal(rule_arrays_for(directive), memory, arm, reward, aligned)
 
 
 @given(RULES)
@@ -139,12 +145,12 @@ def test_kinds_differ():
 
 def test_orders_by_example():
     """A directive's rules become rows of numbers; no leading arm and no target are -1."""
-    orders = orders_of(Set(0.25), KEEP, Lift(0.3), active=(0, 2))
-    assert orders.kinds.tolist() == [1, 0, 4]
-    assert orders.numbers[:, 0].tolist() == [0.25, 0.0, 0.3]
-    assert orders.active.tolist() == [True, False, True]
-    assert (orders.num_active, orders.leading_arm, orders.target) == (2, -1, -1)
-    assert orders_of(KEEP, KEEP, leading_arm=0, target=1)[-2:] == (0, 1)
+    rule_arrays = rule_arrays_of(Set(0.25), KEEP, Lift(0.3), active=(0, 2))
+    assert rule_arrays.kinds.tolist() == [1, 0, 4]
+    assert rule_arrays.numbers[:, 0].tolist() == [0.25, 0.0, 0.3]
+    assert rule_arrays.active.tolist() == [True, False, True]
+    assert (rule_arrays.num_active, rule_arrays.leading_arm, rule_arrays.target) == (2, -1, -1)
+    assert rule_arrays_of(KEEP, KEEP, leading_arm=0, target=1)[-2:] == (0, 1)
 
 
 # -------------------------------------------------------------------------------- KEEP, SET and ALIGN
@@ -153,19 +159,19 @@ def test_orders_by_example():
 @given(UNIT, UNIT)
 def test_keep_costs_nothing(reward, aligned):
     """KEEP reveals what was observed."""
-    assert reveal(orders_of(KEEP), a_memory([3]), 0, reward, aligned) == reward
+    assert reveal(rule_arrays_of(KEEP), a_memory([3]), 0, reward, aligned) == reward
 
 
 @given(UNIT, UNIT)
 def test_set_reveals_gamma(gamma, reward):
     """SET reveals gamma whatever was observed; its cost is their distance."""
-    assert reveal(orders_of(KEEP, Set(gamma)), a_memory([3, 4]), 1, reward, 0.0) == gamma
+    assert reveal(rule_arrays_of(KEEP, Set(gamma)), a_memory([3, 4]), 1, reward, 0.0) == gamma
 
 
 @given(UNIT, st.sampled_from([0.0, 1.0]))
 def test_align_reveals_the_global_models(reward, aligned):
     """ALIGN reveals Y; its cost is the distance of X and Y."""
-    assert reveal(orders_of(ALIGN), a_memory([3]), 0, reward, aligned) == aligned
+    assert reveal(rule_arrays_of(ALIGN), a_memory([3]), 0, reward, aligned) == aligned
 
 
 # ---------------------------------------------------------------------------------------------- LEVEL
@@ -189,7 +195,7 @@ def test_align_reveals_the_global_models(reward, aligned):
 def test_level_keeps_the_sum_near_its_line(revealed, reward, shown):
     """X is shown while S stays within the band, else the nearest that keeps it there."""
     memory = a_memory([10, 10], revealed=[revealed, 5.0])
-    assert reveal(orders_of(Level(freeze_pulls=99), Level()), memory, 0, reward, 0.0) == shown
+    assert reveal(rule_arrays_of(Level(freeze_pulls=99), Level()), memory, 0, reward, 0.0) == shown
 
 
 @given(st.integers(1, 300), UNIT, UNIT)
@@ -198,18 +204,18 @@ def test_level_is_free_inside_the_band(pulls, reward, place):
     line = 0.5 * pulls + 2.5
     total = line + (2 * place - 1) * 0.999
     memory = a_memory([pulls, pulls], revealed=[total - reward, 0.0])
-    assert reveal(orders_of(Level(freeze_pulls=999), Level()), memory, 0, reward, 0.0) == reward
+    assert reveal(rule_arrays_of(Level(freeze_pulls=999), Level()), memory, 0, reward, 0.0) == reward
 
 
 @given(st.lists(UNIT, min_size=30, max_size=200))
 def test_level_keeps_a_stream_on_the_line(rewards):
     """Pulled in turn, both arms' revealed sums stay within the band from the first few pulls on."""
-    orders, memory = orders_of(Level(freeze_pulls=999), Level(freeze_pulls=999)), a_memory([1, 1])
+    rule_arrays, memory = rule_arrays_of(Level(freeze_pulls=999), Level(freeze_pulls=999)), a_memory([1, 1])
     memory.pulls[:], memory.observed[:], memory.revealed[:] = 0, 0, 0
     for step, reward in enumerate(rewards):
         arm = step % 2
         memory.pulls[arm] += 1
-        memory.revealed[arm] += reveal(orders, memory, arm, reward, 0.0)
+        memory.revealed[arm] += reveal(rule_arrays, memory, arm, reward, 0.0)
         line = 0.5 * memory.pulls[arm] + 2.5
         if memory.pulls[arm] >= 4:
             assert line - 1 - 1e-9 <= memory.revealed[arm] <= line + 1 + 1e-9
@@ -217,68 +223,68 @@ def test_level_keeps_a_stream_on_the_line(rewards):
 
 def test_level_freezes_when_every_active_arm_has_its_pulls():
     """Until each active arm has n_f pulls the level is 1/2, then .9 of the mean of the averages, for good."""
-    orders = orders_of(Level(), Level(), Set(0.0), active=(0, 1))
+    rule_arrays = rule_arrays_of(Level(), Level(), Set(0.0), active=(0, 1))
     memory = a_memory([5, 4, 0], observed=[4.0, 1.0, 0.0])
-    reveal(orders, memory, 0, 1.0, 0.0)
-    assert memory.kept[FROZEN_LEVEL] == 0.0
+    reveal(rule_arrays, memory, 0, 1.0, 0.0)
+    assert memory.state[FROZEN_LEVEL] == 0.0
     memory.pulls[1], memory.observed[1] = 5, 2.0
-    reveal(orders, memory, 1, 1.0, 0.0)
-    frozen = memory.kept[FROZEN_LEVEL]
+    reveal(rule_arrays, memory, 1, 1.0, 0.0)
+    frozen = memory.state[FROZEN_LEVEL]
     assert frozen == 0.9 * ((4.0 / 5 + 2.0 / 5) / 2)
     memory.observed[:] = 0.0
-    reveal(orders, memory, 0, 1.0, 0.0)
-    assert memory.kept[FROZEN_LEVEL] == frozen
+    reveal(rule_arrays, memory, 0, 1.0, 0.0)
+    assert memory.state[FROZEN_LEVEL] == frozen
 
 
 def test_level_is_never_frozen_below_a_twentieth():
     """A client whose rewards are all 0 gets the level .05."""
     memory = a_memory([5, 5], observed=[0.0, 0.0])
-    reveal(orders_of(Level(), Level()), memory, 0, 0.0, 0.0)
-    assert memory.kept[FROZEN_LEVEL] == 0.05
+    reveal(rule_arrays_of(Level(), Level()), memory, 0, 0.0, 0.0)
+    assert memory.state[FROZEN_LEVEL] == 0.05
 
 
 def test_other_rules_do_not_freeze():
     """Only an active arm's own LEVEL looks at it."""
     memory = a_memory([9, 9])
-    reveal(orders_of(Set(0.0), Level()), memory, 0, 1.0, 0.0)
-    assert memory.kept[FROZEN_LEVEL] == 0.0
+    reveal(rule_arrays_of(Set(0.0), Level()), memory, 0, 1.0, 0.0)
+    assert memory.state[FROZEN_LEVEL] == 0.0
 
 
 def test_frozen_level_moves_the_line():
     """With level .2 the line after 10 pulls is 4.5, and a sum of 4 can take no more than 1.5."""
     memory = a_memory([10, 10], revealed=[5.25, 0.0], level=0.2)
-    assert reveal(orders_of(Level(), Level()), memory, 0, 1.0, 0.0) == 0.25
+    assert reveal(rule_arrays_of(Level(), Level()), memory, 0, 1.0, 0.0) == 0.25
 
 
 def test_leader_has_a_higher_line():
     """The leader's offset counts its share: 2.5 x 2."""
     memory = a_memory([10, 10], revealed=[10.5, 10.5])
-    orders = orders_of(Level(freeze_pulls=99), Level(freeze_pulls=99), leading_arm=0)
-    assert reveal(orders, memory, 0, 1.0, 0.0) == 0.5  # up to 5 + 5 + 1
-    assert reveal(orders, memory, 1, 1.0, 0.0) == 0.0  # up to 5 + 2.5 + 1
+    rule_arrays = rule_arrays_of(Level(freeze_pulls=99), Level(freeze_pulls=99), leading_arm=0)
+    assert reveal(rule_arrays, memory, 0, 1.0, 0.0) == 0.5  # up to 5 + 5 + 1
+    assert reveal(rule_arrays, memory, 1, 1.0, 0.0) == 0.0  # up to 5 + 2.5 + 1
 
 
 def test_an_arm_ahead_is_pressed_down():
     """With 20 pulls to 10 the arm is 20 - 10 - 5 - 1 = 4 ahead: its sum may reach 12.5 - 1 - 2 x 4."""
-    orders = orders_of(Level(freeze_pulls=99), Level(freeze_pulls=99))
-    assert reveal(orders, a_memory([20, 10], revealed=[3.0, 5.0]), 0, 1.0, 0.0) == 0.5
-    assert reveal(orders, a_memory([20, 10], revealed=[9.0, 5.0]), 0, 1.0, 0.0) == 0.0
-    assert reveal(orders, a_memory([20, 10], revealed=[0.0, 5.0]), 0, 0.0, 0.0) == 0.0  # never raised
+    rule_arrays = rule_arrays_of(Level(freeze_pulls=99), Level(freeze_pulls=99))
+    assert reveal(rule_arrays, a_memory([20, 10], revealed=[3.0, 5.0]), 0, 1.0, 0.0) == 0.5
+    assert reveal(rule_arrays, a_memory([20, 10], revealed=[9.0, 5.0]), 0, 1.0, 0.0) == 0.0
+    assert reveal(rule_arrays, a_memory([20, 10], revealed=[0.0, 5.0]), 0, 0.0, 0.0) == 0.0  # never raised
 
 
 def test_the_leader_may_be_twice_ahead():
     """Its pulls count half: 20 to 10 is no lead; an arm that is not active does not hold it back."""
     rules = (Level(freeze_pulls=99), Level(freeze_pulls=99), Set(0.0))
     memory = a_memory([20, 10, 0], revealed=[14.0, 5.0, 0.0])
-    assert reveal(orders_of(*rules, active=(0, 1), leading_arm=0), memory, 0, 1.0, 0.0) == 1.0
-    assert reveal(orders_of(*rules, active=(0, 1)), memory, 0, 1.0, 0.0) == 0.0
+    assert reveal(rule_arrays_of(*rules, active=(0, 1), leading_arm=0), memory, 0, 1.0, 0.0) == 1.0
+    assert reveal(rule_arrays_of(*rules, active=(0, 1)), memory, 0, 1.0, 0.0) == 0.0
 
 
 def test_an_unpulled_arm_holds_all_back():
     """One active arm without a pull: more than 5 pulls of another are ahead."""
-    orders = orders_of(Level(), Level())
-    assert reveal(orders, a_memory([5, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 1.0
-    assert reveal(orders, a_memory([7, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 0.0
+    rule_arrays = rule_arrays_of(Level(), Level())
+    assert reveal(rule_arrays, a_memory([5, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 1.0
+    assert reveal(rule_arrays, a_memory([7, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 0.0
 
 
 # ----------------------------------------------------------------------------------------------- LIFT
@@ -298,7 +304,7 @@ def test_an_unpulled_arm_holds_all_back():
 def test_lift_by_example(off_target, observed, revealed, reward, shown):
     """LIFT(.3) after 10 pulls of the target acts while z/2 > .3 - Q/N, and then reveals max(X, 3 - S)."""
     memory = a_memory([4, 10], observed=[2.0, observed], revealed=[0.0, revealed], off_target=off_target)
-    assert reveal(orders_of(Set(0.0), Lift(0.3), active=(1,), target=1), memory, 1, reward, 0.0) == shown
+    assert reveal(rule_arrays_of(Set(0.0), Lift(0.3), active=(1,), target=1), memory, 1, reward, 0.0) == shown
 
 
 @given(situations())
@@ -308,29 +314,29 @@ def test_lift_never_lowers(situation):
     memory = memory_of()
     rules = [Set(0.0)] * memory.pulls.size
     rules[arm] = Lift(0.3)
-    assert reveal(orders_of(*rules, active=(arm,), target=arm), memory, arm, reward, 0.0) >= reward
+    assert reveal(rule_arrays_of(*rules, active=(arm,), target=arm), memory, arm, reward, 0.0) >= reward
 
 
 def test_share_off_the_target_moves():
     """z goes 1/200 of the way to 1 at a pull off the target, to 0 at a pull on it, before it is used."""
-    orders, memory = orders_of(Set(0.0), KEEP, active=(1,), target=1), a_memory([3, 3])
-    reveal(orders, memory, 0, 1.0, 0.0)
-    assert memory.kept[OFF_TARGET] == 1 / 200
-    reveal(orders, memory, 1, 1.0, 0.0)
-    assert math.isclose(memory.kept[OFF_TARGET], 199 / 200 / 200)
+    rule_arrays, memory = rule_arrays_of(Set(0.0), KEEP, active=(1,), target=1), a_memory([3, 3])
+    reveal(rule_arrays, memory, 0, 1.0, 0.0)
+    assert memory.state[OFF_TARGET] == 1 / 200
+    reveal(rule_arrays, memory, 1, 1.0, 0.0)
+    assert math.isclose(memory.state[OFF_TARGET], 199 / 200 / 200)
 
 
 @pytest.mark.parametrize("rule", [KEEP, Set(0.0), ALIGN, Level(), Lift(0.5)])
 def test_share_off_the_target_is_reset_without_one(rule):
     """Under any rule: without a target z is 0, so a withdrawn decision starts it anew."""
     memory = a_memory([3, 3], off_target=0.7)
-    reveal(orders_of(rule, KEEP), memory, 0, 1.0, 0.0)
-    assert memory.kept[OFF_TARGET] == 0.0
+    reveal(rule_arrays_of(rule, KEEP), memory, 0, 1.0, 0.0)
+    assert memory.state[OFF_TARGET] == 0.0
 
 
 @pytest.mark.parametrize("rule", [KEEP, Set(0.0), Lift(0.5)])
 def test_share_off_the_target_moves_under_any_rule(rule):
     """With a target it moves whatever rule reveals the reward."""
     memory = a_memory([3, 3], off_target=0.5)
-    reveal(orders_of(rule, KEEP, active=(1,), target=1), memory, 0, 1.0, 0.0)
-    assert memory.kept[OFF_TARGET] == 0.5 + 0.5 / 200
+    reveal(rule_arrays_of(rule, KEEP, active=(1,), target=1), memory, 0, 1.0, 0.0)
+    assert memory.state[OFF_TARGET] == 0.5 + 0.5 / 200

@@ -17,7 +17,7 @@ from tutelage.errors import InputError
 KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
 NUM_NUMBERS = 9  # the most that a rule carries
 
-FROZEN_LEVEL, OFF_TARGET = 0, 1  # slots of a client's `kept`
+FROZEN_LEVEL, OFF_TARGET = 0, 1  # positions in a client's rule state
 START_LEVEL, LEAST_LEVEL = 0.5, 0.05
 OFF_TARGET_WINDOW = 200.0
 _PI_SQUARED = math.pi * math.pi
@@ -177,7 +177,7 @@ Rule = Keep | Set | Align | Level | Lift | Sink | Shift
 KEEP, ALIGN = Keep(), Align()
 
 
-class Orders(NamedTuple):
+class RuleArrays(NamedTuple):
     """A directive's rules as numbers, for one arm after the other."""
 
     kinds: NDArray[np.int64]  # [K]
@@ -194,12 +194,12 @@ class RuleMemory(NamedTuple):
     pulls: NDArray[np.int64]  # [K], N
     observed: NDArray[np.float64]  # [K], Q
     revealed: NDArray[np.float64]  # [K], S
-    kept: NDArray[np.float64]  # [2], the frozen level (0: not yet) and the moving share off the target
+    state: NDArray[np.float64]  # [2], the frozen level (0: not yet) and the moving share off the target
 
 
-def make_orders(
+def make_rule_arrays(
     rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
-) -> Orders:
+) -> RuleArrays:
     """The numbers of a directive."""
     num_arms = len(rules)
     numbers = np.zeros((num_arms, NUM_NUMBERS))
@@ -208,7 +208,7 @@ def make_orders(
         numbers[arm, : len(told)] = told
     active = np.zeros(num_arms, dtype=np.bool_)
     active[list(active_arms)] = True
-    return Orders(
+    return RuleArrays(
         kinds=np.array([rule.kind for rule in rules], dtype=np.int64),
         numbers=numbers,
         active=active,
@@ -223,33 +223,35 @@ def cost(reward: float, revealed: float) -> float:
     return abs(revealed - reward)
 
 
-def reveal(orders: Orders, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:
+def reveal(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:
     """The reward to show for a pull of ``arm`` that gave ``reward``; the cost is their distance.
 
     N and Q of the memory count this pull, S does not yet.  ``aligned`` is Y, the reward of the global
     model, which ALIGN alone looks at.  What the rules keep is brought up to date here, under every rule.
     """
-    kept = memory.kept
-    if orders.target < 0:
-        kept[OFF_TARGET] = 0.0
+    state = memory.state
+    if rule_arrays.target < 0:
+        state[OFF_TARGET] = 0.0
     else:
-        off = 0.0 if arm == orders.target else 1.0
-        kept[OFF_TARGET] += (off - kept[OFF_TARGET]) / OFF_TARGET_WINDOW
-    kind = orders.kinds[arm]
+        off = 0.0 if arm == rule_arrays.target else 1.0
+        state[OFF_TARGET] += (off - state[OFF_TARGET]) / OFF_TARGET_WINDOW
+    kind = rule_arrays.kinds[arm]
     if kind == SET_KIND:
-        return orders.numbers[arm, 0]  # type: ignore[no-any-return]
+        return rule_arrays.numbers[arm, 0]  # type: ignore[no-any-return]
     if kind == ALIGN_KIND:
         return aligned
     if kind == LEVEL_KIND:
-        return _level(orders, memory, arm, reward)
+        return _level(rule_arrays, memory, arm, reward)
     if kind == LIFT_KIND:
-        lift = orders.numbers[arm, 0]
+        lift = rule_arrays.numbers[arm, 0]
         pulls = memory.pulls[arm]
-        if kept[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
+        if state[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
             return max(reward, _clip(lift * pulls - memory.revealed[arm]))
     if kind in (SINK_KIND, SHIFT_KIND):
         return (
-            _sink(orders, memory, arm, reward) if kind == SINK_KIND else _shift(orders, memory, arm, reward)
+            _sink(rule_arrays, memory, arm, reward)
+            if kind == SINK_KIND
+            else _shift(rule_arrays, memory, arm, reward)
         )
     return reward
 
@@ -258,22 +260,30 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
-    leading_share, offset, band = orders.numbers[arm, 0], orders.numbers[arm, 1], orders.numbers[arm, 2]
-    slack, slack_share, push = orders.numbers[arm, 3], orders.numbers[arm, 4], orders.numbers[arm, 5]
-    head_start = orders.numbers[arm, 8]
-    _freeze(orders, memory, orders.numbers[arm, 6], orders.numbers[arm, 7])
-    level = memory.kept[FROZEN_LEVEL] if memory.kept[FROZEN_LEVEL] > 0.0 else START_LEVEL
+def _level(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    leading_share, offset, band = (
+        rule_arrays.numbers[arm, 0],
+        rule_arrays.numbers[arm, 1],
+        rule_arrays.numbers[arm, 2],
+    )
+    slack, slack_share, push = (
+        rule_arrays.numbers[arm, 3],
+        rule_arrays.numbers[arm, 4],
+        rule_arrays.numbers[arm, 5],
+    )
+    head_start = rule_arrays.numbers[arm, 8]
+    _freeze(rule_arrays, memory, rule_arrays.numbers[arm, 6], rule_arrays.numbers[arm, 7])
+    level = memory.state[FROZEN_LEVEL] if memory.state[FROZEN_LEVEL] > 0.0 else START_LEVEL
     least = np.inf
-    for other in range(len(orders.kinds)):
-        if orders.active[other]:
-            if other == orders.leading_arm:
+    for other in range(len(rule_arrays.kinds)):
+        if rule_arrays.active[other]:
+            if other == rule_arrays.leading_arm:
                 least = min(least, max(0.0, memory.pulls[other] - head_start) / leading_share)
             else:
                 least = min(least, float(memory.pulls[other]))
     pulls = memory.pulls[arm]
     share, reached = 1.0, float(pulls)
-    if arm == orders.leading_arm:
+    if arm == rule_arrays.leading_arm:
         share, reached = leading_share, max(0.0, pulls - head_start) / leading_share
     line = level * pulls + offset * share
     low = _clip(line - band - memory.revealed[arm])
@@ -285,17 +295,17 @@ def _level(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float
     return min(high, max(low, reward))
 
 
-def _freeze(orders: Orders, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
+def _freeze(rule_arrays: RuleArrays, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
     """Fix the client's level once it has seen enough of every active arm."""
-    if memory.kept[FROZEN_LEVEL] > 0.0:
+    if memory.state[FROZEN_LEVEL] > 0.0:
         return
     total = 0.0
-    for arm in range(len(orders.kinds)):
-        if orders.active[arm]:
+    for arm in range(len(rule_arrays.kinds)):
+        if rule_arrays.active[arm]:
             if memory.pulls[arm] < freeze_pulls:
                 return
             total += memory.observed[arm] / memory.pulls[arm]
-    memory.kept[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / orders.num_active))
+    memory.state[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / rule_arrays.num_active))
 
 
 def half_width(pulls: float, num_arms: int, delta: float) -> float:
@@ -307,29 +317,31 @@ def half_width(pulls: float, num_arms: int, delta: float) -> float:
     return math.sqrt(math.log(_PI_SQUARED * num_arms * pulls * pulls / (3.0 * delta)) / (2.0 * pulls))
 
 
-def _sink(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
-    target = orders.target
+def _sink(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = rule_arrays.target
     if target < 0 or arm == target:
         return reward
     target_pulls = float(memory.pulls[target])
     if target_pulls == 0.0:  # beta is infinite
         return 0.0
-    margin, delta = orders.numbers[arm, 0], orders.numbers[arm, 1]
+    margin, delta = rule_arrays.numbers[arm, 0], rule_arrays.numbers[arm, 1]
     mean = memory.revealed[target] / target_pulls
-    line = mean - 2.0 * half_width(target_pulls, len(orders.kinds), delta) - margin
+    line = mean - 2.0 * half_width(target_pulls, len(rule_arrays.kinds), delta) - margin
     return min(reward, _clip(line * memory.pulls[arm] - memory.revealed[arm]))
 
 
-def _shift(orders: Orders, memory: RuleMemory, arm: int, reward: float) -> float:
-    target = orders.target
+def _shift(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = rule_arrays.target
     if target < 0 or arm == target:
         return reward
     pulls, target_pulls = float(memory.pulls[arm]), float(memory.pulls[target])
     if target_pulls == 0.0:
         return 0.0
-    delta, scaled = orders.numbers[arm, 0], orders.numbers[arm, 1]
+    delta, scaled = rule_arrays.numbers[arm, 0], rule_arrays.numbers[arm, 1]
     mean, target_mean = memory.observed[arm] / pulls, memory.observed[target] / target_pulls
-    widths = half_width(pulls, len(orders.kinds), delta) + half_width(target_pulls, len(orders.kinds), delta)
+    widths = half_width(pulls, len(rule_arrays.kinds), delta) + half_width(
+        target_pulls, len(rule_arrays.kinds), delta
+    )
     shift = max(0.0, mean - target_mean + widths)
     if scaled == 0.0:
         return _clip(reward - shift)

@@ -10,7 +10,7 @@ from tests import reference
 from tests.contracts.ladder import Ladder
 from tutelage.errors import InputError
 from tutelage.registry import Table
-from tutelage.rules import ALIGN_KIND, KEEP, RuleMemory, make_orders, reveal
+from tutelage.rules import ALIGN_KIND, KEEP, RuleMemory, make_rule_arrays, reveal
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Evidence, Problem, decode_state, encode_state
 
@@ -65,12 +65,14 @@ def check_directive(teacher, problem, directive):
 def check_revealed(directive):
     """Whatever was observed and revealed before, every rule reveals a reward."""
     K, rng = len(directive.rules), np.random.default_rng(0)
-    orders = make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
+    rule_arrays = make_rule_arrays(
+        directive.rules, directive.active_arms, directive.leading_arm, directive.target
+    )
     for arm in range(K):
         for reward in (0.0, 0.3, 1.0):
             pulls = rng.integers(1, 100, K)
             sums = rng.random(K) * pulls, rng.random(K) * (pulls - 1)
-            assert 0 <= reveal(orders, RuleMemory(pulls, *sums, np.zeros(2)), arm, reward, 1.0) <= 1
+            assert 0 <= reveal(rule_arrays, RuleMemory(pulls, *sums, np.zeros(2)), arm, reward, 1.0) <= 1
 
 
 @dataclasses.dataclass

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
-from tutelage.rules import RuleMemory, make_orders
+from tutelage.rules import RuleMemory, make_rule_arrays
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive
 
@@ -33,14 +33,14 @@ def a_memory(pulls, observed, revealed):
     )
 
 
-def orders_for(directive):
+def rule_arrays_for(directive):
     """A directive as numbers."""
-    return make_orders(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
+    return make_rule_arrays(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
 
 
 def towards(rule, target=1, num_arms=2):
-    """The orders of a directive with this rule on every arm."""
-    return orders_for(Directive((rule,) * num_arms, None, (target,), target=target))
+    """The rule arrays of a directive with this rule on every arm."""
+    return rule_arrays_for(Directive((rule,) * num_arms, None, (target,), target=target))
 
 
 @st.composite

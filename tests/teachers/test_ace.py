@@ -19,8 +19,8 @@ from tests.teachers.attacks import (
     a_memory,
     growth,
     moments,
-    orders_for,
     play,
+    rule_arrays_for,
     towards,
 )
 
@@ -64,7 +64,7 @@ def test_shift_takes_off_what_the_source_says(moment):
     """X - alpha, at least 0, or X scaled so that the arm's observed mean loses alpha, at most all of it."""
     directive, memory_of, arm, reward = moment
     memory, K = memory_of(), directive.target
-    shown = reveal(orders_for(directive), memory, arm, reward, 0.0)
+    shown = reveal(rule_arrays_for(directive), memory, arm, reward, 0.0)
     assert 0.0 <= shown <= reward
     if K is None or arm == K:
         assert shown == reward
@@ -88,11 +88,11 @@ def test_shift_takes_off_what_the_source_says(moment):
 def test_shift_compiled_equals_plain_and_reference(moment, aligned):
     """Bit for bit."""
     directive, memory_of, arm, reward = moment
-    orders, memory = orders_for(directive), memory_of()
+    rule_arrays, memory = rule_arrays_for(directive), memory_of()
     pupil = reference.Pupil(len(directive.rules))
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
-    shown = reveal(orders, memory, arm, reward, aligned)
-    assert compiled(reveal)(orders, memory_of(), arm, reward, aligned) == shown
+    shown = reveal(rule_arrays, memory, arm, reward, aligned)
+    assert compiled(reveal)(rule_arrays, memory_of(), arm, reward, aligned) == shown
     assert pupil.reveal(directive, arm, reward) == shown
 
 

@@ -21,8 +21,8 @@ from tests.teachers.attacks import (
     a_memory,
     growth,
     moments,
-    orders_for,
     play,
+    rule_arrays_for,
     towards,
 )
 
@@ -73,7 +73,7 @@ def test_sink_takes_off_what_the_source_says(moment):
     """X - alpha of sections 3 and 4, at least 0; X itself on the target or without one."""
     directive, memory_of, arm, reward = moment
     memory, K = memory_of(), directive.target
-    shown = reveal(orders_for(directive), memory, arm, reward, 0.0)
+    shown = reveal(rule_arrays_for(directive), memory, arm, reward, 0.0)
     assert 0.0 <= shown <= reward
     if K is None or arm == K:
         assert shown == reward
@@ -90,23 +90,23 @@ def test_sink_takes_off_what_the_source_says(moment):
 def test_sink_compiled_equals_plain_and_reference(moment, aligned):
     """Bit for bit."""
     directive, memory_of, arm, reward = moment
-    orders, memory = orders_for(directive), memory_of()
+    rule_arrays, memory = rule_arrays_for(directive), memory_of()
     pupil = reference.Pupil(len(directive.rules))
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
-    shown = reveal(orders, memory, arm, reward, aligned)
-    assert compiled(reveal)(orders, memory_of(), arm, reward, aligned) == shown
+    shown = reveal(rule_arrays, memory, arm, reward, aligned)
+    assert compiled(reveal)(rule_arrays, memory_of(), arm, reward, aligned) == shown
     assert pupil.reveal(directive, arm, reward) == shown
 
 
 @given(SINKS, st.lists(st.tuples(st.integers(0, 1), UNIT), max_size=300))
 def test_sink_holds_the_mean_below(rule, pulls):
     """After each pull of the arm its revealed mean is 0, or below the line of then or of an earlier pull."""
-    orders, memory = towards(rule), a_memory([0, 0], [0.0, 0.0], [0.0, 0.0])
+    rule_arrays, memory = towards(rule), a_memory([0, 0], [0.0, 0.0], [0.0, 0.0])
     highest = 0.0
     for arm, reward in pulls:
         memory.pulls[arm] += 1
         memory.observed[arm] += reward
-        memory.revealed[arm] += reveal(orders, memory, arm, reward, 0.0)
+        memory.revealed[arm] += reveal(rule_arrays, memory, arm, reward, 0.0)
         if memory.pulls[1]:
             line = memory.revealed[1] / memory.pulls[1] - 2 * half_width(memory.pulls[1], 2, rule.delta)
             highest = max(highest, line - rule.margin)

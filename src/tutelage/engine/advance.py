@@ -15,7 +15,7 @@ from tutelage.draws import random
 from tutelage.engine.kernels import compiled_main
 from tutelage.engine.memory import NOT_YET, Memory, Shown, add_to_segment, show
 from tutelage.policies.base import Learner, no_learning
-from tutelage.rules import ALIGN_KIND, Orders, RuleMemory, cost, reveal
+from tutelage.rules import ALIGN_KIND, RuleArrays, RuleMemory, cost, reveal
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
 STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY = range(3)  # the last round, or before it where the quota is met
@@ -54,7 +54,7 @@ def advance(
     trace: Trace,
     distribution: RewardArrays,
     acting: Acting,
-    orders: Orders,
+    rule_arrays: RuleArrays,
     cuts: NDArray[np.int64],
     quota: NDArray[np.int64],
     evident: NDArray[np.bool_],
@@ -116,9 +116,9 @@ def advance(
             while True:
                 if pending:
                     aligned = 0.0
-                    if orders.kinds[arm] == ALIGN_KIND:
+                    if rule_arrays.kinds[arm] == ALIGN_KIND:
                         aligned = 1.0 if random(rewards) < distribution.global_means[arm] else 0.0
-                    value = reveal(orders, rule_memory, arm, reward, aligned)
+                    value = reveal(rule_arrays, rule_memory, arm, reward, aligned)
                     spent += cost(reward, value)
                     revealed[arm] += value
                     show(shown, arm, value)

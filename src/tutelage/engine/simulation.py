@@ -35,7 +35,7 @@ from tutelage.instances.base import Instance, Phase
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.results import problem_of
-from tutelage.rules import OFF_TARGET, make_orders
+from tutelage.rules import OFF_TARGET, make_rule_arrays
 from tutelage.seeding import ACTIVITY, client_streams, teacher_generator
 from tutelage.teachers.base import Directive, Evidence, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
@@ -212,7 +212,7 @@ class _Run:
         directive = ask_directive(self.teacher, self.problem, self.state)
         told = (directive.rules, directive.active_arms, directive.leading_arm, directive.target)
         if told != self.told:  # most often only the quota is new
-            self.told, self.orders = told, make_orders(*told)
+            self.told, self.rule_arrays = told, make_rule_arrays(*told)
         self.directive: Directive = directive
         if directive.restarts > self.restarts:
             self.restarts = directive.restarts
@@ -303,7 +303,7 @@ class _Run:
                 self.trace,
                 self.rewards,
                 self.acting,
-                self.orders,
+                self.rule_arrays,
                 self.cuts,
                 self.quota,
                 self.counted,

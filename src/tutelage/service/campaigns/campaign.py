@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, cost
 from tutelage.seeding import teacher_generator
-from tutelage.service.campaigns.client_memory import ClientMemory, StoredClient, plain_orders, restored_client
+from tutelage.service.campaigns.client_memory import (
+    ClientMemory,
+    StoredClient,
+    plain_rule_arrays,
+    restored_client,
+)
 from tutelage.service.campaigns.evidence import Collected, StoredEvidence
 from tutelage.service.campaigns.scale import RewardScale
 from tutelage.teachers.base import (
@@ -230,13 +235,13 @@ class Campaign:
                 self.collected.observe(number, arm, reward)
         self.directive: Directive = directive
         told = (directive.active_arms, directive.leading_arm, directive.target)
-        self.orders = plain_orders(directive.rules, *told)
-        self.keeping_orders = plain_orders((KEEP,) * self.setup.problem.num_arms, *told)
+        self.rule_arrays = plain_rule_arrays(directive.rules, *told)
+        self.keeping_rule_arrays = plain_rule_arrays((KEEP,) * self.setup.problem.num_arms, *told)
         self.collected.await_quota(directive.quota)
         if directive.target != self.target:
             self.target = directive.target
             for client in self.clients:
-                client.kept[OFF_TARGET] = 0.0
+                client.rule_state[OFF_TARGET] = 0.0
 
     def _reveal(
         self, pulls: Sequence[Pull], unit: Sequence[float], numbers: Sequence[int]
@@ -244,9 +249,9 @@ class Campaign:
         """The answers to these pulls; ``unit`` are their rewards in [0, 1]."""
         directive, clients, to_sender = 1 + self.consultations, self.clients, self.setup.scale.to_sender
         for (client, arm, sent, bypassed), reward, number in zip(pulls, unit, numbers, strict=True):
-            orders = self.keeping_orders if bypassed else self.orders
-            value = clients[client].reveal(orders, arm, reward)
-            is_kept = value == reward and orders.kinds[arm] != SET_KIND
+            rule_arrays = self.keeping_rule_arrays if bypassed else self.rule_arrays
+            value = clients[client].reveal(rule_arrays, arm, reward)
+            is_kept = value == reward and rule_arrays.kinds[arm] != SET_KIND
             yield Answer(sent if is_kept else to_sender(value), directive, number)
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tutelage.rules import Orders, Rule, RuleMemory, cost, make_orders, reveal
+from tutelage.rules import Rule, RuleArrays, RuleMemory, cost, make_rule_arrays, reveal
 
 
 class StoredClient(msgspec.Struct, array_like=True):
@@ -11,41 +11,41 @@ class StoredClient(msgspec.Struct, array_like=True):
     pulls: list[int]
     observed: list[float]
     revealed: list[float]
-    kept: list[float]
+    rule_state: list[float]
     cost: float
 
 
-def plain_orders(
+def plain_rule_arrays(
     rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
-) -> Orders:
-    """A directive's orders with lists where that can be, which are read in a third of the time."""
-    orders = make_orders(rules, active_arms, leading_arm, target)
-    return orders._replace(kinds=orders.kinds.tolist(), active=orders.active.tolist())
+) -> RuleArrays:
+    """A directive's rules as arrays with lists where that can be, which are read in a third of the time."""
+    rule_arrays = make_rule_arrays(rules, active_arms, leading_arm, target)
+    return rule_arrays._replace(kinds=rule_arrays.kinds.tolist(), active=rule_arrays.active.tolist())
 
 
 class ClientMemory:
     """N, Q and S of each arm, what LEVEL and LIFT keep, and the cost so far in units of [0, 1]."""
 
-    __slots__ = ("cost", "kept", "memory", "observed", "pulls", "revealed")
+    __slots__ = ("cost", "memory", "observed", "pulls", "revealed", "rule_state")
 
     def __init__(self, num_arms: int, cost: float = 0.0) -> None:
         self.pulls, self.observed, self.revealed = [0] * num_arms, [0.0] * num_arms, [0.0] * num_arms
-        self.kept = [0.0, 0.0]
+        self.rule_state = [0.0, 0.0]
         self.cost = cost
-        self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.kept)  # type: ignore[arg-type]
+        self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.rule_state)  # type: ignore[arg-type]
 
-    def reveal(self, orders: Orders, arm: int, reward: float) -> float:
+    def reveal(self, rule_arrays: RuleArrays, arm: int, reward: float) -> float:
         """Count a pull and give the reward to show for it, both in [0, 1]."""
         self.pulls[arm] += 1
         self.observed[arm] += reward
-        value = float(reveal(orders, self.memory, arm, reward, 0.0))
+        value = float(reveal(rule_arrays, self.memory, arm, reward, 0.0))
         self.cost += cost(reward, value)
         self.revealed[arm] += value
         return value
 
     def dump(self) -> StoredClient:
         """The memory as it is stored."""
-        kept = [float(value) for value in self.kept]  # rules leave numbers of numpy's there
+        kept = [float(value) for value in self.rule_state]  # rules leave numbers of numpy's there
         return StoredClient(self.pulls, self.observed, self.revealed, kept, self.cost)
 
 
@@ -53,5 +53,5 @@ def restored_client(kept: StoredClient) -> ClientMemory:
     """The memory that was stored."""
     client = ClientMemory(len(kept.pulls), kept.cost)
     client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed
-    client.kept[:] = kept.kept
+    client.rule_state[:] = kept.rule_state
     return client

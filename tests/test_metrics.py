@@ -4,14 +4,21 @@ import math
 
 import numpy as np
 
-from tutelage.metrics import OverRuns, over_clients, over_runs, phased_regret, pseudo_regret, share_on
+from tutelage.metrics import (
+    RunStatistics,
+    compute_phased_regret,
+    compute_pseudo_regret,
+    compute_pull_share,
+    sum_over_clients,
+    summarize_runs,
+)
 
 
 def test_regret_is_pulls_times_gaps():
     """Two clients at two checkpoints: sum over arms of pulls * gap, the best arm free."""
     pulls = np.array([[[1, 2, 3], [4, 4, 4]], [[0, 0, 9], [10, 0, 0]]])
     gaps = np.array([0.5, 0.25, 0.0])
-    assert pseudo_regret(pulls, gaps).tolist() == [[1.0, 3.0], [0.0, 5.0]]
+    assert compute_pseudo_regret(pulls, gaps).tolist() == [[1.0, 3.0], [0.0, 5.0]]
 
 
 def test_regret_sums_arms_in_order():
@@ -20,17 +27,17 @@ def test_regret_sums_arms_in_order():
     expected = 0.0
     for count, gap in zip(pulls.tolist(), gaps.tolist(), strict=True):
         expected += count * gap
-    assert pseudo_regret(pulls, gaps) == expected
+    assert compute_pseudo_regret(pulls, gaps) == expected
 
 
 def test_clients_are_summed_in_order():
     """1e16 + 1 - 1e16 is 0 in this order; any other grouping would give 1."""
-    assert over_clients(np.array([[1e16], [1.0], [-1e16]])).tolist() == [0.0]
+    assert sum_over_clients(np.array([[1e16], [1.0], [-1e16]])).tolist() == [0.0]
 
 
 def test_over_runs_interpolates_linearly():
     """0, 1, 2, 3: the 10th percentile lies three tenths of the way from the first to the second."""
-    over = over_runs(np.array([3.0, 0.0, 2.0, 1.0]))
+    over = summarize_runs(np.array([3.0, 0.0, 2.0, 1.0]))
     assert over.mean == 1.5
     assert math.isclose(over.sd, math.sqrt(5 / 3))
     assert np.allclose([over.q10, over.q50, over.q90], [0.3, 1.5, 2.7], rtol=0, atol=1e-15)
@@ -38,14 +45,14 @@ def test_over_runs_interpolates_linearly():
 
 def test_one_run_has_no_standard_deviation():
     """With one run all quantiles are its value and sd is None, not NaN or 0."""
-    assert over_runs(np.array([4.0])) == OverRuns(4.0, None, 4.0, 4.0, 4.0)
+    assert summarize_runs(np.array([4.0])) == RunStatistics(4.0, None, 4.0, 4.0, 4.0)
 
 
 def test_share_counts_pulls_between_two_states():
     """Of the 10 pulls made since, 6 went to arms 0 and 2."""
     before, after = np.array([[1, 1, 1]]), np.array([[6, 5, 2]])
-    assert share_on((0, 2), before, after) == 0.6
-    assert math.isnan(share_on((0,), after, after))
+    assert compute_pull_share((0, 2), before, after) == 0.6
+    assert math.isnan(compute_pull_share((0,), after, after))
 
 
 def test_regret_counts_each_pull_with_its_own_phase():
@@ -56,7 +63,7 @@ def test_regret_counts_each_pull_with_its_own_phase():
     after = [0, 12, 30]
     rounds = np.array([5, 12, 20, 30, 40])
     pulls = np.array([[[int((row[:t] == k).sum()) for k in range(3)] for t in rounds] for row in arms])
-    regret = phased_regret(pulls, rounds, list(zip(after, gaps, strict=True)))
+    regret = compute_phased_regret(pulls, rounds, list(zip(after, gaps, strict=True)))
     phase = np.searchsorted(after, np.arange(1, 41), side="left") - 1
     for row, found in zip(arms, regret, strict=True):
         each = [gaps[phase[t]][arm] for t, arm in enumerate(row)]

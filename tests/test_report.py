@@ -15,7 +15,7 @@ from tutelage.errors import InputError
 from tutelage.experiments import Missing, Verdict
 from tutelage.experiments.parsing import parse
 from tutelage.experiments.published import is_papers
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 from tutelage.plots import samples, teacher_styles
 from tutelage.report import make, making, summary, write_report
 from tutelage.report import writing as report_writing
@@ -118,7 +118,7 @@ def test_every_panel_has_its_claims_and_table(played, page):
         assert marks == [words[verdict.holds] for verdict in data.verdicts]
         for n, style in enumerate(teacher_styles(samples.teacher_specs(data.dataset))):
             quantity = data.panel.quantity.split("-")[-1]
-            told = over_runs(samples.totals(data.dataset, quantity)[n, :, -1])
+            told = summarize_runs(samples.totals(data.dataset, quantity)[n, :, -1])
             row = re.findall(rf"</svg>{re.escape(style.label)}</td>(.*?)</tr>", section)[-1]
             mean = f"{told.mean:,.0f}" if told.mean >= 100 else f"{told.mean:.3g}"
             assert row.startswith(f"<td>{mean}</td>")

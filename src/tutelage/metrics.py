@@ -1,7 +1,7 @@
-"""Regret, cost and what is said about many runs of them.
+"""Regret, and statistics of regret and cost over runs.
 
-Shapes: R runs, M clients, C checkpoints, K arms.  A sum over arms or clients is taken in their order, so that
-the same pulls give the same last digit everywhere.
+Shapes: R runs, M clients, C checkpoints, K arms.  Sums over arms and clients are added in index order, so the
+same pulls give the same last digit everywhere.
 """
 
 import itertools
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """sum_k N_k Delta_k, [...] from pulls [..., K] and gaps [K], arms in order.
+def compute_pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return sum_k N_k Delta_k, shape [...], from pulls [..., K] and gaps [K].
 
-    Shi et al.'s regret, the expectation over rewards taken: it is 0 for a client that only pulls the best
-    arm, however unlucky its rewards were.
+    This is the regret of Shi et al. with rewards replaced by their expectations: a client that pulls only
+    the best arm has regret 0, whatever rewards it drew.
     """
     regret = np.zeros(pulls.shape[:-1])
     for arm, gap in enumerate(gaps.tolist()):
@@ -26,28 +26,28 @@ def pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.float64]) ->
     return regret
 
 
-def phased_regret(
+def compute_phased_regret(
     pulls: NDArray[np.integer[Any]],
     rounds: NDArray[np.int64],
     phases: Sequence[tuple[int, NDArray[np.float64]]],
 ) -> NDArray[np.float64]:
-    """Pseudo-regret [..., C] where the gaps change: each pull counts with the gaps of its own phase.
+    """Return the pseudo-regret [..., C] of an instance whose gaps change between phases.
 
-    ``pulls`` [..., C, K] are those up to each of the ``rounds`` [C]; ``phases`` are (after, gaps [K]): from
-    round after + 1 on these gaps hold.  Every ``after`` but the first, 0, must be among the rounds or
-    beyond them.
+    ``pulls`` [..., C, K] are cumulative up to each of the ``rounds`` [C].  ``phases`` are pairs
+    (after, gaps [K]); the gaps apply from round after + 1 on, and each pull is charged the gap of its own
+    phase.  The first ``after`` is 0; every other one must be among the rounds or beyond the last.
     """
-    regret = pseudo_regret(pulls, phases[0][1])
+    regret = compute_pseudo_regret(pulls, phases[0][1])
     for (_, before), (after, gaps) in itertools.pairwise(phases):
         start = int(np.searchsorted(rounds, after))
         if start < rounds.size:
             since = pulls[..., start:, :] - pulls[..., start : start + 1, :]
-            regret[..., start:] += pseudo_regret(since, gaps) - pseudo_regret(since, before)
+            regret[..., start:] += compute_pseudo_regret(since, gaps) - compute_pseudo_regret(since, before)
     return regret
 
 
-def over_clients(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over the first axis, clients in order: [...] from [M, ...]."""
+def sum_over_clients(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum over the first axis in client order: [...] from [M, ...]."""
     total = np.zeros(values.shape[1:])
     for each in values:
         total += each
@@ -55,11 +55,11 @@ def over_clients(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class OverRuns:
-    """One number a run, over all runs.
+class RunStatistics:
+    """Mean, standard deviation and percentiles of one quantity over runs.
 
-    ``q10`` to ``q90`` is the band called "80 % of runs": percentiles by linear interpolation, no confidence
-    interval of the mean.  ``sd`` divides by R - 1 and is None for a single run.
+    ``q10`` to ``q90`` are percentiles by linear interpolation; that range is called "80 % of runs" and is
+    not a confidence interval of the mean.  ``sd`` divides by R - 1 and is None for a single run.
     """
 
     mean: float
@@ -69,16 +69,19 @@ class OverRuns:
     q90: float
 
 
-def over_runs(values: NDArray[np.float64]) -> OverRuns:
-    """Mean, standard deviation and 10th, 50th and 90th percentile of values [R], R at least 1."""
+def summarize_runs(values: NDArray[np.float64]) -> RunStatistics:
+    """Compute the statistics of values [R], R at least 1."""
     q10, q50, q90 = np.quantile(values, (0.1, 0.5, 0.9), method="linear").tolist()
     mean = math.fsum(values.tolist()) / values.size
     sd = float(values.std(ddof=1)) if values.size > 1 else None
-    return OverRuns(mean, sd, q10, q50, q90)
+    return RunStatistics(mean, sd, q10, q50, q90)
 
 
-def share_on(arms: tuple[int, ...], before: NDArray[Any], after: NDArray[Any]) -> float:
-    """The share of the pulls between two states [..., K] that went to these arms; NaN without pulls."""
-    made = after.astype(np.int64) - before
-    total = int(made.sum())
-    return float(made[..., list(arms)].sum()) / total if total else math.nan
+def compute_pull_share(arms: tuple[int, ...], before: NDArray[Any], after: NDArray[Any]) -> float:
+    """Return the share of the pulls between two cumulative counts [..., K] that went to these arms.
+
+    NaN where there were no pulls.
+    """
+    new = after.astype(np.int64) - before
+    total = int(new.sum())
+    return float(new[..., list(arms)].sum()) / total if total else math.nan

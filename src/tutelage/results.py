@@ -24,7 +24,7 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, Phase
 from tutelage.instances.files import expanded, is_file
-from tutelage.metrics import over_clients, over_runs, phased_regret
+from tutelage.metrics import compute_phased_regret, sum_over_clients, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.seeding import teacher_generator
@@ -184,7 +184,7 @@ class SimulationResult:
     def totals(self, teacher: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Regret and cost [R] at the horizon, summed over clients in their order."""
         regret, cost = self.regret[teacher, :, :, -1], self.cost[teacher, :, :, -1]
-        return over_clients(regret.T), over_clients(cost.T)
+        return sum_over_clients(regret.T), sum_over_clients(cost.T)
 
     def never_decides(self, teacher: int) -> bool:
         """Whether the teacher settles on no arm by its nature: no target, and it never wants to be asked."""
@@ -225,8 +225,8 @@ class SimulationResult:
         counts = np.bincount(targets[targets != NONE], minlength=num_arms)
         return {
             "teacher": spec,
-            "regret": dataclasses.asdict(over_runs(regret)),
-            "cost": dataclasses.asdict(over_runs(cost)),
+            "regret": dataclasses.asdict(summarize_runs(regret)),
+            "cost": dataclasses.asdict(summarize_runs(cost)),
             "regret_per_client": self.regret[teacher, :, :, -1].mean(axis=0).tolist(),
             "cost_per_client": self.cost[teacher, :, :, -1].mean(axis=0).tolist(),
             "learning": {
@@ -352,7 +352,7 @@ class Collector:
         """
         at = (teacher, run)
         self.pulls[at] = pulls[:, self.kept]
-        self.regret[at] = phased_regret(pulls, self.recorded, self.phases)[:, self.kept]
+        self.regret[at] = compute_phased_regret(pulls, self.recorded, self.phases)[:, self.kept]
         self.cost[at] = costs[:, self.kept]
         self.target[at] = NONE if target is None else target
         self.decided_in[at] = NONE if decided_in is None else decided_in

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tutelage.errors import InputError
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 from tutelage.plots import samples
 
 
@@ -16,7 +16,7 @@ def test_a_sample_is_a_run(result):
     regret = samples.totals(result, "regret")
     assert regret.shape == (5, 4, 20)
     assert regret[2, 3, 7] == pytest.approx(float(result.regret[2, 3, :, 7].sum()))
-    over, told = samples.band(regret), over_runs(regret[1, :, -1])
+    over, told = samples.band(regret), summarize_runs(regret[1, :, -1])
     assert (over.q10[1, -1], over.q90[1, -1]) == (told.q10, told.q90)
     assert over.mean[1, -1] == pytest.approx(told.mean)
     assert samples.band_name(result) == "80 % of runs"

@@ -9,7 +9,7 @@ from tutelage import instances
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances.conditions import Conditions, Shift
 from tutelage.lab import parse_clients
-from tutelage.metrics import pseudo_regret
+from tutelage.metrics import compute_pseudo_regret
 from tutelage.results import problem_of
 from tutelage.teachers import TEACHERS
 
@@ -114,8 +114,8 @@ class Play:
         assert state["costs"] == self.run.costs[:, -1].tolist()
         assert state["pulls"] == self.run.pulls[:, -1].tolist()
         gaps = self.instance.gaps
-        regret = pseudo_regret(np.array(state["pulls"]), gaps)
-        assert regret.tolist() == pseudo_regret(self.run.pulls[:, -1], gaps).tolist()
+        regret = compute_pseudo_regret(np.array(state["pulls"]), gaps)
+        assert regret.tolist() == compute_pseudo_regret(self.run.pulls[:, -1], gaps).tolist()
         events = [(event.round, event.active_arms, event.target) for event in self.run.events]
         assert events_of(server) == named(events)
 

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tutelage.metrics import OverRuns
+from tutelage.metrics import RunStatistics
 from tutelage.registry import split_top
 
 _WIDTH = 80
@@ -80,14 +80,14 @@ def broken(spec: str) -> Text:
     return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
 
 
-def with_band(over: OverRuns) -> Text:
+def with_band(over: RunStatistics) -> Text:
     """The mean and, below it, where 80 % of the runs lie."""
     if over.sd is None or over.q10 == over.q90 == over.mean:
         return Text(number(over.mean))
     return Text.assemble(number(over.mean), "\n", (band(over), "dim"))
 
 
-def band(over: OverRuns) -> str:
+def band(over: RunStatistics) -> str:
     """Where 80 % of the runs lie, in two lines where one would be too wide for three columns of them."""
     low, high = number(over.q10), number(over.q90)
     return f"{low}-{high}" if len(low) + len(high) < _RANGE else f"{low}-\n{high}"

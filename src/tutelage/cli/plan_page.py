@@ -8,7 +8,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from tutelage.cli.page import Page, band, broken, grid, number, with_band
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Choice, Judged
 from tutelage.planning.reach import CLOSED, Ending, kind_of
@@ -149,8 +149,8 @@ def _teachers(judged: Sequence[Judged], choice: Choice) -> Grid:
             broken(measured.brief),
             _ends(each),
             _round(each),
-            with_band(over_runs(measured.regret)),
-            with_band(over_runs(measured.cost)),
+            with_band(summarize_runs(measured.regret)),
+            with_band(summarize_runs(measured.cost)),
             number(each.score),
             style="green" if chosen else None,
         )
@@ -171,7 +171,7 @@ def _round(judged: Judged) -> Text:
     decisions = judged.measured.decisions
     if not judged.can_learn or not decisions.size:
         return Text("-")
-    over = over_runs(decisions.astype(np.float64))
+    over = summarize_runs(decisions.astype(np.float64))
     if over.q10 == over.q90:
         return Text(number(over.q50))
     return Text.assemble(number(over.q50), "\n", (band(over), "dim"))

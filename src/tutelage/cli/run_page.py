@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table as Grid
 
 from tutelage.cli.page import Page, broken, grid, with_band
-from tutelage.metrics import OverRuns
+from tutelage.metrics import RunStatistics
 from tutelage.text import counted
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _rows(data: "PanelData") -> Grid:
     for told in rows(data.dataset):
         table.add_row(
             broken(briefly(told["teacher"])),
-            with_band(OverRuns(**told["regret"])),
-            with_band(OverRuns(**told["cost"])),
+            with_band(RunStatistics(**told["regret"])),
+            with_band(RunStatistics(**told["cost"])),
             *decided_and_wrong(told),
         )
     return table

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.instances import Instance
-from tutelage.metrics import over_runs, share_on
+from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.results import NONE, SimulationRequest, SimulationResult
 from tutelage.teachers import TEACHERS
@@ -93,8 +93,8 @@ def _rows(outcome: SimulationResult) -> Grid:
         regret, cost = outcome.totals(teacher)
         table.add_row(
             broken(spec),
-            with_band(over_runs(regret)),
-            with_band(over_runs(cost)),
+            with_band(summarize_runs(regret)),
+            with_band(summarize_runs(cost)),
             _decided(outcome, teacher),
             _wrong(outcome, teacher),
             f"{100 * _late_share(outcome, teacher):.1f} %",
@@ -131,7 +131,7 @@ def _late_share(outcome: SimulationResult, teacher: int) -> float:
     """The share of all pulls after :func:`_late_round` that went to a best arm."""
     pulls, position = outcome.pulls[teacher], _late_position(outcome.request)
     before: NDArray[Any] = pulls[:, :, position] if position >= 0 else np.zeros_like(pulls[:, :, 0])
-    return share_on(outcome.request.final_phase.best_arms, before, pulls[:, :, -1])
+    return compute_pull_share(outcome.request.final_phase.best_arms, before, pulls[:, :, -1])
 
 
 def _late_position(request: SimulationRequest) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutelage.errors import InputError
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 from tutelage.planning.measure import Measured
 from tutelage.text import short, some_of
 from tutelage.theory import checks
@@ -125,7 +125,7 @@ class Choice:
     def _beside_next(self, best: Judged, second: Judged) -> str:
         """The next best, and whether so few runs can tell the two apart: all play the same runs."""
         weight = self.rule.cost_weight
-        extra = over_runs(
+        extra = summarize_runs(
             second.measured.regret
             + weight * second.measured.cost
             - best.measured.regret

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage import lab
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 from tutelage.planning.cases import Case
 from tutelage.results import NONE, SimulationRequest, SimulationResult, problem_of
 from tutelage.schedule import make_schedule
@@ -80,10 +80,10 @@ class Measured:
         return {
             "teacher": self.spec,
             "ends": self.ends,
-            "round": vars(over_runs(decisions.astype(np.float64))) if decisions.size else None,
+            "round": vars(summarize_runs(decisions.astype(np.float64))) if decisions.size else None,
             "epochs": {str(epoch): runs for epoch, runs in self.epoch_counts.items()},
-            "regret": vars(over_runs(self.regret)),
-            "cost": vars(over_runs(self.cost)),
+            "regret": vars(summarize_runs(self.regret)),
+            "cost": vars(summarize_runs(self.cost)),
             "wrong": int(self.wrong.sum()),
         }
 

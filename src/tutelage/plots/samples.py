@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.metrics import over_clients
+from tutelage.metrics import sum_over_clients
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,7 +69,7 @@ def has_band(dataset: "xr.Dataset") -> bool:
 
 def totals(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
     """Regret or cost of all clients together, clients in order: [N, S, C]."""
-    return over_clients(np.moveaxis(per_client_samples(dataset, quantity), 2, 0))
+    return sum_over_clients(np.moveaxis(per_client_samples(dataset, quantity), 2, 0))
 
 
 def per_client_samples(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from tutelage import results
 from tutelage.experiments import PanelData, Played
 from tutelage.experiments.claims import decided
 from tutelage.experiments.preparing import Prepared
-from tutelage.metrics import over_runs
+from tutelage.metrics import summarize_runs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,8 +88,8 @@ def rows(dataset: "xr.Dataset") -> list[dict[str, Any]]:
         told.append(
             {
                 "teacher": spec,
-                "regret": dataclasses.asdict(over_runs(regret[n])),
-                "cost": dataclasses.asdict(over_runs(cost[n])),
+                "regret": dataclasses.asdict(summarize_runs(regret[n])),
+                "cost": dataclasses.asdict(summarize_runs(cost[n])),
                 "finished": finished,
                 "wrong": wrong,
                 "runs": runs,

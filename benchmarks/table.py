@@ -19,7 +19,7 @@ from tutelage.lab import make_request, run
 from tutelage.policies import POLICIES
 from tutelage.results import SimulationResult, problem_of
 from tutelage.seeding import teacher_generator
-from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
+from tutelage.teachers import TEACHERS, side_by_side
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "table.md"
@@ -64,8 +64,15 @@ def all_clients() -> dict[str, str]:
 
 def all_teachers() -> tuple[str, ...]:
     """Those that ``tutelage simulate`` puts side by side, and whoever of the table is not among them."""
-    beside = {spec.partition("(")[0] for spec in SIDE_BY_SIDE}
-    return (*SIDE_BY_SIDE, *(name for name in TEACHERS if name not in beside), *WATCHED)
+    defaults = [_shortest(TEACHERS.spec(teacher)) for teacher in side_by_side()]
+    named = {spec.partition("(")[0] for spec in defaults}
+    return (*defaults, *(name for name in TEACHERS if name not in named), *WATCHED)
+
+
+def _shortest(spec: str) -> str:
+    """The teacher's name alone where all parameters are at their defaults."""
+    name = spec.partition("(")[0]
+    return name if TEACHERS.parse(name) == TEACHERS.parse(spec) else spec
 
 
 def measure(clients: Mapping[str, str], teachers: Sequence[str], setting: Setting) -> Rows:

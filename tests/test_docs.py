@@ -66,7 +66,7 @@ def test_the_examples_of_extending_play(tmp_path, python):
     package = tmp_path / "mypackage"
     package.mkdir()
     (package / "__init__.py").touch()
-    for name, mark in (("policies", "class Greedy"), ("teachers", "class Explore:")):
+    for name, mark in (("policies", "class Greedy"), ("teachers", "class Explore(Teacher):")):
         (package / f"{name}.py").write_text(next(block for block in blocks if mark in block))
     code = f"""
 import sys

@@ -9,7 +9,7 @@ from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.policies.ucb1 import UCB1
-from tutelage.teachers import SIDE_BY_SIDE
+from tutelage.teachers import side_by_side
 from tutelage.teachers.twl import TWL
 
 
@@ -55,7 +55,7 @@ def test_one_policy_object_is_for_all_clients():
 def test_defaults():
     """Without teachers those put side by side play, TAL with both of the paper's settings; UCB1 clients."""
     request = lab.make_request("paper")
-    assert request.teachers == tuple(lab.TEACHERS.parse(spec) for spec in SIDE_BY_SIDE)
+    assert request.teachers == side_by_side()
     assert {"tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)"} <= set(request.teacher_specs)
     assert request.client_specs == ("ucb1",) * 5
     assert (request.horizon, request.runs, request.seed) == (50_000, 20, 0)

@@ -21,7 +21,7 @@ from tutelage.policies.base import Policy
 from tutelage.registry import Table, split_call, split_top
 from tutelage.results import Collector, SimulationRequest, SimulationResult, problem_of, size_in_bytes
 from tutelage.seeding import teacher_generator
-from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
+from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
 
@@ -61,9 +61,9 @@ def simulate(
     """Simulate teachers side by side, all with the same random numbers, and return every run.
 
     ``instance``, ``teachers`` and ``clients`` are SPECs as on the command line, or objects; ``instance`` may
-    be the ``Path`` of a table of means.  ``teachers`` left out means :func:`default_teachers`.  ``clients``
-    may be a sequence with one policy a client.  ``checkpoints`` are the rounds after which pulls, regret and
-    cost are kept, see :func:`checkpoint_rounds`.
+    be the ``Path`` of a table of means.  Without ``teachers`` it runs those of
+    :func:`tutelage.teachers.side_by_side`.  ``clients`` may be a sequence with one policy a client.
+    ``checkpoints`` are the rounds after which pulls, regret and cost are kept, see :func:`checkpoint_rounds`.
     ``workers`` (all cores by default) and ``executor`` (``auto``, ``threads``, ``processes``,
     ``dask://HOST:PORT``) change how long it takes, never the result.  ``conditions`` say when clients act
     and when their means shift (instead of the instance's own).  ``exclude`` maps clients to the round after
@@ -152,11 +152,6 @@ def make_request(
     _check_size(request)
     _check_begin(request)
     return request
-
-
-def default_teachers() -> tuple[Teacher, ...]:
-    """The teachers that are put side by side where none is named."""
-    return tuple(TEACHERS.parse(spec) for spec in SIDE_BY_SIDE)
 
 
 def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int64]:
@@ -252,7 +247,7 @@ def _policies(clients: str | Policy | Sequence[str | Policy], instance: Instance
 
 def _teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tuple[Teacher, ...]:
     if teachers is None:
-        return default_teachers()
+        return side_by_side()
     listed = [teachers] if isinstance(teachers, str) or not isinstance(teachers, Sequence) else teachers
     if not listed:
         raise InputError("There is no teacher: name at least one, or leave the teachers out for all of them.")

@@ -27,10 +27,8 @@ from tutelage.instances.files import expanded, is_file
 from tutelage.metrics import compute_phased_regret, sum_over_clients, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
-from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Report, Teacher
-from tutelage.teachers.checks import ask, ask_directive
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,13 +185,8 @@ class SimulationResult:
         return sum_over_clients(regret.T), sum_over_clients(cost.T)
 
     def never_decides(self, teacher: int) -> bool:
-        """Whether the teacher settles on no arm by its nature: no target, and it never wants to be asked."""
-        if (self.target[teacher] != NONE).any() or not self.reachable[teacher].all():
-            return False
-        request, asked = self.request, self.request.teachers[teacher]
-        problem = problem_of(request.instance, request.horizon, asked)
-        state = ask(asked, "begin", problem, teacher_generator(request.seed, 0))
-        return ask_directive(asked, problem, state).quota is None
+        """Whether the teacher names no target by its nature."""
+        return not self.request.teachers[teacher].decides
 
     def is_wrong(self, teacher: int) -> NDArray[np.bool_]:
         """Which runs [R] hold to an arm whose global mean is below the best (a tie is not wrong).

@@ -28,7 +28,7 @@ from tutelage.draws import random
 from tutelage.policies.base import first_pulls
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Set
-from tutelage.teachers.base import Directive, Quota, Report
+from tutelage.teachers.base import Directive, Quota, Report, Teacher
 
 
 def choose(round, learner, parameters, stream):
@@ -109,14 +109,12 @@ class State:
 
 
 @dataclass(frozen=True)
-class Patient:
+class Patient(Teacher):
     """Waits for some pulls of every arm, then teaches the last arm."""
 
     pulls: int = parameter(3, help="how long it waits")
 
     state_type: ClassVar[type] = State
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
 
     def segments(self, problem):
         return (self.pulls,)

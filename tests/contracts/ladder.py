@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tutelage.registry import parameter
 from tutelage.rules import Level, Lift, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
+from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +24,13 @@ class LadderState:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(Teacher):
     """Consults on a dense grid, levels while learning, drops the worst arm midway, then lifts the best."""
 
     mode: str = parameter("any", help="whether any or all listed arms must meet the quota")
     length: int = parameter(12, help="consultations before it decides")
 
     state_type: ClassVar[type] = LadderState
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """1, 2, 3, ... and a quarter more each time."""

@@ -9,7 +9,7 @@ from bokeh.core.enums import MarkerType
 from matplotlib.colors import to_rgb
 
 from tutelage.plots import MARKERS, style_sheet, teacher_label, teacher_style, teacher_styles
-from tutelage.teachers import SIDE_BY_SIDE, TEACHERS
+from tutelage.teachers import TEACHERS, side_by_side
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency"
 # (2009), severity 1.0, for linear RGB.
@@ -31,6 +31,7 @@ BLINDNESS = {
         [0.004733, 0.691367, 0.303900],
     ],
 }
+SIDE_BY_SIDE = [TEACHERS.spec(teacher) for teacher in side_by_side()]
 TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]  # sRGB, IEC 61966-2-1
 MANY = [
     *SIDE_BY_SIDE,

@@ -132,6 +132,7 @@ def decided(figures, target):
     )
     figures = with_taken(figures, upper=upper, lower=np.where(others, upper - 0.12, figures.taken.lower))
     figures = with_recent(figures, minute=minute)
+    figures = with_taken(figures, error_bound="Wrong with probability at most 1/T = 0.00002.")
     return replace(figures, told=replace(figures.told, settled=settled))
 
 

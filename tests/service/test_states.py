@@ -131,11 +131,12 @@ def test_decided_tells_bounds_in_the_senders_units():
     assert "position 70,000" in state.remedy
 
 
-def test_only_teachers_with_a_guarantee_claim_it():
-    """A tolerance, or another teacher, says nothing of 1/T."""
-    for teacher, claims in (("blt", True), ("blt(tolerance=0.1)", False), ("ng", False)):
-        figures = made_up.with_taken(STATES["decided"], teacher=teacher)
-        assert ("1/T" in states_of(figures)[0].sentence) == claims
+def test_a_decision_shows_the_error_bound_of_the_teacher():
+    """The sentence is the teacher's own; a teacher without one says nothing."""
+    for sentence in ("Wrong with probability at most 1/T = 0.00002.", ""):
+        figures = made_up.with_taken(STATES["decided"], error_bound=sentence)
+        assert states_of(figures)[0].sentence.endswith(sentence)
+        assert ("1/T" in states_of(figures)[0].sentence) == bool(sentence)
 
 
 def test_given_up_says_what_is_so_and_what_it_asks():

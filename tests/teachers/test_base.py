@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage.errors import InputError
+from tutelage.rules import KEEP
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, check_gamma, decode_state, encode_state
+from tutelage.teachers.fixed import Fixed, FixedState, fixed_directive, fixed_report
 from tutelage.teachers.intervals import Evidences, Intervals
 from tutelage.teachers.tal import TalState
+
+AT_MOST = "with probability at most 1/T = 0.00002"
 
 
 @given(
@@ -58,3 +62,53 @@ def test_gammas_lie_within_the_unit(name, key, value):
 def test_gammas_within_the_unit(value):
     """The ends are included."""
     check_gamma("gamma1", value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("tal", f"Wrong {AT_MOST}."),
+        ("twl(gamma1=0.5)", f"Wrong {AT_MOST}."),
+        ("blt", f"Wrong {AT_MOST}."),
+        ("blt(tolerance=0)", f"Wrong {AT_MOST}."),
+        ("blt(tolerance=0.1)", f"Worse than the best arm by more than 0.2, of rewards in [0, 1], {AT_MOST}."),
+        ("ng", ""),
+        ("known(target=0)", ""),
+        ("change-detector", ""),
+    ],
+)
+def test_error_bounds(spec, sentence):
+    """Teachers with a guarantee state it for a problem; the others state nothing."""
+    problem = Problem(2, 3, 50_000, (0.5, 0.5))
+    assert TEACHERS.parse(spec).error_bound(problem) == sentence
+
+
+def test_which_teachers_decide():
+    """Only teachers that name no target by their nature are said never to decide."""
+    never = {name for name in TEACHERS if not TEACHERS.parse(name).decides}
+    assert never == {"na", "none"}
+    assert not TEACHERS.parse("change-detector(teacher=none)").decides
+
+
+def test_a_teacher_of_another_package_needs_only_the_necessary_functions():
+    """Everything that people are shown of a teacher has a default."""
+
+    @dataclass(frozen=True)
+    class Plain(Fixed):
+        """Reveals every reward as it is."""
+
+        def begin(self, problem, generator):
+            return FixedState(problem.num_arms, None)
+
+        def directive(self, state):
+            return fixed_directive(state, KEEP)
+
+        def report(self, state):
+            return fixed_report(state, "nothing")
+
+    teacher = Plain()
+    assert teacher.label == TEACHERS.spec(teacher)
+    assert (teacher.style, teacher.side_by_side, teacher.likely_pulls([1], int)) == (None, (), None)
+    assert teacher.decides
+    assert (teacher.needs_best_arm, teacher.lab_only) == (False, False)
+    assert not teacher.error_bound(Problem(1, 1, 1, (1.0,)))

@@ -12,14 +12,14 @@ from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set, Shift, Sink
-from tutelage.teachers.base import Directive, Quota
+from tutelage.teachers.base import Directive, Quota, Teacher
 from tutelage.teachers.fixed import FixedState, fixed_report
 
 ALL = (0, 1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
-class Foreign:
+class Foreign(Teacher):
     """A teacher of somebody else that says whatever the test wants."""
 
     told: object = None
@@ -27,8 +27,6 @@ class Foreign:
     reported: object = None
 
     state_type: ClassVar[type] = FixedState
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
 
     def segments(self, problem):
         return self.cuts

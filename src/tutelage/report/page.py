@@ -18,7 +18,7 @@ from tutelage.experiments.claims import briefly, decided
 from tutelage.experiments.published import is_papers
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import HEIGHTS, core_script, panel_json
-from tutelage.report.summary import UNTARGETED, decided_and_wrong, panels, rows, run_count
+from tutelage.report.summary import decided_and_wrong, never_decides, panels, rows, run_count
 from tutelage.text import counted, short
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _missing(played: Played) -> Iterator[dict[str, str]]:
 def _ended(played: Played) -> dict[str, Any]:
     """For each instance and clients, in how many runs each teacher had settled on an arm."""
     every = (spec for data in played.panels for spec in samples.teacher_specs(data.dataset))
-    specs = [spec for spec in dict.fromkeys(every) if spec not in UNTARGETED]
+    specs = [spec for spec in dict.fromkeys(every) if not never_decides(spec)]
     places: dict[tuple[str, str, int], xr.Dataset] = {}
     for data in played.panels:
         place = (data.panel.instance, data.panel.clients, samples.horizon(data.dataset))

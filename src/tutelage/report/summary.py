@@ -4,15 +4,15 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from tutelage import results
+from tutelage.errors import InputError
 from tutelage.experiments import PanelData, Played
 from tutelage.experiments.claims import decided
 from tutelage.experiments.preparing import Prepared
 from tutelage.metrics import summarize_runs
+from tutelage.teachers import TEACHERS
 
 if TYPE_CHECKING:
     import xarray as xr
-
-UNTARGETED = ("na", "none")  # they settle on no arm by their nature
 
 
 def summary(played: Played) -> dict[str, Any]:
@@ -65,8 +65,16 @@ def _panel(data: PanelData) -> dict[str, Any]:
 
 def decided_and_wrong(row: dict[str, Any]) -> tuple[str, str]:
     """The counts of a row of :func:`rows` as people read them; ``-`` where there is nothing to count."""
-    decided = "-" if row["teacher"] in UNTARGETED else f"{row['finished']:,} of {row['runs']:,}"
+    decided = "-" if never_decides(row["teacher"]) else f"{row['finished']:,} of {row['runs']:,}"
     return decided, f"{row['wrong']:,}" if row["finished"] else "-"
+
+
+def never_decides(spec: str) -> bool:
+    """Whether a teacher names no target by its nature; a SPEC that cannot be read here may name one."""
+    try:
+        return not TEACHERS.parse(spec).decides
+    except InputError:
+        return False
 
 
 def run_count(dataset: "xr.Dataset") -> int:

@@ -1,6 +1,11 @@
 """How a server adjusts rewards: an open set.  A new teacher is one file here and one line below."""
 
+from typing import TYPE_CHECKING
+
 from tutelage.registry import Table
+
+if TYPE_CHECKING:
+    from tutelage.teachers.base import Teacher
 
 TEACHERS = Table(
     kind="teacher",
@@ -21,6 +26,8 @@ TEACHERS = Table(
         "state_type",
         "needs_best_arm",
         "lab_only",
+        "decides",
+        "label",
         "segments",
         "begin",
         "directive",
@@ -30,5 +37,8 @@ TEACHERS = Table(
     ),
 )
 
-# Compared where nobody names a teacher: all but the attacks, and TAL with the paper's other constants.
-SIDE_BY_SIDE = ("tal", "tal(gamma1=0,gamma2=0)", "twl", "blt", "ng", "na", "known", "none")
+
+def side_by_side() -> "tuple[Teacher, ...]":
+    """Return the teachers that are compared where nobody names one, in the order of the table."""
+    classes = [TEACHERS.cls(name) for name in TEACHERS]
+    return tuple(cls(**arguments) for cls in classes for arguments in cls.side_by_side)  # type: ignore[attr-defined]

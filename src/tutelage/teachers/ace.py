@@ -1,6 +1,7 @@
 """The adaptive attack of Liu and Shroff, "Data Poisoning Attacks on Stochastic Bandits"."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -49,6 +50,8 @@ class ACE(Fixed):
         check_delta("ace", self.delta)
         if self.fit not in FITS:
             raise InputError(f"ace's fit={self.fit!r} is not known: write {' or '.join(FITS)}.")
+
+    title: ClassVar[str] = "ACE"
 
     @property
     def needs_best_arm(self) -> bool:

@@ -16,8 +16,10 @@ every client that is not excluded has completed, so it never depends on who ran 
 """
 
 import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -25,7 +27,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.registry import parameters_of, write_value
 from tutelage.rules import Rule
+from tutelage.teachers import TEACHERS
 
 
 @dataclass(frozen=True)
@@ -103,25 +107,88 @@ class Report:
     has_given_up: bool = False
 
 
-class Teacher(Protocol):
-    """An entry of the table of teachers: a frozen dataclass of SPEC parameters.
+@dataclass(frozen=True)
+class Style:
+    """How a teacher is drawn.
 
-    ``state_type`` is the frozen dataclass of its states; ``needs_best_arm`` asks for ``Problem.best_arm``;
-    ``lab_only`` marks a teacher that no real system can run.
+    ``colour`` is #rrggbb, ``marker`` a key of ``tutelage.plots.MARKERS``, ``dash`` the lengths of strokes and
+    spaces in points, empty for a solid line.
     """
 
+    colour: str
+    marker: str
+    dash: tuple[float, ...] = ()
+
+
+class Teacher(Protocol):
+    """An entry of the table of teachers: a frozen dataclass of SPEC parameters that derives from this class.
+
+    A teacher defines ``state_type``, the frozen dataclass of its states, and the abstract functions.  All
+    else has a default, which a teacher overrides by a class attribute or a property of the same name.
+    """
+
+    state_type: ClassVar[type]
+    title: ClassVar[str] = ""  # the name in legends and tables; empty: the name in the table
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ()  # variants compared by default: arguments
+    likely_caveat: ClassVar[str] = ""  # what must be known about likely_pulls(); empty: nothing
+
     @property
-    def state_type(self) -> type: ...
+    def needs_best_arm(self) -> bool:
+        """Whether it must be told ``Problem.best_arm``; such a teacher cannot run on the live server."""
+        return False
+
     @property
-    def needs_best_arm(self) -> bool: ...
+    def lab_only(self) -> bool:
+        """Whether it uses what only a simulation can see, so that it cannot run on the live server."""
+        return False
+
     @property
-    def lab_only(self) -> bool: ...
+    def decides(self) -> bool:
+        """Whether it can ever name a target."""
+        return True
+
+    @property
+    def label(self) -> str:
+        """Name in legends and tables: the title, and the parameters that differ from their defaults."""
+        title = self.title or TEACHERS.spec(self).partition("(")[0]
+        values = [(item, getattr(self, item.name)) for item in parameters_of(type(self))]
+        changed = [f"{item.name}={write_value(value)}" for item, value in values if value != item.default]
+        return f"{title}({', '.join(changed)})" if changed else title
+
+    @property
+    def style(self) -> Style | None:
+        """How it is drawn; None leaves the choice to :func:`tutelage.plots.teacher_styles`."""
+        return None
+
+    def error_bound(self, problem: Problem) -> str:
+        """A sentence that bounds the probability of a wrong target; empty where no bound is proved."""
+        return ""
+
+    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int | None:
+        """Pulls after which a client that explores evenly has what a decision is likely to need.
+
+        ``epochs`` are the epochs that separate each arm except the best one from it, and ``pulls(epoch)`` is
+        F(psi).  None where no formula is known.
+        """
+        return None
+
+    @abstractmethod
     def segments(self, problem: Problem) -> tuple[int, ...]: ...
+    @abstractmethod
     def begin(self, problem: Problem, generator: Generator) -> Any: ...
+    @abstractmethod
     def directive(self, state: Any) -> Directive: ...
+    @abstractmethod
     def advance(self, state: Any, evidence: Evidence) -> Any: ...
+    @abstractmethod
     def exclude(self, state: Any, client: int) -> Any: ...
+    @abstractmethod
     def report(self, state: Any) -> Report: ...
+
+
+def error_probability(problem: Problem) -> str:
+    """1/T as people read it, with two digits and no exponent: ``1/T = 0.00002``."""
+    return f"1/T = {np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim='-')}"
 
 
 def encode_state(state: Any) -> str:

@@ -1,5 +1,6 @@
 """The two ends between which every teacher lies: knowing the target, and not teaching at all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ from numpy.random import Generator
 
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Set
-from tutelage.teachers.base import Directive, Problem, Report
+from tutelage.teachers.base import Directive, Problem, Report, Style
 from tutelage.teachers.fixed import Fixed, FixedState, aim, check_target, fixed_directive, fixed_report
 
 
@@ -19,6 +20,13 @@ class KnownTarget(Fixed):
 
     def __post_init__(self) -> None:
         check_target("known", self.target)
+
+    title: ClassVar[str] = "known target"
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+
+    @property
+    def style(self) -> Style | None:
+        return Style("#000000", "x", (1.0, 1.5)) if self.target is None else None
 
     @property
     def needs_best_arm(self) -> bool:
@@ -39,7 +47,10 @@ class KnownTarget(Fixed):
 class NoTeaching(Fixed):
     """No teaching: every reward is revealed as it is."""
 
-    needs_best_arm: ClassVar[bool] = False
+    title: ClassVar[str] = "no teaching"
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+    style: ClassVar[Style | None] = Style("#7f7f7f", "hex", (8.0, 2.0))
+    decides: ClassVar[bool] = False
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         return FixedState(problem.num_arms, None)

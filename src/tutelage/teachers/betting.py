@@ -1,7 +1,7 @@
 """Betting on which of two arms is better: the test martingales of BLT (docs/blt.md has the proof).
 
-Shapes: M clients that are not excluded, P ordered pairs of arms, G stakes.  Of a pair (j, k) j is the one that
-is bet to be better; it is looked at after rho times as many pulls as k.  Sums over clients run along the last
+Shapes: M clients that are not excluded, P ordered pairs of arms, G stakes.  Of a pair (j, k), j is the arm
+that is bet to be better; it has rho times as many pulls as k.  Sums over clients run along the last
 axis, so that a pair's sum is the same, bit for bit, whichever pairs are looked at beside it.
 """
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,7 +12,16 @@ from numpy.random import Generator
 from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Level, Lift, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report
+from tutelage.teachers.base import (
+    Directive,
+    Evidence,
+    Problem,
+    Quota,
+    Report,
+    Style,
+    Teacher,
+    error_probability,
+)
 from tutelage.teachers.betting import NEVER, Array, Grid, log_mean, make_grid
 from tutelage.teachers.ledger import Ledger, Waiting, bets_of, counted_weights, extended, listed_weights
 from tutelage.teachers.risk import even_log_thresholds, log_threshold, shared_log_thresholds
@@ -42,7 +52,7 @@ class BltState:
 
 
 @dataclass(frozen=True)
-class BLT:
+class BLT(Teacher):
     """BLT: bets on which arm is best, levels what arms seem worth until then, lifts a poor target."""
 
     rho: int = parameter(
@@ -70,8 +80,8 @@ class BLT:
     freeze_share: float = parameter(0.9, help="f: the level as a share of the client's mean reward")
 
     state_type: ClassVar[type] = BltState
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
+    title: ClassVar[str] = "BLT"
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
 
     def __post_init__(self) -> None:
         if self.rho < 1:
@@ -89,6 +99,18 @@ class BLT:
             value = getattr(self, name)
             if not least <= value < math.inf:
                 raise InputError(f"blt's {name}={value:g} is not a number of at least {least}.")
+
+    @property
+    def style(self) -> Style | None:
+        return Style("#009e73", "diamond") if self == BLT() else None
+
+    def error_bound(self, problem: Problem) -> str:
+        """docs/blt.md, "Why the target is right"."""
+        error = "Wrong"
+        if self.tolerance > 0.0:
+            worse = (problem.num_arms - 1) * self.tolerance
+            error = f"Worse than the best arm by more than {worse:.3g}, of rewards in [0, 1],"
+        return f"{error} with probability at most {error_probability(problem)}."
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """The grid and rho times the grid."""

@@ -52,7 +52,7 @@ class ChangeDetectorState:
 
 
 @dataclass(frozen=True)
-class ChangeDetector:
+class ChangeDetector(Teacher):
     """Watches over the decision of another teacher: tests the target's own rewards, and may begin anew.
 
     After the decision the target is shown as it is, so what it is worth can be seen for nothing.  The test
@@ -87,6 +87,10 @@ class ChangeDetector:
     @property
     def lab_only(self) -> bool:
         return self._inner.lab_only
+
+    @property
+    def decides(self) -> bool:
+        return self._inner.decides
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """The inner teacher's cuts, and the watch's own: 1, 2, 3, ... and ``growth`` more each time."""

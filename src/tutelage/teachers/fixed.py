@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, Rule
-from tutelage.teachers.base import Directive, Evidence, Problem, Report
+from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,10 @@ class FixedState:
     target: int | None
 
 
-class Fixed:
+class Fixed(Teacher):
     """The functions of a teacher that learns nothing, so that nobody's evidence matters to it."""
 
     state_type: ClassVar[type] = FixedState
-    lab_only: ClassVar[bool] = False
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """None: it learns nothing."""

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -51,6 +52,8 @@ class Jun(Fixed):
         check_delta("jun", self.delta)
         if not 0 <= self.margin < math.inf:
             raise InputError(f"jun's margin={self.margin:g} is not a distance: give a number from 0 up.")
+
+    title: ClassVar[str] = "Jun"
 
     @property
     def needs_best_arm(self) -> bool:

@@ -1,5 +1,6 @@
 """The paper's two baselines: Naively-Guess and Naively-Align (Shi et al., section IV)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ from numpy.random import Generator
 
 from tutelage.draws import index
 from tutelage.rules import ALIGN, Set
-from tutelage.teachers.base import Directive, Problem, Report
+from tutelage.teachers.base import Directive, Problem, Report, Style
 from tutelage.teachers.fixed import Fixed, FixedState, fixed_directive, fixed_report
 
 
@@ -15,7 +16,9 @@ from tutelage.teachers.fixed import Fixed, FixedState, fixed_directive, fixed_re
 class NaivelyGuess(Fixed):
     """Naively-Guess: an arm drawn at random once a run is taught as if it were known to be best."""
 
-    needs_best_arm: ClassVar[bool] = False
+    title: ClassVar[str] = "NG"
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+    style: ClassVar[Style | None] = Style("#b8860b", "inverted_triangle", (4.0, 1.5))
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         """The draw is uniform over all arms."""
@@ -36,8 +39,11 @@ class NaivelyAlign(Fixed):
     clients of a round, so that no client's stream depends on the others.
     """
 
-    needs_best_arm: ClassVar[bool] = False
+    title: ClassVar[str] = "NA"
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+    style: ClassVar[Style | None] = Style("#cc79a7", "plus", (5.0, 1.5, 1.0, 1.5))
     lab_only: ClassVar[bool] = True
+    decides: ClassVar[bool] = False
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         return FixedState(problem.num_arms, None)

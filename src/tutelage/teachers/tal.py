@@ -1,13 +1,23 @@
 """Teaching-After-Learning (Shi et al., Alg. 1)."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from numpy.random import Generator
 
-from tutelage.registry import parameter
+from tutelage.registry import parameter, write_value
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Report, check_gamma
+from tutelage.teachers.base import (
+    Directive,
+    Evidence,
+    Problem,
+    Report,
+    Style,
+    Teacher,
+    check_gamma,
+    error_probability,
+)
 from tutelage.teachers.intervals import (
     Evidences,
     Intervals,
@@ -22,6 +32,8 @@ from tutelage.teachers.intervals import (
     without_client,
 )
 
+_STYLES = {(1.0, 0.0): Style("#0072b2", "circle"), (0.0, 0.0): Style("#3fa2dc", "square", (4.0, 1.5))}
+
 
 @dataclass(frozen=True, eq=False)
 class TalState:
@@ -35,19 +47,35 @@ class TalState:
 
 
 @dataclass(frozen=True)
-class TAL:
+class TAL(Teacher):
     """Teaching-After-Learning: all rewards are gamma1 until an arm stands out, then all others gamma2."""
 
     gamma1: float = parameter(1.0, help="what every arm is revealed as while learning, in [0, 1]")
     gamma2: float = parameter(0.0, help="what every arm but the target is revealed as afterwards, in [0, 1]")
 
     state_type: ClassVar[type] = TalState
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({}, {"gamma1": 0.0, "gamma2": 0.0})
 
     def __post_init__(self) -> None:
         check_gamma("gamma1", self.gamma1)
         check_gamma("gamma2", self.gamma2)
+
+    @property
+    def label(self) -> str:
+        """``TAL(1,0)``, as in the paper."""
+        return f"TAL({write_value(self.gamma1)},{write_value(self.gamma2)})"
+
+    @property
+    def style(self) -> Style | None:
+        return _STYLES.get((self.gamma1, self.gamma2))
+
+    def error_bound(self, problem: Problem) -> str:
+        """Shi et al., Lemma tal_good_event."""
+        return f"Wrong with probability at most {error_probability(problem)}."
+
+    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
+        """Every arm is pulled until the last one is separated."""
+        return (len(epochs) + 1) * pulls(max(epochs))
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """The ends F(1), F(2), ... of the epochs within the horizon."""

@@ -1,13 +1,23 @@
 """Teaching-While-Learning (Shi et al., Alg. 2)."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from numpy.random import Generator
 
-from tutelage.registry import parameter
+from tutelage.registry import parameter, write_value
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Report, check_gamma
+from tutelage.teachers.base import (
+    Directive,
+    Evidence,
+    Problem,
+    Report,
+    Style,
+    Teacher,
+    check_gamma,
+    error_probability,
+)
 from tutelage.teachers.intervals import (
     Evidences,
     Intervals,
@@ -35,19 +45,42 @@ class TwlState:
 
 
 @dataclass(frozen=True)
-class TWL:
+class TWL(Teacher):
     """Teaching-While-Learning: active arms are gamma1, those ruled out gamma2, until one is left."""
 
     gamma1: float = parameter(1.0, help="what an active arm is revealed as while several are, in [0, 1]")
     gamma2: float = parameter(0.0, help="what an arm that is ruled out is revealed as, in [0, 1]")
 
     state_type: ClassVar[type] = TwlState
-    needs_best_arm: ClassVar[bool] = False
-    lab_only: ClassVar[bool] = False
+    side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+    likely_caveat: ClassVar[str] = (
+        "twl's first round is that of clients that never pull an arm again once it is ruled out"
+    )
 
     def __post_init__(self) -> None:
         check_gamma("gamma1", self.gamma1)
         check_gamma("gamma2", self.gamma2)
+
+    @property
+    def label(self) -> str:
+        """``TWL(1,0)``, as in the paper."""
+        return f"TWL({write_value(self.gamma1)},{write_value(self.gamma2)})"
+
+    @property
+    def style(self) -> Style | None:
+        return Style("#d55e00", "triangle") if self == TWL() else None
+
+    def error_bound(self, problem: Problem) -> str:
+        """Shi et al., Lemma twl_arm_elim."""
+        return f"Wrong with probability at most {error_probability(problem)}."
+
+    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
+        """An arm is pulled until its own epoch and never again, the best one until the last epoch.
+
+        Clients do pull arms that are ruled out: the more, the less gamma1 is above gamma2, and as often as
+        under TAL where both are equal.
+        """
+        return sum(pulls(epoch) for epoch in epochs) + pulls(max(epochs))
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """The ends F(1), F(2), ... of the epochs within the horizon."""

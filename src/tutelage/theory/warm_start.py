@@ -25,7 +25,7 @@ from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, check_gamma
+from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher, check_gamma
 from tutelage.theory import checks
 from tutelage.theory.clients import WarmStartBound
 from tutelage.theory.eps_greedy import warm_start_of_eps_greedy
@@ -164,7 +164,7 @@ def _lengths(history: int | Sequence[int], num_arms: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _AfterHistory:
+class _AfterHistory(Teacher):
     """Shows gamma1 until the client's history is over, then gamma2 off the target (None: what is true)."""
 
     lengths: tuple[int, ...]
@@ -173,7 +173,6 @@ class _AfterHistory:
     target: int
 
     state_type: ClassVar[type] = bool  # whether the history is over
-    needs_best_arm: ClassVar[bool] = False
     lab_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

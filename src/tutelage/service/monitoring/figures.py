@@ -32,6 +32,7 @@ class Taken:
     All three are in [0, 1], as is ``cost``'s unit; ``low`` and ``high`` are the sender's range.
     ``evidence`` [K] is, of a teacher that bets, how near each arm is to being ruled out, NaN elsewhere.
     ``provisional`` is the arm that clients are led to where the teacher has given up deciding.
+    ``error_bound`` is the teacher's sentence on the probability of a wrong decision, empty if it has none.
     ``beyond_horizon`` counts the pulls behind their clients' last round, which are no evidence.
     ``series`` are the points of the charts, ``changed`` when a counter changed last, as it has them.
     """
@@ -64,6 +65,7 @@ class Taken:
     conflicts: int
     evidence: Array
     provisional: int | None = None
+    error_bound: str = ""
     beyond_horizon: int = 0
     series: tuple[Point, ...] = ()
     changed: int = 0
@@ -292,6 +294,7 @@ def take(session: Session) -> Taken:
         evidence=np.array(report.evidence or (None,) * size[1], dtype=np.float64),
         cost=campaign.cost,
         provisional=campaign.directive.leading_arm if report.has_given_up else None,
+        error_bound=campaign.setup.teacher.error_bound(campaign.setup.problem),
         beyond_horizon=campaign.beyond_horizon,
     )
 

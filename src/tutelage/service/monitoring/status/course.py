@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from tutelage.registry import split_call
 from tutelage.service.display import shown
 from tutelage.service.monitoring.durations import about, percent
 from tutelage.service.monitoring.figures import Figures, Settled, Taken
@@ -17,8 +16,6 @@ from tutelage.service.monitoring.status.state import State
 from tutelage.service.monitoring.status.waiting import waits_for_silent
 from tutelage.service.monitoring.thresholds import Thresholds
 from tutelage.text import counted
-
-_SURE = ("tal", "twl", "blt")  # whose decision is wrong with probability at most 1/T
 
 
 def course(figures: Figures, forecast: Forecast, thresholds: Thresholds) -> State:
@@ -92,7 +89,7 @@ def _decided(figures: Figures, target: int) -> State:
         )
     elif np.isfinite(np.delete(taken.evidence, target)).any():
         bounds = ": the evidence against every other arm has reached what rules it out"
-    risk = f" Wrong with probability at most 1/T = {_small(1 / taken.horizon)}." if _is_sure(taken) else ""
+    risk = f" {taken.error_bound}" if taken.error_bound else ""
     return State(
         "decided",
         "green",
@@ -100,15 +97,6 @@ def _decided(figures: Figures, target: int) -> State:
         f"{where}{bounds}.{risk}",
         _since(settled, target),
     )
-
-
-def _small(share: float) -> str:
-    """Two digits and no exponent: ``0.00002``."""
-    return str(np.format_float_positional(share, precision=2, fractional=False, trim="-"))
-
-
-def _is_sure(taken: Taken) -> bool:
-    return split_call(taken.teacher, "teacher")[0] in _SURE and "tolerance" not in taken.teacher
 
 
 def _since(settled: Settled | None, target: int) -> str:

@@ -3,10 +3,10 @@
 import pytest
 from scipy import stats
 from tests import reference
-from tests.contracts.client import Client, choices, words_of
 
 from tutelage.errors import InputError
 from tutelage.policies.thompson import ThompsonSampling
+from tutelage.testing import SingleClient, count_choices, generator_words
 
 FALSE_ALARM = 1e-7
 
@@ -23,24 +23,24 @@ FALSE_ALARM = 1e-7
 def test_chooses_with_the_probability_of_being_best(histories, chance):
     """From Beta(1, 1) priors the first arm's draw is the larger one with these probabilities."""
     low, high = stats.binom.interval(1 - FALSE_ALARM, 20_000, chance)
-    assert low <= choices("ts", 2, histories)[0] <= high
+    assert low <= count_choices("ts", 2, histories)[0] <= high
 
 
 def test_counts_zeros_and_ones():
     """A 1 is a success, a 0 a failure of its arm, and no number is drawn for it."""
-    client = Client("ts", 3)
-    before = words_of(client.stream)
+    client = SingleClient("ts", 3)
+    before = generator_words(client.stream)
     for arm, reward in [(0, 1.0), (0, 1.0), (0, 0.0), (2, 0.0)]:
-        client.take(arm, reward)
+        client.see(arm, reward)
     assert client.learner.state.tolist() == [2, 0, 0, 1, 0, 1]
-    assert words_of(client.stream) == before
+    assert generator_words(client.stream) == before
 
 
 def test_reward_inside_is_a_trial():
     """A reward of .3 is a success with probability .3, otherwise a failure."""
-    client = Client("ts", 2)
+    client = SingleClient("ts", 2)
     for _ in range(20_000):
-        client.take(1, 0.3)
+        client.see(1, 0.3)
     successes, failures = client.learner.state[1], client.learner.state[3]
     low, high = stats.binom.interval(1 - FALSE_ALARM, 20_000, 0.3)
     assert successes + failures == 20_000
@@ -49,24 +49,24 @@ def test_reward_inside_is_a_trial():
 
 def test_fractional_adds_the_reward_itself():
     """With update=fractional .25 adds .25 successes and .75 failures and draws nothing."""
-    client = Client("ts(update=fractional)", 2)
-    before = words_of(client.stream)
+    client = SingleClient("ts(update=fractional)", 2)
+    before = generator_words(client.stream)
     for reward in (0.25, 1.0, 0.0):
-        client.take(0, reward)
+        client.see(0, reward)
     assert client.learner.state.tolist() == [1.25, 0, 1.75, 0]
-    assert words_of(client.stream) == before
+    assert generator_words(client.stream) == before
 
 
 @pytest.mark.parametrize("update", ["bernoulli", "fractional"])
 def test_equals_the_reference(update):
     """Choices and draws are those of the plain transcription."""
-    client, plain = Client(f"ts(update={update})", 4, seed=8), reference.Thompson(4, update)
+    client, plain = SingleClient(f"ts(update={update})", 4, seed=8), reference.Thompson(4, update)
     stream, rewards = reference.generator(8, 0, 1, 0, 1), reference.generator(8, 9)
     for round in range(1, 3001):
-        arm = client.pick(round)
+        arm = client.choose_arm(round)
         assert arm == plain.choose(round, stream)
         reward = rewards.random() if round % 3 else float(rewards.random() < 0.2 * arm)
-        client.take(arm, reward)
+        client.see(arm, reward)
         plain.learn(arm, reward, stream)
 
 
@@ -83,10 +83,10 @@ def test_equal_draws_are_broken_fairly():
         def random(self):
             return next(self.numbers)
 
-    client = Client("ts", 3)
+    client = SingleClient("ts", 3)
     for numbers, arm in [((0.6, 0.6), 0), ((0.4, 0.5), 1), ((0.9, 0.3), 2), ((0.1, 0.1), 2)]:
         client.stream = Same(numbers)
-        assert client.pick(1) == arm
+        assert client.choose_arm(1) == arm
 
 
 def test_unknown_update():

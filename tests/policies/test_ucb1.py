@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from tests import reference
-from tests.contracts.client import Client
 
 from tutelage.policies.ucb1 import ucb_index
+from tutelage.testing import SingleClient
 
 REWARDS = {
     "zeros": lambda rng, arm, t: 0.0,
@@ -34,35 +34,35 @@ def test_index_by_hand():
 def test_equals_a_full_ranking(rewards, num_arms):
     """Keeping a leader without ranking the others chooses and draws as the plain ranking of the reference."""
     reward_of = REWARDS[rewards]
-    client, plain = Client("ucb1", num_arms, seed=3), reference.UCB1(num_arms)
+    client, plain = SingleClient("ucb1", num_arms, seed=3), reference.UCB1(num_arms)
     stream, rng = reference.generator(3, 0, 1, 0, 1), np.random.default_rng(1)
     for round in range(1, 3001):
-        arm = client.pick(round)
+        arm = client.choose_arm(round)
         assert arm == plain.choose(round, stream)
         reward = reward_of(rng, arm, round)
-        client.take(arm, reward)
+        client.see(arm, reward)
         plain.learn(arm, reward, stream)
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_equals_a_full_ranking_of_any_pattern(num_arms, seed, pattern):
     """The same with any repeated pattern of rewards, the best arm's a step higher."""
-    client, plain = Client("ucb1", num_arms, seed), reference.UCB1(num_arms)
+    client, plain = SingleClient("ucb1", num_arms, seed), reference.UCB1(num_arms)
     stream = reference.generator(seed, 0, 1, 0, 1)
     for round in range(1, 301):
-        arm = client.pick(round)
+        arm = client.choose_arm(round)
         assert arm == plain.choose(round, stream)
         reward = max(pattern[round % len(pattern)], 0.7 * (arm == 0))
-        client.take(arm, reward)
+        client.see(arm, reward)
         plain.learn(arm, reward, stream)
 
 
 def test_shortcut_is_taken():
     """A clear leader is kept without a ranking (else the tests above would test nothing)."""
-    client, known_until = Client("ucb1", 3), set()
+    client, known_until = SingleClient("ucb1", 3), set()
     for round in range(1, 2001):
-        arm = client.pick(round)
-        client.take(arm, float(arm == 1))
+        arm = client.choose_arm(round)
+        client.see(arm, float(arm == 1))
         known_until.add(client.learner.state[1])
     assert client.learner.state[0] == 2.0  # arm 1
     assert len(known_until) < 500
@@ -70,7 +70,7 @@ def test_shortcut_is_taken():
 
 def test_begins_in_any_order():
     """The first K pulls are a permutation of the arms, each of the six as likely (false alarm below 1e-6)."""
-    orders = [tuple(Client("ucb1", 3, seed).play(3, lambda arm: 0.0)) for seed in range(3000)]
+    orders = [tuple(SingleClient("ucb1", 3, seed).play(3, lambda arm: 0.0)) for seed in range(3000)]
     low, high = stats.binom.interval(1 - 1e-7, 3000, 1 / 6)
     assert set(orders) == set(itertools.permutations(range(3)))
     assert all(low <= orders.count(order) <= high for order in set(orders))
@@ -79,7 +79,7 @@ def test_begins_in_any_order():
 @pytest.mark.parametrize("constant", [0.0, 0.1, 1.0])
 def test_balances_constant_rewards(constant):
     """Lemma "Learning Phase in TAL" for UCB1: after every pull the counts differ by one at most."""
-    client = Client("ucb1", 5)
+    client = SingleClient("ucb1", 5)
     for round in range(1, 3001):
-        client.take(client.pick(round), constant)
+        client.see(client.choose_arm(round), constant)
         assert client.shown.counts.max() - client.shown.counts.min() <= 1

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class FirstTie:
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
+    breaks_ties_at_random: ClassVar[bool] = False
 
     def state_size(self, num_arms: int) -> int:
         return 0

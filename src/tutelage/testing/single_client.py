@@ -1,0 +1,96 @@
+"""One client on its own: it chooses, sees a revealed reward and learns, interpreted or compiled."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tutelage.engine.kernels import compiled
+from tutelage.engine.memory import Shown, new_memory, show
+from tutelage.policies import POLICIES
+from tutelage.policies.base import Learner
+from tutelage.seeding import POLICY, client_generator, client_streams
+
+
+class SingleClient:
+    """A client with the policy of a SPEC.
+
+    ``spare`` adds numbers behind the policy's own state, ``compile_it`` runs the compiled functions.  Interpreted,
+    counts, means and parameters are read-only: a policy may write its state only.
+    """
+
+    def __init__(
+        self, spec: str, num_arms: int, seed: int = 0, *, compile_it: bool = False, spare: int = 0
+    ) -> None:
+        self.policy = POLICIES.parse(spec)
+        size = self.policy.state_size(num_arms) + spare
+        self.memory = new_memory(num_arms, 0, size, client_streams(seed, 0, 1))
+        self.shown = Shown(*(getattr(self.memory, name)[0] for name in Shown._fields))
+        self.learner = Learner(self.shown.counts, self.shown.means, self.memory.states[0])
+        self.parameters = np.array([*self.policy.parameters(), 0.0])
+        wrap: Callable[[Any], Any] = compiled if compile_it else _unchanged
+        self.choose, self.learn, self.show = wrap(self.policy.choose), wrap(self.policy.learn), wrap(show)
+        self.stream: Any = (
+            self.memory.streams[0, POLICY] if compile_it else client_generator(seed, 0, 0, POLICY)
+        )
+        if not compile_it:  # a policy may write its state and nothing else
+            self.learner = self.learner._replace(
+                counts=_read_only(self.learner.counts), means=_read_only(self.learner.means)
+            )
+            self.parameters.flags.writeable = False
+
+    def choose_arm(self, round: int) -> int:
+        """Return the arm that the client pulls in a round."""
+        arm: int = self.choose(round, self.learner, self.parameters, self.stream)
+        return arm
+
+    def see(self, arm: int, reward: float) -> None:
+        """Learn a revealed reward."""
+        self.show(self.shown, arm, reward)
+        self.learn(arm, reward, self.learner, self.parameters, self.stream)
+
+    def play(self, rounds: int, reward_of: Callable[[int], float]) -> list[int]:
+        """Return the arms of this many rounds from the start; ``reward_of(arm)`` is the revealed reward."""
+        arms: list[int] = []
+        for round in range(1, rounds + 1):
+            arm = self.choose_arm(round)
+            assert arm in range(len(self.shown.counts))
+            self.see(arm, reward_of(arm))
+            arms.append(arm)
+        return arms
+
+
+def _unchanged(function: Any) -> Any:
+    return function
+
+
+def _read_only(array: Any) -> Any:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def generator_words(generator: Any) -> list[int]:
+    """Return the four SFC64 words of a generator's state."""
+    words: list[int] = generator.bit_generator.state["state"]["state"].tolist()
+    return words
+
+
+def count_choices(
+    spec: str, num_arms: int, histories: Sequence[Sequence[float]], trials: int = 20_000
+) -> list[int]:
+    """Count [K] how often each arm is chosen next, in many trials that all start after the same rewards.
+
+    ``histories[k]`` are the rewards of arm k that the client has seen.
+    """
+    client = SingleClient(spec, num_arms)
+    for step in range(max(len(rewards) for rewards in histories)):
+        for arm, rewards in enumerate(histories):
+            if step < len(rewards):
+                client.see(arm, rewards[step])
+    round = sum(len(rewards) for rewards in histories) + 1
+    before, counts = client.memory.states.copy(), [0] * num_arms
+    for _ in range(trials):
+        counts[client.choose_arm(round)] += 1
+        client.memory.states[:] = before
+    return counts

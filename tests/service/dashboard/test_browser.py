@@ -9,7 +9,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from tests.service.listening import PREFIX, Listening
+from tests.service.listening_server import PREFIX, Listening
 
 from tutelage.service.dashboard.policy import POLICY
 from tutelage.service.display import shown

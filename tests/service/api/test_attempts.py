@@ -1,7 +1,7 @@
 """Signing in with a form: the cookie, where it leads, and how often one may try."""
 
 import pytest
-from tests.service.test_access import key
+from tests.service.api.test_access import key
 
 from tutelage.service.api.attempts import MOST_OF_ALL, MOST_OF_ONE, SECONDS, Attempts
 

@@ -1,6 +1,6 @@
 """Makes served.sqlite, which a server of the first release has left behind.
 
-``python -m tests.service.golden.make_served`` is not to be run again after a release: what later versions
+``python -m tests.service.campaigns.golden.make_served`` is not to be run again after a release: what later versions
 must verify and go on from is the file as it was written then.  Its two campaigns hold every kind of row:
 decisions, a exclusion, reports, a stop, registrations.
 """
@@ -8,7 +8,7 @@ decisions, a exclusion, reports, a stop, registrations.
 import random
 from pathlib import Path
 
-from tests.service.bench import Bench, sent
+from tests.service.campaigns.engine_bench import Bench, sent
 
 from tutelage.service.api.access import make_key
 from tutelage.service.campaigns.jobs import ActionJob, PullJob

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service import made_up
-from tests.service.listening import PREFIX, Listening
+from tests.service import factories
+from tests.service.listening_server import PREFIX, Listening
 
 from tutelage.cli.app import execute
 from tutelage.service.dashboard.axes import Scale, time_axis
@@ -145,7 +145,7 @@ def test_a_campaigns_address_without_its_slash(address):
 
 def test_nothing_in_a_page_is_style_or_script_of_its_own():
     """No page of any state has what the content policy would refuse."""
-    figures = list(made_up.every_state(5, 5, clients=HOSTILE, arms=HOSTILE).values())
+    figures = list(factories.every_state(5, 5, clients=HOSTILE, arms=HOSTILE).values())
     texts = [campaign_page(each, render(each)) for each in figures]
     texts += [client_page(each, 1) for each in figures]
     unserved = [CannotBeServed(name, HOSTILE[1]).unserved for name in ("one", "two")]
@@ -163,7 +163,7 @@ def test_nothing_in_a_page_is_style_or_script_of_its_own():
 @pytest.mark.parametrize("size", [(1, 1), (5, 5), (15, 16), (200, 50), (3, 300)])
 def test_every_state_has_a_page_of_every_size(size):
     """The worst state stands in the title and as the banner, the others below it; large tables stay small."""
-    for figures in made_up.every_state(*size).values():
+    for figures in factories.every_state(*size).values():
         rendered = render(figures)
         states = states_of(figures)
         page = Page(campaign_page(figures, rendered))
@@ -176,21 +176,21 @@ def test_every_state_has_a_page_of_every_size(size):
 
 def test_the_script_says_who_is_meant_without_running_times():
     """What a screen reader is told does not change while only seconds pass."""
-    first = made_up.silenced(made_up.learning(), 0, seconds=346.0)
-    later = made_up.silenced(made_up.learning(), 0, seconds=349.0)
+    first = factories.silenced(factories.learning(), 0, seconds=346.0)
+    later = factories.silenced(factories.learning(), 0, seconds=349.0)
     assert render(first).tab == render(later).tab
     assert render(first).panels["banner"] != render(later).panels["banner"]
 
 
 def test_evidence_stands_where_intervals_do():
     """BLT's log W against each arm, as a share of what it must reach, in the picture and in its table."""
-    figures = made_up.betting(made_up.learning(active=(0, 2)))
+    figures = factories.betting(factories.learning(active=(0, 2)))
     page = render(figures).panels["arms"]
     assert page.count('class="interval active"') == 2 * 2  # wide and narrow
     assert 'class="bound"' in page
     cells = re.findall(r'<td class="right">(\d+ %)</td>', page)
     assert sorted(cells) == sorted(f"{int(100 * share + 1e-9)} %" for share in figures.taken.evidence)
-    settled = made_up.decided(figures, 0)
+    settled = factories.decided(figures, 0)
     assert "the evidence against every other arm has reached" in states_of(settled)[0].sentence
 
 
@@ -222,7 +222,7 @@ def test_every_text_can_be_read(scheme):
 
 def test_what_was_given_up_looks_led():
     """The panels are those of a campaign that leads to one arm, and none of them calls it the target."""
-    panels = render(made_up.given_up(made_up.learning())).panels
+    panels = render(factories.given_up(factories.learning())).panels
     assert "no pulls are awaited" in panels["numbers"]
     assert "of directive" not in panels["numbers"]
     assert "Who strays" in panels["behind"]
@@ -233,17 +233,17 @@ def test_what_was_given_up_looks_led():
 
 def test_the_arm_that_is_led_to_is_in_the_table():
     """First, where there is no room for all arms; it may be one that was pulled least so far."""
-    figures = made_up.given_up(made_up.learning(3, 300))
+    figures = factories.given_up(factories.learning(3, 300))
     pulls = figures.taken.pulls.copy()
     pulls[:, 0] = 0
-    panel = render(made_up.with_taken(figures, pulls=pulls)).panels["quota"]
+    panel = render(factories.with_taken(figures, pulls=pulls)).panels["quota"]
     assert re.findall(r'<th scope="col" title="([^"]*)"', panel)[0] == "arm 00"
 
 
 def test_beyond_the_horizon_rounds_are_full_and_nothing_is_awaited():
     """Pulls go on, and are counted apart: no round stands above the horizon, and no decision is announced."""
-    good = made_up.learning()
-    figures = made_up.with_taken(good, horizon=int(good.taken.rounds.min()) - 5)
+    good = factories.learning()
+    figures = factories.with_taken(good, horizon=int(good.taken.rounds.min()) - 5)
     rendered, horizon = render(figures), f"{figures.taken.horizon:,}"
     assert f"<b>{horizon}</b><span>of {horizon} rounds" in rendered.panels["numbers"]
     assert f"{horizon} of {horizon}" in index_page([figures])
@@ -255,7 +255,7 @@ def test_beyond_the_horizon_rounds_are_full_and_nothing_is_awaited():
 def test_names_of_one_family_are_told_apart():
     """All thirty arms of a long common beginning have heads, rows and labels of their own."""
     arms = tuple(f"recommendation-widget-homepage-variant-{arm:02}" for arm in range(30))
-    panels = render(made_up.learning(4, 30, arms=arms)).panels
+    panels = render(factories.learning(4, 30, arms=arms)).panels
     heads = re.findall(r"<div><span>([^<]*)</span>", panels["quota"])
     assert len(set(heads)) == len(heads) == 30
     labels = re.findall(r'class="name active">([^<]*)<', panels["arms"])
@@ -270,7 +270,7 @@ def test_a_colour_is_an_arms_own():
     ]  # fmt: skip
     assert len({colour_of(arm) for arm in range(21)}) == 21
     for active in (range(9), (2, 5, 8), (5, 8)):
-        figures = made_up.learning(4, 9, active=active)
+        figures = factories.learning(4, 9, active=active)
         chart, _ = share_chart(figures, window_of(figures))
         labels = re.findall(r'class="end ([^"]*)">arm 0(\d)<', chart)
         assert len(labels) == min(len(active), 7)
@@ -279,7 +279,7 @@ def test_a_colour_is_an_arms_own():
 
 def test_on_a_phone_only_arms_in_play_have_lines():
     """The words below each chart say what is in it."""
-    figures = made_up.learning(4, 9, active=(2, 5))
+    figures = factories.learning(4, 9, active=(2, 5))
     window = window_of(figures)
     wide, words = share_chart(figures, window)
     narrow, fewer = share_chart(figures, window, is_narrow=True)
@@ -292,7 +292,7 @@ def test_percents_of_a_whole_add_up():
     assert whole_percents([1, 1, 1]) == [34, 33, 33]
     assert whole_percents([0, 0]) == [0, 0]
     assert whole_percents([0.2, 0.8]) == [20, 80]
-    panel = render(made_up.decided(made_up.learning(6, 7), 0)).panels["quota"]
+    panel = render(factories.decided(factories.learning(6, 7), 0)).panels["quota"]
     for row in re.findall(r"<tr><th scope=\"row\".*?</tr>", panel, re.DOTALL):
         cells = [int(words) for words in re.findall(r">(\d+)</td>", row)]
         assert len(cells) == 7
@@ -314,17 +314,17 @@ def test_percents_are_next_to_what_they_stand_for(counts):
 )
 def test_a_head_is_as_high_as_its_names(arms, head):
     """Short ones leave no room blank above the table."""
-    panel = render(made_up.learning(2, 2, arms=arms)).panels["quota"]
+    panel = render(factories.learning(2, 2, arms=arms)).panels["quota"]
     assert f'<table class="grid {head}">' in panel
 
 
 def test_words_of_panels_that_have_nothing_to_tell():
     """Nobody strays where nobody pulls; what was not written took no time; a decision is no share."""
-    done = made_up.decided(made_up.learning(), 0)
+    done = factories.decided(factories.learning(), 0)
     only = np.zeros_like(done.recent.minute)
     only[:, 0] = 7
-    assert "Nobody in the last 1 min" in render(made_up.with_recent(done, minute=only)).panels["behind"]
-    quiet = render(made_up.with_recent(done, minute=only * 0)).panels
+    assert "Nobody in the last 1 min" in render(factories.with_recent(done, minute=only)).panels["behind"]
+    quiet = render(factories.with_recent(done, minute=only * 0)).panels
     assert "Nobody has pulled in the last 1 min" in quiet["behind"]
     assert "<b>decided</b><span>by directive 3; directive 4 asks for nothing</span>" in quiet["numbers"]
     idle = render(replace(done, server=replace(done.server, disk=None))).panels["numbers"]
@@ -333,7 +333,7 @@ def test_words_of_panels_that_have_nothing_to_tell():
 
 def test_a_clients_page_says_what_its_tab_says():
     """Though another client is to blame for it."""
-    figures = made_up.every_state()["cannot end"]
+    figures = factories.every_state()["cannot end"]
     states = states_of(figures)
     other = next(client for client in range(5) if client != states[0].client)
     page = Page(client_page(figures, other)).text
@@ -377,7 +377,7 @@ def test_times_below_a_chart_never_overlap(span, ends):
 @pytest.mark.parametrize("value", [0.0, 1e-15, 0.3, 7.0, 6_890.0, 1_234_567.0])
 def test_an_axis_of_a_counter_that_stands_still(value):
     """A flat line has an axis with labels that differ, and no number below zero."""
-    figures = made_up.learning()
+    figures = factories.learning()
     window = window_of(figures)
     drawn = curve(figures, window, Curve("Cost", np.full(window.points.size, value)))
     labels = re.findall(r'class="tick">([^<]*)<', drawn)
@@ -389,9 +389,9 @@ def test_an_axis_of_a_counter_that_stands_still(value):
 
 def test_shares_after_a_burst_are_lines():
     """Pulls that all came at once are a flat line up to now, not a dot beside an empty chart."""
-    figures = made_up.learning()
+    figures = factories.learning()
     times, pulls = figures.recent.times[-60:], figures.taken.pulls.sum(axis=0)
-    figures = made_up.with_recent(
+    figures = factories.with_recent(
         figures,
         times=times,
         costs=figures.recent.costs[-60:],
@@ -408,11 +408,11 @@ def test_shares_after_a_burst_are_lines():
 
 def test_a_few_last_pulls_are_no_share():
     """Traffic ends within a stretch: the line goes on at the share that was before, and not at theirs."""
-    figures = made_up.learning()
+    figures = factories.learning()
     made = np.zeros((60, figures.taken.pulls.shape[1]), dtype=np.int64)
     made[1:40] = 100  # of each arm, then a few of one, then nothing
     made[40, 0] = 3
-    figures = made_up.with_recent(
+    figures = factories.with_recent(
         figures,
         times=figures.recent.times[-60:],
         costs=figures.recent.costs[-60:],

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 
 import pytest
-from tests.service.bench import Bench, sent
+from tests.service.campaigns.engine_bench import Bench, sent
 
 from tutelage.service.campaigns.jobs import ActionJob
 from tutelage.service.campaigns.verifying import verified

@@ -9,9 +9,9 @@ import time
 
 import psycopg
 import pytest
-from tests.service import crash
-from tests.service.senders import Senders, until
-from tests.service.served import Served, pull
+from tests.service.campaigns import crash_histories
+from tests.service.campaigns.senders import Senders, until
+from tests.service.server_processes import Served, pull
 from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
@@ -26,13 +26,13 @@ def place():
     """A PostgreSQL server."""
     if cluster.binaries() is None:
         pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
-    with crash.places("postgresql") as place:
+    with crash_histories.places("postgresql") as place:
         yield place
 
 
 def pulls(name, numbers):
     """A request of these pulls."""
-    return ("pulls", name, [(*crash.sent_pull(number), False) for number in numbers])
+    return ("pulls", name, [(*crash_histories.sent_pull(number), False) for number in numbers])
 
 
 def test_a_halted_leader_writes_nothing_after_the_takeover(place):
@@ -41,12 +41,14 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
     with contextlib.ExitStack() as stack:
 
         def begin(address):
-            server = crash.Server(url, address, TUNING)
+            server = crash_histories.Server(url, address, TUNING)
             stack.callback(server.kill)
             served.append(server)
             return server
 
-        settings = Settings("c", crash.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash.CLIENTS)
+        settings = Settings(
+            "c", crash_histories.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash_histories.CLIENTS
+        )
         leader = begin("server0")
         assert leader.ask([("create", "c", settings)]) == [[]]
         told, number = {}, 0

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.service.test_figures import on_store, play, settings
+from tests.service.monitoring.test_figures import on_store, play, settings
 
 from tutelage.service.api.handoff import Readers
 from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.service.served import Served
+from tests.service.server_processes import Served
 
 from tutelage import stores
 
@@ -91,7 +91,7 @@ def test_a_full_disk_and_back(serve, small_disk):
 
 FAILING = """
 import sqlite3
-from tests.service import crash_child
+from tests.service.campaigns import crash_child
 crash_child.install()
 Connection, ids = crash_child.TrappedSqlite, set()
 many = Connection.executemany

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from tests.service.conftest import Running
-from tests.service.played import HORIZON, SHIFTED, Play, far_apart, shifted, turns
-from tests.service.served import Served
+from tests.service.lab_runs import HORIZON, SHIFTED, Play, far_apart, shifted, turns
+from tests.service.server_processes import Served
 from tests.stores import cluster
 
 TEACHERS = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", SHIFTED)

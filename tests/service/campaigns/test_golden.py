@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from tests.service.bench import Bench, sent
-from tests.service.golden import make_served
+from tests.service.campaigns.engine_bench import Bench, sent
+from tests.service.campaigns.golden import make_served
 
 from tutelage.service.campaigns.jobs import PullJob
 from tutelage.service.campaigns.verifying import verified

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 
 import pytest
-from tests.service.test_figures import on_store, play, settings, watched
+from tests.service.monitoring.test_figures import on_store, play, settings, watched
 from tests.stores import cluster
 
 from tutelage.service.api.problems import Problem

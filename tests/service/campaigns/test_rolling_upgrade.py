@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.service.senders import Senders, until
-from tests.service.served import ROOT, Served
+from tests.service.campaigns.senders import Senders, until
+from tests.service.server_processes import ROOT, Served
 
 from tutelage.stores import migrations
 

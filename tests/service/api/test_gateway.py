@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.service.test_access import PULL, key
+from tests.service.api.test_access import PULL, key
 
 from tutelage.errors import InputError
 from tutelage.service.configuration import OWN_FOLDERS, load_configuration

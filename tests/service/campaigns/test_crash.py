@@ -5,8 +5,8 @@ import signal
 
 import pytest
 from hypothesis import settings
-from tests.service import crash
-from tests.service.served import Served
+from tests.service.campaigns import crash_histories
+from tests.service.server_processes import Served
 from tests.stores import cluster
 
 from tutelage.service.campaigns.verifying import verified
@@ -15,12 +15,12 @@ from tutelage.stores import PullRow, open_reader, pages
 
 @pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 20, 20), ("postgresql", 6, 15)])
 def test_histories(store, histories, steps):
-    """Every answered pull is there once, every answer repeats, the ledger verifies: see ``crash.py``."""
+    """Every answered pull is there once, every answer repeats, the ledger verifies: see ``crash_histories.py``."""
     if store == "postgresql" and cluster.binaries() is None:
         pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
     profile = settings()
-    with crash.places(store) as place:
-        counts = crash.play(
+    with crash_histories.places(store) as place:
+        counts = crash_histories.play(
             place, histories * profile.max_examples // 60, steps, derandomize=profile.derandomize
         )
     assert counts["histories"] >= histories
@@ -28,7 +28,7 @@ def test_histories(store, histories, steps):
 
 
 TRAPPED = """
-from tests.service.crash_child import TRAP, install
+from tests.service.campaigns.crash_child import TRAP, install
 install()
 around, left = TRAP.around, [6]  # the start of the campaign, and pulls
 def later(connection, statement, run):
@@ -41,7 +41,7 @@ TRAP.around = later
 """
 
 
-@pytest.mark.parametrize(("point", "committed"), list(crash.DEATHS.items())[2:4])
+@pytest.mark.parametrize(("point", "committed"), list(crash_histories.DEATHS.items())[2:4])
 def test_over_http(tmp_path, point, committed):
     """The answers before the death repeat after it, and the request that it hit is answered once."""
     url = f"sqlite:///{tmp_path}/t.db"

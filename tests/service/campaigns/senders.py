@@ -6,7 +6,7 @@ import threading
 import time
 
 import httpx
-from tests.service.served import pull
+from tests.service.server_processes import pull
 
 from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import PullRow, open_reader, pages

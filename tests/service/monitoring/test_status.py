@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service import made_up
+from tests.service import factories
 
 from tutelage.service.monitoring.durations import UNKNOWN, duration
 from tutelage.service.monitoring.status import ALERTS, CANNOT_BE_SERVED, ORDER, silent_clients, states_of
 from tutelage.service.monitoring.thresholds import Thresholds
 
-STATES = made_up.every_state()
+STATES = factories.every_state()
 BASES = {"learning", "given up", "decided", "horizon reached", "stopped", "registering"}
 
 
@@ -56,15 +56,15 @@ def test_every_alert_has_an_example():
 
 def test_every_state_is_on_the_operators_page():
     """docs/dashboard.md says of each state and colour what it asks."""
-    page = (Path(__file__).parent.parent.parent / "docs" / "dashboard.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "dashboard.md").read_text(encoding="utf-8")
     for kind, colour in ORDER:
         assert f"| {kind} | {'none' if colour == 'plain' else colour} |" in page
 
 
 def test_stalled_says_who_what_and_how_much():
     """Client, arm, missing pulls, silence, and a command that a shell reads as one name each."""
-    figures = made_up.learning(clients=("a", "it's; rm -rf ~", "c", "d", "e"))
-    figures = made_up.silenced(figures, 1)
+    figures = factories.learning(clients=("a", "it's; rm -rf ~", "c", "d", "e"))
+    figures = factories.silenced(figures, 1)
     state = states_of(figures)[0]
     arm = int(figures.taken.missing[1].argmax())
     assert f"{figures.taken.missing[1, arm]} more pulls of “{figures.taken.arms[arm]}”" in state.sentence
@@ -75,24 +75,24 @@ def test_stalled_says_who_what_and_how_much():
 
 def test_a_name_that_looks_like_an_option_is_none():
     """Its command has dashes before it."""
-    figures = made_up.silenced(made_up.learning(clients=("--all", "b", "c", "d", "e")), 0)
+    figures = factories.silenced(factories.learning(clients=("--all", "b", "c", "d", "e")), 0)
     assert states_of(figures)[0].command == "tutelage campaign exclude -- spring-offers --all"
 
 
 def test_a_silent_client_stalls_only_once_the_others_are_done():
     """Until then it is slow: others are waited for as well."""
-    figures = made_up.silenced(made_up.learning(), 0)
+    figures = factories.silenced(factories.learning(), 0)
     collected = figures.taken.collected.copy()
     collected[1, 0] = 1
     window = figures.recent.window
-    figures = made_up.with_recent(made_up.with_taken(figures, collected=collected), window=window)
+    figures = factories.with_recent(factories.with_taken(figures, collected=collected), window=window)
     assert states_of(figures)[0].kind == "slow"
 
 
 def test_a_rare_client_is_not_silent_before_twenty_gaps():
     """Whoever pulls once a minute has 20 minutes."""
-    figures = made_up.silenced(made_up.learning(), 0, seconds=1_100.0)
-    rare = made_up.with_recent(figures, usual_interval=np.full(5, 60.0))
+    figures = factories.silenced(factories.learning(), 0, seconds=1_100.0)
+    rare = factories.with_recent(figures, usual_interval=np.full(5, 60.0))
     assert "stalled" not in {state.kind for state in states_of(rare)}
     patient = Thresholds(stalled_intervals=5.0)
     assert states_of(rare, patient)[0].kind == "stalled"
@@ -100,29 +100,29 @@ def test_a_rare_client_is_not_silent_before_twenty_gaps():
 
 def test_a_quota_of_any_arm_is_blocked_only_if_every_arm_is():
     """One listed arm that the silent client has pulled enough is a way out."""
-    figures = made_up.with_taken(made_up.silenced(made_up.learning(), 0), mode="any")
+    figures = factories.with_taken(factories.silenced(factories.learning(), 0), mode="any")
     assert states_of(figures)[0].kind == "stalled"
     collected = figures.taken.collected.copy()
     collected[0, 2] = 10_000
     collected[1, 2] = 1
-    figures = made_up.with_taken(figures, collected=collected)
+    figures = factories.with_taken(figures, collected=collected)
     assert "stalled" not in {state.kind for state in states_of(figures)}
 
 
 def test_the_last_client_cannot_be_excluded():
     """It is not told to be."""
-    figures = made_up.learning(1, 5)
+    figures = factories.learning(1, 5)
     window = figures.recent.window.copy()
     window[0, 4] = 0
     window[0, 0] = 400
-    state = states_of(made_up.with_recent(figures, window=window))[0]
+    state = states_of(factories.with_recent(figures, window=window))[0]
     assert state.kind == "avoids an arm"
     assert state.command == ""
 
 
 def test_decided_tells_bounds_in_the_senders_units():
     """Rewards from -10 to 10: a lower bound of 0.64 is 2.8."""
-    figures = made_up.with_taken(STATES["decided"], low=-10.0, high=10.0)
+    figures = factories.with_taken(STATES["decided"], low=-10.0, high=10.0)
     taken = figures.taken
     state = next(state for state in states_of(figures) if state.kind == "decided")
     assert f"at least {-10 + 20 * taken.lower[0]:.3f}" in state.sentence
@@ -134,7 +134,7 @@ def test_decided_tells_bounds_in_the_senders_units():
 def test_a_decision_shows_the_error_bound_of_the_teacher():
     """The sentence is the teacher's own; a teacher without one says nothing."""
     for sentence in ("Wrong with probability at most 1/T = 0.00002.", ""):
-        figures = made_up.with_taken(STATES["decided"], error_bound=sentence)
+        figures = factories.with_taken(STATES["decided"], error_bound=sentence)
         assert states_of(figures)[0].sentence.endswith(sentence)
         assert ("1/T" in states_of(figures)[0].sentence) == bool(sentence)
 
@@ -154,11 +154,11 @@ def test_given_up_says_what_is_so_and_what_it_asks():
 def test_what_was_given_up_ends_without_a_decision():
     """At the horizon the arm is still told, and still as one that is not proved; so is a stop."""
     figures = STATES["given up"]
-    over = made_up.with_taken(figures, horizon=int(figures.taken.rounds.min()))
+    over = factories.with_taken(figures, horizon=int(figures.taken.rounds.min()))
     assert "without a decision, and clients were led to “arm 00”, which is not proved" in (
         states_of(over)[0].sentence
     )
-    assert states_of(made_up.with_taken(figures, status="stopped"))[0].kind == "stopped"
+    assert states_of(factories.with_taken(figures, status="stopped"))[0].kind == "stopped"
 
 
 def test_out_of_reach_asks_for_another_campaign():
@@ -170,40 +170,42 @@ def test_out_of_reach_asks_for_another_campaign():
 
 def test_without_rounds_only_who_has_too_few_is_to_exclude():
     """If one client has too few rounds left, it is named; if all have, no exclusion would help."""
-    figures = made_up.learning()
+    figures = factories.learning()
     pulls = figures.taken.pulls.copy()
     pulls[2] += 9_000
-    figures = made_up.with_taken(figures, pulls=pulls, horizon=int(pulls.sum(axis=1).max()) + 7)
+    figures = factories.with_taken(figures, pulls=pulls, horizon=int(pulls.sum(axis=1).max()) + 7)
     state = states_of(figures)[0]
     missing = int(figures.taken.missing[2].sum())
     assert state.sentence == f"base station 002 has 7 rounds left and misses {missing} pulls of directive 3."
     assert state.command == "tutelage campaign exclude spring-offers 'base station 002'"
     pulls[3] = pulls[2]
-    two = states_of(made_up.with_taken(figures, pulls=pulls))[0]
+    two = states_of(factories.with_taken(figures, pulls=pulls))[0]
     assert "; 1 other client likewise." in two.sentence
     assert two.client is not None
-    every = states_of(made_up.with_taken(figures, pulls=pulls * 0 + pulls[2]))[0]
+    every = states_of(factories.with_taken(figures, pulls=pulls * 0 + pulls[2]))[0]
     assert "no other client has rounds enough" in every.sentence
     assert (every.client, every.command) == (None, "tutelage campaign stop spring-offers")
 
 
 def test_of_a_quota_of_any_arm_the_least_is_missed():
     """A client that has rounds for one listed arm is not out of them."""
-    figures = made_up.with_taken(made_up.learning(1, 3), mode="any")
+    figures = factories.with_taken(factories.learning(1, 3), mode="any")
     least = int(figures.taken.missing[0].min())
     at = figures.taken.round
     for left, kind in ((least, "learning"), (least - 1, "cannot end")):
-        state = states_of(made_up.with_recent(made_up.with_taken(figures, horizon=at + left), span=0.0))[0]
+        state = states_of(factories.with_recent(factories.with_taken(figures, horizon=at + left), span=0.0))[
+            0
+        ]
         assert state.kind == kind
     assert f"{least - 1} rounds left and misses {least} pulls" in state.sentence
 
 
 def silent_all(num_clients, seconds, excluded=()):
     """All clients that count have been silent for so long; the excluded ones pull on."""
-    good = made_up.learning(num_clients, 3)
+    good = factories.learning(num_clients, 3)
     counted = np.array([client not in excluded for client in range(num_clients)])
     silent = np.where(counted, seconds, 0.5)
-    return made_up.with_recent(made_up.with_taken(good, counted=counted), silent=silent)
+    return factories.with_recent(factories.with_taken(good, counted=counted), silent=silent)
 
 
 @pytest.mark.parametrize(
@@ -230,30 +232,30 @@ def test_a_gap_is_judged_from_enough_pulls():
     """After two pulls in one moment and 40 seconds of silence nobody is slow."""
     some = STATES["slow"].recent
     assert states_of(STATES["slow"])[0].kind == "slow"
-    new = made_up.with_recent(STATES["slow"], is_usual=np.zeros_like(some.is_usual))
+    new = factories.with_recent(STATES["slow"], is_usual=np.zeros_like(some.is_usual))
     assert states_of(new)[0].kind == "learning"
 
 
 def test_a_forecast_blames_nobody_before_a_minute_of_pulls():
     """A client that pulls rarely has no pull yet; that says nothing."""
-    good = made_up.learning()
+    good = factories.learning()
     window = good.recent.window.copy()
     window[0] = 0
     for span, kind in ((59.0, "learning"), (61.0, "slow")):
-        assert states_of(made_up.with_recent(good, window=window, span=span))[0].kind == kind
+        assert states_of(factories.with_recent(good, window=window, span=span))[0].kind == kind
 
 
 @pytest.mark.parametrize("mode", ["all", "any"])
 def test_nothing_is_foretold_from_no_pulls(mode):
     """Nor from those of the excluded, where arms that are not listed lack nothing."""
-    good = made_up.with_taken(made_up.learning(active=(1, 2)), mode=mode)
+    good = factories.with_taken(factories.learning(active=(1, 2)), mode=mode)
     assert "it will be full in" in states_of(good)[0].sentence
     counted = np.array([False, True, True, True, True])
-    good = made_up.with_taken(good, counted=counted)
+    good = factories.with_taken(good, counted=counted)
     window = good.recent.window * ~counted[:, None]
     for made in (window, window * 0):
         told = next(
-            state for state in states_of(made_up.with_recent(good, window=made)) if state.kind == "learning"
+            state for state in states_of(factories.with_recent(good, window=made)) if state.kind == "learning"
         )
         assert "it will be full" not in told.sentence
         assert "filled" in told.sentence
@@ -261,12 +263,12 @@ def test_nothing_is_foretold_from_no_pulls(mode):
 
 def test_nobody_is_slow_before_anybody_pulls():
     """Just started, all have no end in sight: there is no median to be slower than."""
-    figures = made_up.learning()
-    nothing = made_up.with_recent(figures, window=figures.recent.window * 0, silent=np.full(5, 20.0))
+    figures = factories.learning()
+    nothing = factories.with_recent(figures, window=figures.recent.window * 0, silent=np.full(5, 20.0))
     assert [state.kind for state in states_of(nothing)] == ["learning"]
     window = figures.recent.window.copy()
     window[:, 0] = 0
-    assert "slow" not in {state.kind for state in states_of(made_up.with_recent(figures, window=window))}
+    assert "slow" not in {state.kind for state in states_of(factories.with_recent(figures, window=window))}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_durations(seconds, words):
 def figures(draw):
     """Any campaign: any pulls, silences, modes, statuses."""
     num_clients, num_arms = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    made = made_up.learning(num_clients, num_arms, seed=draw(st.integers(0, 99)))
+    made = factories.learning(num_clients, num_arms, seed=draw(st.integers(0, 99)))
     size = (num_clients, num_arms)
 
     def array(strategy, shape):
@@ -296,7 +298,7 @@ def figures(draw):
 
     counted = array(st.booleans(), (num_clients,))
     counted[draw(st.integers(0, num_clients - 1))] = True
-    made = made_up.with_taken(
+    made = factories.with_taken(
         made,
         collected=array(st.sampled_from([0, 100, 612, 613, 700]), size),
         quota=array(st.sampled_from([0, 613]), (num_arms,)),
@@ -308,7 +310,7 @@ def figures(draw):
         provisional=draw(st.sampled_from([None, None, 0])),
         horizon=draw(st.sampled_from([1, 2500, 50_000])),
     )
-    made = made_up.with_recent(
+    made = factories.with_recent(
         made,
         silent=array(st.sampled_from([0.0, 30.0, 61.0, 500.0]), (num_clients,)),
         usual_interval=array(st.sampled_from([float("nan"), 0.1, 2.0, 60.0]), (num_clients,)),

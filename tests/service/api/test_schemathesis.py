@@ -4,7 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service.listening import Listening
+from tests.service.listening_server import Listening
 
 schemathesis = pytest.importorskip("schemathesis")
 MODES = schemathesis.GenerationMode

@@ -1,6 +1,6 @@
 """Histories of a server that is killed, restarted, overtaken and refused room, beside a model of it.
 
-``python -m tests.service.crash --histories 3000`` plays many; ``--store postgresql`` does so on a PostgreSQL
+``python -m tests.service.campaigns.crash_histories --histories 3000`` plays many; ``--store postgresql`` does so on a PostgreSQL
 server of its own.
 """
 
@@ -29,15 +29,15 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.service import crash_child
-from tests.service.crash_child import DEATHS, FAILURES
+from tests.service.campaigns import crash_child
+from tests.service.campaigns.crash_child import DEATHS, FAILURES
 from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.campaigns.verifying import verified
 from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
 
-ROOT = str(Path(__file__).parents[2])
+ROOT = str(Path(__file__).parents[3])
 CLIENTS, ARMS = ("a", "b", "c"), ("x", "y")
 TEACHERS = (
     "none",
@@ -192,7 +192,7 @@ def _begin_nursery():
     """The process that all servers are forked from has loaded what they need."""
     Server.context.set_forkserver_preload(
         [
-            "tests.service.crash_child",
+            "tests.service.campaigns.crash_child",
             "hypothesis.stateful",
             "tests.stores.cluster",
             "tutelage.service.campaigns.verifying",

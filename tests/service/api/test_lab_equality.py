@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.reference_live import AsynchronousServer
 from tests.service.conftest import Running
-from tests.service.played import (
+from tests.service.lab_runs import (
     SHIFTED,
     check_against_the_lab,
     created,

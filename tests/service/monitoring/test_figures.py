@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.service import made_up
+from tests.service import factories
 
 from tutelage.service.api.handoff import Handoff, Readers
 from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
@@ -27,7 +27,7 @@ from tutelage.service.monitoring.status import ALERTS, CANNOT_BE_SERVED, states_
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 MEANS = (0.1, 0.9)
 
 
@@ -240,7 +240,7 @@ def test_rates_gaps_and_silences():
     for second in range(601, 701):
         pulls = np.array([[5 * second, 0], last.pulls[1]])
         history.add(float(second), Sample(0, pulls, second / 2, 0, 0))
-    recent = history.recent(700.0, made_up.learning(2, 2).taken)
+    recent = history.recent(700.0, factories.learning(2, 2).taken)
     assert recent.silent.tolist() == [0.0, 100.0]
     assert recent.usual_interval == pytest.approx([0.2, 10.0], rel=0.02)
     assert 300 <= recent.span <= 315
@@ -254,7 +254,7 @@ def test_a_usual_gap_is_between_two_pulls():
     seen = []
     for pulls in range(1, 13):
         history.add(500.0 + 60 * pulls, Sample(pulls, np.array([[pulls], [0]]), 0.0, 0, 0))
-        recent = history.recent(500.0 + 60 * pulls, made_up.learning(2, 1).taken)
+        recent = history.recent(500.0 + 60 * pulls, factories.learning(2, 1).taken)
         seen.append((recent.usual_interval[0], recent.is_usual.tolist()))
     assert np.isnan(seen[0][0])
     assert [gap for gap, _ in seen[1:]] == pytest.approx([60.0] * 11)
@@ -328,7 +328,7 @@ def test_charts_survive_a_restart(tmp_path):
 
 def test_the_regret_lies_within_its_band():
     """Known means within their intervals: their regret lies within the band, the estimate too."""
-    figures = made_up.learning(4, 6)
+    figures = factories.learning(4, 6)
     view = arm_view(figures)
     pulls = figures.taken.pulls.sum(axis=0, keepdims=True)
     middle, lower, upper = regret_of(view, pulls, None)
@@ -342,8 +342,8 @@ def test_the_regret_lies_within_its_band():
 
 def test_charts_end_now():
     """A campaign that is silent since a minute has a flat minute at its end."""
-    figures = made_up.learning()
-    later = made_up.with_recent(figures, times=figures.recent.times - 60)
+    figures = factories.learning()
+    later = factories.with_recent(figures, times=figures.recent.times - 60)
     window = window_of(later)
     assert window.ago[-1] == -60.0
     assert window.span >= 300
@@ -351,8 +351,8 @@ def test_charts_end_now():
 
 def test_metrics_are_read_by_prometheus():
     """Every alert is a gauge of its name; a campaign's name is its label."""
-    states = made_up.every_state()
-    figures = [made_up.with_taken(made, name=name.replace(" ", "-")) for name, made in states.items()]
+    states = factories.every_state()
+    figures = [factories.with_taken(made, name=name.replace(" ", "-")) for name, made in states.items()]
     found = list(text_string_to_metric_families(metrics_text(figures, Server(disk=0.01)).decode()))
     families = {family.name: family for family in found}
     assert len(families) == len(found)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.service.bench import Bench, sent
+from tests.service.campaigns.engine_bench import Bench, sent
 
 from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import pull_cache

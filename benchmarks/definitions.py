@@ -10,8 +10,9 @@ version prints the same tables for the same seed.
 import argparse
 import os
 
+from tutelage.measurement import WarmStart, sufficient_exploration, warm_start_pulls
 from tutelage.policies import POLICIES
-from tutelage.theory import WarmStart, WarmStartBound, sufficient_exploration, warm_start_pulls
+from tutelage.theory import WarmStartBound
 
 PULLS, EXPLORED_RUNS = 5_000, 50
 ROUNDS, UCB1_RUNS, EPS_GREEDY_RUNS = 50_000, 40, 200

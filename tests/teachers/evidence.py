@@ -6,7 +6,7 @@ import numpy as np
 
 from tutelage.schedule import confidence_radius
 from tutelage.teachers.base import Evidence, Problem
-from tutelage.teachers.intervals import schedule_of
+from tutelage.teachers.families.intervals import schedule_of
 
 THREE = Problem(3, 3, 50_000, (1 / 3, 1 / 3, 1 / 3))
 UNEVEN = Problem(3, 3, 50_000, (0.5, 0.3, 0.2))

@@ -11,8 +11,8 @@ from tutelage.errors import InputError
 from tutelage.rules import KEEP
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, check_gamma, decode_state, encode_state
-from tutelage.teachers.fixed import Fixed, FixedState, fixed_directive, fixed_report
-from tutelage.teachers.intervals import Evidences, Intervals
+from tutelage.teachers.families.fixed import Fixed, FixedState, fixed_directive, fixed_report
+from tutelage.teachers.families.intervals import Evidences, Intervals
 from tutelage.teachers.tal import TalState
 
 AT_MOST = "with probability at most 1/T = 0.00002"

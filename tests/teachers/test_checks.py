@@ -13,7 +13,7 @@ from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set, Shift, Sink
 from tutelage.teachers.base import Directive, Quota, Teacher
-from tutelage.teachers.fixed import FixedState, fixed_report
+from tutelage.teachers.families.fixed import FixedState, fixed_report
 
 ALL = (0, 1, 2, 3, 4)
 

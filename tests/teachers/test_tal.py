@@ -21,7 +21,7 @@ from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
 from tutelage.teachers.base import Directive, Problem, Quota, encode_state
-from tutelage.teachers.intervals import schedule_of
+from tutelage.teachers.families.intervals import schedule_of
 from tutelage.teachers.tal import TAL
 
 TEACHER = TAL(0.75, 0.25)

@@ -22,7 +22,7 @@ from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
 from tutelage.teachers.base import Directive, Problem, Quota, encode_state
-from tutelage.teachers.intervals import schedule_of
+from tutelage.teachers.families.intervals import schedule_of
 from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutelage import load_instance, theory
+from tutelage import load_instance, measurement, theory
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
@@ -157,7 +157,7 @@ MORE = {"checkpoints": 5, "workers": 1}
 @given(data=st.data())
 @pytest.mark.parametrize(
     ("measure", "arguments"),
-    [(theory.sufficient_exploration, EXPLORED | MORE), (theory.warm_start_pulls, STARTED | MORE)],
+    [(measurement.sufficient_exploration, EXPLORED | MORE), (measurement.warm_start_pulls, STARTED | MORE)],
 )
 def test_any_arguments_of_what_is_measured(measure, arguments, data):
     """The same of the two definitions that are measured."""

@@ -16,12 +16,12 @@ from scipy import stats
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
+from tutelage.measurement.warm_start import warm_start_pulls
 from tutelage.policies import POLICIES
 from tutelage.schedule import confidence_radius, make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.theory.eps_greedy import rounds_to_first_reward
 from tutelage.theory.twl import overshoot
-from tutelage.theory.warm_start import warm_start_pulls
 
 RARE = 1e-6
 HALVES = Instance("halves", np.full((8, 2), 0.5), equal_weights(8))  # rewards vary most; no arm is best

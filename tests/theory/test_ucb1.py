@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tutelage import theory
+from tutelage import measurement, theory
 from tutelage.errors import InputError
 
 
@@ -97,7 +97,7 @@ def test_measured_warm_starts_stay_below(gamma1, gamma2, best_mean, history, rat
     runs have few pulls, about 490, 135 and 80, by 10 % more or less.
     """
     horizon, num_arms = 30_000, 3
-    seen = theory.warm_start_pulls(
+    seen = measurement.warm_start_pulls(
         "ucb1",
         history,
         [best_mean, 0.1, 0.1],

@@ -13,7 +13,7 @@ TEACHERS = Table(
     entries={
         "tal": "tutelage.teachers.tal:TAL",
         "twl": "tutelage.teachers.twl:TWL",
-        "blt": "tutelage.teachers.blt:BLT",
+        "blt": "tutelage.teachers.blt.teacher:BLT",
         "ng": "tutelage.teachers.naive:NaivelyGuess",
         "na": "tutelage.teachers.naive:NaivelyAlign",
         "known": "tutelage.teachers.baselines:KnownTarget",

@@ -9,7 +9,7 @@ from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import Shift
 from tutelage.teachers.base import Directive, Problem, Report
-from tutelage.teachers.fixed import (
+from tutelage.teachers.families.fixed import (
     Fixed,
     FixedState,
     aim,

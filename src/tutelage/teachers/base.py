@@ -93,7 +93,7 @@ class Report:
     teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
     ``evidence`` [K], of a teacher that bets, is log W over the log of its threshold, W being the bet against
     that arm which is nearest to it: 1 rules the arm out.  Empty for other teachers and before the first bet.
-    ``has_given_up`` says that no decision will come, and that clients are led to the directive's leading_arm.
+    ``is_undecidable`` says that no decision will come, and that clients are led to the directive's leading_arm.
     """
 
     consultations: int
@@ -104,7 +104,7 @@ class Report:
     reachable: bool
     sentence: str
     evidence: tuple[float | None, ...] = ()
-    has_given_up: bool = False
+    is_undecidable: bool = False
 
 
 @dataclass(frozen=True)

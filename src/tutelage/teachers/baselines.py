@@ -9,7 +9,14 @@ from numpy.random import Generator
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Set
 from tutelage.teachers.base import Directive, Problem, Report, Style
-from tutelage.teachers.fixed import Fixed, FixedState, aim, check_target, fixed_directive, fixed_report
+from tutelage.teachers.families.fixed import (
+    Fixed,
+    FixedState,
+    aim,
+    check_target,
+    fixed_directive,
+    fixed_report,
+)
 
 
 @dataclass(frozen=True)

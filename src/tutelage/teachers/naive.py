@@ -9,7 +9,7 @@ from numpy.random import Generator
 from tutelage.draws import index
 from tutelage.rules import ALIGN, Set
 from tutelage.teachers.base import Directive, Problem, Report, Style
-from tutelage.teachers.fixed import Fixed, FixedState, fixed_directive, fixed_report
+from tutelage.teachers.families.fixed import Fixed, FixedState, fixed_directive, fixed_report
 
 
 @dataclass(frozen=True)

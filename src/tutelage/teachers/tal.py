@@ -18,7 +18,7 @@ from tutelage.teachers.base import (
     check_gamma,
     error_probability,
 )
-from tutelage.teachers.intervals import (
+from tutelage.teachers.families.intervals import (
     Evidences,
     Intervals,
     add_evidence,

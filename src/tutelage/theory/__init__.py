@@ -1,6 +1,6 @@
-"""The paper's bounds as numbers, and its definitions measured.
+"""The paper's bounds as numbers.
 
-A function is named after what it bounds; its docstring gives the paper's label and where it departs.
+Nothing here draws a random number or simulates; ``tutelage.measurement`` does.  A function is named after what it bounds; its docstring gives the paper's label and where it departs.
 """
 
 from tutelage.theory.bounds import Bound, Guarantee
@@ -21,7 +21,6 @@ from tutelage.theory.eps_greedy import (
     rounds_to_first_reward,
     warm_start_of_eps_greedy,
 )
-from tutelage.theory.exploration import Exploration, sufficient_exploration
 from tutelage.theory.setting import Setting, always_acts, setting_of
 from tutelage.theory.tal import (
     learning_phase_of_tal,
@@ -47,16 +46,13 @@ from tutelage.theory.ucb1 import (
     ucb1_client,
     warm_start_of_ucb1,
 )
-from tutelage.theory.warm_start import WarmStart, warm_start_pulls
 
 __all__ = [
     "Bound",
     "ClientBound",
-    "Exploration",
     "ExplorationBound",
     "Guarantee",
     "Setting",
-    "WarmStart",
     "WarmStartBound",
     "active_pulls_of_twl",
     "always_acts",
@@ -85,12 +81,10 @@ __all__ = [
     "rounds_to_first_reward",
     "separating_epoch",
     "setting_of",
-    "sufficient_exploration",
     "target_lead",
     "teaching_phase_of_tal",
     "total_pulls_of_ucb1",
     "ucb1_client",
     "warm_start_of_eps_greedy",
     "warm_start_of_ucb1",
-    "warm_start_pulls",
 ]

@@ -293,7 +293,7 @@ def take(session: Session) -> Taken:
         upper=np.array(report.upper, dtype=np.float64),
         evidence=np.array(report.evidence or (None,) * size[1], dtype=np.float64),
         cost=campaign.cost,
-        provisional=campaign.directive.leading_arm if report.has_given_up else None,
+        provisional=campaign.directive.leading_arm if report.is_undecidable else None,
         error_bound=campaign.setup.teacher.error_bound(campaign.setup.problem),
         beyond_horizon=campaign.beyond_horizon,
     )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.teachers.betting import Array, Bets, Grid, Step, log_gain, make_bets
-from tutelage.teachers.few_bets import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
+from tutelage.teachers.blt.betting import Array, Bets, Grid, Step, log_gain, make_bets
+from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
 
 Counted = NDArray[np.integer[Any]]
 Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop

@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from tutelage.errors import InputError
+from tutelage.measurement.exploration import Exploration, sufficient_exploration
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
 from tutelage.theory.clients import ExplorationBound
-from tutelage.theory.exploration import Exploration, sufficient_exploration
 
 RARE = 1e-6
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from tutelage.teachers.base import Problem
-from tutelage.teachers.betting import Array
-from tutelage.teachers.ledger import counted_weights
+from tutelage.teachers.blt.betting import Array
+from tutelage.teachers.blt.totals import counted_weights
 
 _EVENLY = 0.05  # of the risk is shared evenly among the other arms
 

@@ -17,8 +17,8 @@ from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, decode_state, encode_state
-from tutelage.teachers.blt import BLT, lift_of
-from tutelage.teachers.risk import log_threshold
+from tutelage.teachers.blt.teacher import BLT, lift_of
+from tutelage.teachers.blt.thresholds import log_threshold
 
 SETTINGS = st.fixed_dictionaries(
     {},
@@ -251,12 +251,12 @@ def test_gives_up_what_cannot_be_decided():
     assert (given_up.provisional, given_up.active_arms) == (0, (0, 1))
     assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leading_arm=0)
     report = teacher.report(given_up)
-    assert (report.target, report.reachable, report.has_given_up) == (None, False, True)
+    assert (report.target, report.reachable, report.is_undecidable) == (None, False, True)
     assert report.sentence == "no decision to be hoped for: clients are led to arm 0, unproved"
     teacher = BLT(hope=math.inf)
     hopeful = teacher.advance(teacher.begin(problem, None), seen)
     assert hopeful.provisional is None
-    assert not teacher.report(hopeful).has_given_up
+    assert not teacher.report(hopeful).is_undecidable
     assert teacher.directive(hopeful).quota is not None
 
 

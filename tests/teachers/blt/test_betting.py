@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference_blt import bisected, grid_of
 
-from tutelage.teachers.betting import (
+from tutelage.teachers.blt.betting import (
     NEVER,
     Step,
     log_gain,

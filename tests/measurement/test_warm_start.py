@@ -7,9 +7,9 @@ from tests.reference import UCB1, EpsilonGreedy, Thompson, generator
 import tutelage
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
+from tutelage.measurement.warm_start import warm_start_pulls
 from tutelage.policies.base import no_learning
 from tutelage.theory.ucb1 import warm_start_of_ucb1
-from tutelage.theory.warm_start import warm_start_pulls
 
 MEANS = (0.2, 0.5, 0.9)
 REFERENCE = {"ucb1": UCB1, "eps-greedy": EpsilonGreedy, "ts": Thompson}

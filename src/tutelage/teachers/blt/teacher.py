@@ -22,9 +22,9 @@ from tutelage.teachers.base import (
     Teacher,
     error_probability,
 )
-from tutelage.teachers.betting import NEVER, Array, Grid, log_mean, make_grid
-from tutelage.teachers.ledger import Ledger, Waiting, bets_of, counted_weights, extended, listed_weights
-from tutelage.teachers.risk import even_log_thresholds, log_threshold, shared_log_thresholds
+from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
+from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
+from tutelage.teachers.blt.totals import Ledger, Waiting, bets_of, counted_weights, extended, listed_weights
 
 _NOTHING = Set(0.0)
 _TOO_SOON = 0.02  # of the horizon: nothing is given up before
@@ -252,7 +252,7 @@ class BLT(Teacher):
             reachable=reachable,
             sentence=sentence,
             evidence=self._evidence(state),
-            has_given_up=state.provisional is not None,
+            is_undecidable=state.provisional is not None,
         )
 
     def _evidence(self, state: BltState) -> tuple[float | None, ...]:

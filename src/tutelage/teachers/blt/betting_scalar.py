@@ -1,7 +1,7 @@
 """The bets of ``betting.py`` in plain numbers: where few clients and pairs are looked at, arrays cost more.
 
 Nearly always one or two pairs have a step to take.  Both ways give the same, bit for bit
-(tests/teachers/test_few_bets.py): numpy adds fewer than eight numbers one after the other.
+(tests/teachers/blt/test_betting_scalar.py): numpy adds fewer than eight numbers one after the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tutelage.teachers.betting import FARTHEST, LEAST, MOST, Array, Bets, excess_of
+from tutelage.teachers.blt.betting import FARTHEST, LEAST, MOST, Array, Bets, excess_of
 
 MOST_CLIENTS = 7  # numpy adds more of them in another order
 MOST_TERMS = 30  # pairs times clients; above, arrays are faster

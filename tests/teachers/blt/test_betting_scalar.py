@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.teachers.betting import Step, log_gain, make_bets
-from tutelage.teachers.few_bets import MOST_CLIENTS, PairStep, log_gain_of_few
+from tutelage.teachers.blt.betting import Step, log_gain, make_bets
+from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, PairStep, log_gain_of_few
 
 
 @given(

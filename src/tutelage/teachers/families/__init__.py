@@ -1,0 +1,1 @@
+"""What the teachers of one family have in common: a directive that never changes, or confidence intervals."""

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from tutelage.errors import InputError
 from tutelage.registry import (
     Parameter,
     Table,
+    check_parameters,
     parameter,
     parameters_of,
     read_value,
@@ -30,7 +32,7 @@ class Kettle:
     It has one parameter of each kind.
     """
 
-    size: int = parameter(help="litres")
+    size: int = parameter(help="litres", minimum=0)
     heat: float = parameter(1.5, help="degrees")
     lid: bool = parameter(default=True, help="whether it has one")
     colour: str = parameter("red", help="any word")
@@ -38,8 +40,7 @@ class Kettle:
     serial: int = 7  # not a parameter
 
     def __post_init__(self):
-        if self.size < 0:
-            raise InputError(f"size={self.size} is below 0.")
+        check_parameters(self)
         if self.heat > 100:
             raise ValueError("it boils over")
 
@@ -103,28 +104,34 @@ def test_parses_without_arguments(spec):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("ketle(size=3)", r"no pot 'ketle' \(did you mean 'kettle'\?\); the pots are kettle, plain"),
-        ("", "'' is not a pot: write a name"),
-        ("3", "not a pot"),
-        ("kettle size=3", "not a pot"),
-        ("kettle(size=3", "not a pot"),
-        ("kettle(size=3)x", "not a pot"),
-        ("kettle(siz=3)", r"no parameter 'siz' \(did you mean 'size'\?\); it takes size, heat"),
-        ("plain(size=3)", "no parameter 'size'; it takes none"),
-        ("kettle", r"'kettle' needs size=\.\.\.: litres"),
-        ("kettle(size=3,size=4)", "'size' is given twice"),
-        ("kettle(size=3.5)", "size=3.5 .* is not a whole number"),
-        ("kettle(size=three)", "size=three .* is not a whole number"),
-        ("kettle(size=3,heat=hot)", "heat=hot .* is not a number"),
-        ("kettle(size=3,heat=0,5)", r"'5' in .* is not key=value \(a decimal comma\? write a point"),
-        ("kettle(size=3,heat=0;5)", "heat=0;5 .* with a decimal point, not a comma"),
-        ("kettle(size=3,lid=yes)", "lid=yes .* is not true or false"),
-        ("kettle(size=3,colour=)", "'colour=' in .* is not key=value"),
-        ("kettle(3)", "'3' in .* is not key=value"),
+        ("ketle(size=3)", r"Unknown pot 'ketle' \(did you mean 'kettle'\?\): use one of kettle, plain"),
+        ("", "Invalid pot '': write a name"),
+        ("3", "Invalid pot '3'"),
+        ("kettle size=3", "Invalid pot"),
+        ("kettle(size=3", "Invalid pot"),
+        ("kettle(size=3)x", "Invalid pot"),
+        (
+            "kettle(siz=3)",
+            r"Unknown parameter 'siz' of the pot 'kettle' \(did you mean 'size'\?\): use size, heat",
+        ),
+        ("plain(size=3)", "Unknown parameter 'size' of the pot 'plain': it has none"),
+        ("kettle", r"'kettle' needs size=\.\.\.: litres, at least 0\.$"),
+        ("kettle(size=3,size=4)", "'size' appears twice in .*: remove one"),
+        ("kettle(size=3.5)", "Invalid size=3.5 in .*: use a whole number of at least 0"),
+        ("kettle(size=three)", "Invalid size=three in .*: use a whole number of at least 0"),
+        ("kettle(size=3,heat=hot)", "Invalid heat=hot in .*: use a number"),
+        (
+            "kettle(size=3,heat=0,5)",
+            r"Invalid argument '5' in .*: write key=value \(a decimal comma\? write a point",
+        ),
+        ("kettle(size=3,heat=0;5)", "Invalid heat=0;5 in .* with a decimal point, not a comma"),
+        ("kettle(size=3,lid=yes)", "Invalid lid=yes in .*: use true or false"),
+        ("kettle(size=3,colour=)", "Invalid argument 'colour=' in .*: write key=value"),
+        ("kettle(3)", "Invalid argument '3' in .*: write key=value"),
         ("kettle(size=3,colour='red)", "lacks a closing '"),
         ("kettle(size=3,colour=(red)", "lacks a parenthesis"),
-        ("kettle(size=-1)", "size=-1 is below 0"),
-        ("kettle(size=1,heat=101)", r"'kettle\(size=1,heat=101\)' cannot be made: it boils over"),
+        ("kettle(size=-1)", r"Invalid size=-1 in 'kettle\(size=-1\)': use a whole number of at least 0\.$"),
+        ("kettle(size=1,heat=101)", r"Invalid pot 'kettle\(size=1,heat=101\)': it boils over"),
         ("no.such.package:Name", "'no.such.package:Name' cannot be imported"),
         ("tests.test_registry:Nothing", "cannot be imported"),
         ("tests.test_registry:", "cannot be imported"),
@@ -150,7 +157,7 @@ WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs
 
 @given(
     st.integers(0, 10**20),
-    st.floats(max_value=100, allow_nan=False),
+    st.floats(max_value=100, allow_nan=False, allow_infinity=False),
     st.booleans(),
     WORDS.filter(lambda text: not ('"' in text and "'" in text)),
 )
@@ -208,3 +215,66 @@ def test_a_brief_spec_leaves_out_what_is_usual():
     changed = "blt(tolerance=0.01,lift=false)"
     assert TEACHERS.brief(TEACHERS.parse(changed)) == changed
     assert TEACHERS.brief(TEACHERS.parse("twl")) == "twl(gamma1=1,gamma2=0)"
+
+
+@dataclass(frozen=True)
+class Pan:
+    """A pan: every kind of bound."""
+
+    width: float = parameter(0.5, help="metres", above=0, below=1)
+    weight: float | None = parameter(None, help="kilograms", maximum=3)
+    oil: float = parameter(1.0, help="spoons", minimum=0, maximum=math.inf)
+    eggs: int = parameter(1, help="eggs in it", minimum=1, maximum=6)
+    grip: str = parameter("left", help="side of the grip", choices=("left", "right", "both"))
+
+    __post_init__ = check_parameters
+
+
+PANS = Table("pan", "pans", {"pan": "tests.test_registry:Pan"})
+
+
+def test_bounds_and_choices_are_part_of_the_help():
+    """What is declared is not written a second time."""
+    assert [item.help for item in parameters_of(Pan)] == [
+        "metres, in (0, 1)",
+        "kilograms, at most 3",
+        "spoons, at least 0",
+        "eggs in it, in [1, 6]",
+        "side of the grip: left, right or both",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("width", 0, r"a number in \(0, 1\)"),
+        ("width", 1.0, r"a number in \(0, 1\)"),
+        ("width", math.nan, r"a number in \(0, 1\)"),
+        ("weight", 3.5, "a number of at most 3"),
+        ("weight", -math.inf, "a number of at most 3"),
+        ("oil", -0.1, "a number of at least 0"),
+        ("eggs", 0, r"a whole number in \[1, 6\]"),
+        ("eggs", 7, r"a whole number in \[1, 6\]"),
+        ("grip", "top", "left, right or both"),
+    ],
+)
+def test_bounds_hold_for_specs_and_in_python(key, value, allowed):
+    """The same sentence with the place where the value stands: the SPEC or the class."""
+    with pytest.raises(InputError, match=f"^Invalid {key}=.* in 'pan\\({key}={value}\\)': use {allowed}\\.$"):
+        PANS.parse(f"pan({key}={value})")
+    with pytest.raises(InputError, match=f"^Invalid {key}=.* in Pan: use {allowed}\\.$"):
+        Pan(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("width", "wide"), ("width", None), ("width", True), ("eggs", 1.0), ("grip", 3)]
+)
+def test_a_value_of_another_type_is_refused_in_python(key, value):
+    """A text for a number, a truth value for a number, a float for a whole number."""
+    with pytest.raises(InputError, match=f"^Invalid {key}=.* in Pan: use "):
+        Pan(**{key: value})
+
+
+def test_what_bounds_allow():
+    """None where it is a default, infinity where the maximum says so, and numbers of numpy."""
+    assert Pan(weight=None, oil=math.inf, eggs=np.int64(3), width=np.float64(0.25)).eggs == 3

@@ -215,7 +215,7 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     """
     parts = split_top(spec, ",")
     if len(parts) == 1 and not _COUNTED.fullmatch(parts[0]):
-        return (cast(Policy, POLICIES.parse(parts[0])),) * num_clients
+        return (POLICIES.parse(parts[0]),) * num_clients
     groups: list[tuple[int, Policy]] = []
     for part in parts:
         counted = _COUNTED.fullmatch(part)
@@ -224,7 +224,7 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
             raise InputError(
                 f"{part.strip()!r} in the clients {spec!r} counts none: give 1 or more, or leave it out."
             )
-        groups.append((count, cast(Policy, POLICIES.parse(text))))
+        groups.append((count, POLICIES.parse(text)))
     total = sum(count for count, _ in groups)
     if total != num_clients:
         raise InputError(
@@ -261,7 +261,7 @@ def _teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tup
     return tuple(made.values())
 
 
-def _object(given: Any, table: Table) -> Any:
+def _object(given: Any, table: Table[Any]) -> Any:
     """What a SPEC names, or the object itself if it has what an entry of the table has."""
     if isinstance(given, str):
         return table.parse(given)

@@ -1,11 +1,11 @@
 """Open sets: tables of named things with parameters, and the SPECs that people write for them.
 
-A folder such as ``policies/`` is an open set.  Its ``__init__`` holds one :class:`Table` with one line an
-entry; the table drives the command line's choices, the validation, ``--list``, the docs' test and the
-contract tests.  Nothing is imported before it is asked for.
+A folder such as ``policies/`` is an open set.  Its ``__init__`` holds one :class:`Table` with one line for
+each entry.  The command line's choices, validation, ``--list``, the tables in the docs and the contract tests
+all read that table.  The module of an entry is imported when the entry is first used.
 
-A SPEC is a name with keyword arguments, ``twl(gamma1=1,gamma2=0)``; ``package.module:Name(...)`` names
-what an installed package brings.
+A SPEC is a name with keyword arguments, ``twl(gamma1=1,gamma2=0)``; ``package.module:Name(...)`` names an
+entry of an installed package.
 """
 
 import dataclasses
@@ -14,33 +14,82 @@ import importlib
 import re
 import typing
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from tutelage.errors import InputError
+from tutelage.text import format_value, join_words
+from tutelage.validation import Bounds, describe_error, is_number, is_whole
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}
+Entry = TypeVar("Entry")
 
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One keyword argument of an entry: what ``--list`` shows of it."""
+    """One keyword argument of an entry; ``help`` includes the range or the choices."""
 
     name: str
     type: type
     default: Any  # dataclasses.MISSING where the argument must be given
     help: str
+    bounds: Bounds = Bounds()
+    choices: tuple[str, ...] = ()
+    is_optional: bool = False  # None is allowed
 
     @property
     def required(self) -> bool:
         return self.default is dataclasses.MISSING
 
+    @property
+    def allowed(self) -> str:
+        """What is allowed, in words: ``a whole number of at least 1``, ``bernoulli or fractional``."""
+        if self.choices:
+            return join_words(self.choices)
+        return self.bounds.describe_allowed(_NOUNS.get(self.type, "text"))
 
-def parameter(default: Any = dataclasses.MISSING, *, help: str) -> Any:
-    """A dataclass field that is a documented SPEC parameter."""
+    def check(self, value: Any, where: str) -> None:
+        """Raise ``InputError`` unless the value is of the parameter's type and within its bounds."""
+        if not (self.allows(value) or (value is None and self.is_optional)):
+            raise InputError(f"Invalid {self.name}={_format(value)} in {where}: use {self.allowed}.")
+
+    def allows(self, value: Any) -> bool:
+        """Whether the value is of the parameter's type and within its bounds or among its choices."""
+        if self.type is int:
+            return is_whole(value) and self.bounds.contains(value)
+        if self.type is float:
+            return is_number(value) and self.bounds.contains(value)
+        if self.type is bool:
+            return isinstance(value, bool)
+        return isinstance(value, self.type) and (not self.choices or value in self.choices)
+
+
+def _format(value: Any) -> str:
+    return f"{value:.16g}" if isinstance(value, float) else format_value(value)
+
+
+def parameter(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Return a dataclass field that is a documented SPEC parameter.
+
+    ``minimum`` and ``maximum`` are themselves allowed, ``above`` and ``below`` are not; a number must be
+    finite unless ``maximum`` is ``math.inf``.  ``choices`` are the texts that are allowed.  ``help`` is a
+    phrase without the range and the choices, which are added to it.  A table checks a value that a SPEC
+    gives; for values given in Python a class says ``__post_init__ = check_parameters``.
+    """
+    described = {"help": help, "bounds": Bounds(minimum, maximum, above, below), "choices": choices}
     if default is dataclasses.MISSING:
-        return dataclasses.field(metadata={"help": help})
-    return dataclasses.field(default=default, metadata={"help": help})
+        return dataclasses.field(metadata=described)
+    return dataclasses.field(default=default, metadata=described)
 
 
 def parameters_of(cls: type) -> tuple[Parameter, ...]:
@@ -48,11 +97,37 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
     if not dataclasses.is_dataclass(cls):
         return ()
     hints = typing.get_type_hints(cls)
-    return tuple(
-        Parameter(field.name, _plain_type(hints[field.name]), field.default, field.metadata["help"])
-        for field in dataclasses.fields(cls)
-        if "help" in field.metadata
-    )
+    found = []
+    for field in dataclasses.fields(cls):
+        if "help" not in field.metadata:
+            continue
+        bounds, choices = field.metadata["bounds"], field.metadata["choices"]
+        added = f": {join_words(choices)}" if choices else f", {bounds.describe()}".removesuffix(", ")
+        found.append(
+            Parameter(
+                name=field.name,
+                type=_plain_type(hints[field.name]),
+                default=field.default,
+                help=field.metadata["help"] + added,
+                bounds=bounds,
+                choices=choices,
+                is_optional=type(None) in typing.get_args(hints[field.name]),
+            )
+        )
+    return tuple(found)
+
+
+def check_parameters(thing: Any) -> None:
+    """Raise ``InputError`` unless every parameter of an entry is allowed; for use as ``__post_init__``."""
+    cls = type(thing)
+    checks = _CHECKED.get(cls)
+    if checks is None:
+        checks = _CHECKED[cls] = parameters_of(cls)
+    for item in checks:
+        item.check(getattr(thing, item.name), cls.__name__)
+
+
+_CHECKED: dict[type, tuple[Parameter, ...]] = {}
 
 
 def _plain_type(hint: Any) -> type:
@@ -63,11 +138,11 @@ def _plain_type(hint: Any) -> type:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class Table(Generic[Entry]):
     """An open set: ``entries`` maps a name to where its class lives, ``package.module:Class``.
 
-    ``kind`` is the word for one of them in messages ("policy"); ``needs`` are the names that every class of
-    the set has, which is asked of those that a package brings.
+    ``kind`` and ``plural`` are the words for the entries in messages ("policy", "policies"); ``needs`` are
+    the attributes that a class of an installed package must have.
     """
 
     kind: str
@@ -79,28 +154,27 @@ class Table:
         return iter(self.entries)
 
     def cls(self, name: str) -> type:
-        """The class behind a name, of the table or ``package.module:Name``; else :class:`InputError`."""
+        """The class of an entry, by its name or as ``package.module:Name``; else :class:`InputError`."""
         if name in self.entries:
             return cast(type, _load(self.entries[name]))
         if ":" in name:
-            return self._installed(name)
+            return self._load_installed(name)
         raise InputError(
-            f"There is no {self.kind} {name!r}{_nearest(name, self.entries)}; "
-            f"the {self.plural} are {', '.join(self.entries)}."
+            f"Unknown {self.kind} {name!r}{_suggest(name, self.entries)}: use one of {', '.join(self.entries)}."
         )
 
-    def _installed(self, name: str) -> type:
+    def _load_installed(self, name: str) -> type:
         try:
             found = _load(name)
         except (Exception, SystemExit) as error:  # the module's own code runs, which may raise anything
-            told = f"{type(error).__name__}: {error}".rstrip(".")
-            raise InputError(f"The {self.kind} {name!r} cannot be imported: {told}.") from error
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise InputError(f"The {self.kind} {name!r} cannot be imported: {reason}.") from error
         if not isinstance(found, type):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
         lacking = [need for need in self.needs if not hasattr(found, need)]
         if lacking:
             raise InputError(
-                f"The class {name!r} is not a {self.kind}: it has no {' and no '.join(lacking)}."
+                f"The class {name!r} is not a {self.kind}: it lacks {join_words(lacking, 'and')}."
             )
         return found
 
@@ -112,12 +186,12 @@ class Table:
         """The first line of an entry's docstring."""
         return (self.cls(name).__doc__ or "").strip().splitlines()[0]
 
-    def parse(self, spec: str) -> Any:
+    def parse(self, spec: str) -> Entry:
         """The object that a SPEC names.  Raises :class:`InputError` with the offending part."""
         name, arguments = split_call(spec, self.kind)
         return self.make(name, arguments, spec)
 
-    def make(self, name: str, arguments: list[tuple[str, str]], spec: str) -> Any:
+    def make(self, name: str, arguments: list[tuple[str, str]], spec: str) -> Entry:
         """The object of an entry from texts ``(key, value)``, in the order they were written."""
         cls = self.cls(name)
         try:
@@ -129,44 +203,42 @@ class Table:
         values: dict[str, Any] = {}
         for key, text in arguments:
             if key not in known:
-                takes = f"it takes {', '.join(known)}" if known else "it takes none"
+                allowed = f"use {', '.join(known)}" if known else "it has none"
                 raise InputError(
-                    f"The {self.kind} {name!r} has no parameter {key!r}{_nearest(key, known)}; {takes}."
+                    f"Unknown parameter {key!r} of the {self.kind} {name!r}{_suggest(key, known)}: {allowed}."
                 )
             if key in values:
-                raise InputError(f"The parameter {key!r} is given twice in {spec!r}: leave one.")
+                raise InputError(f"The parameter {key!r} appears twice in {spec!r}: remove one.")
             values[key] = _convert(text, known[key], spec)
         for item in known.values():
             if item.required and item.name not in values:
                 raise InputError(f"The {self.kind} {name!r} needs {item.name}=...: {item.help}.")
         try:
-            return cls(**values)
+            return cast(Entry, cls(**values))
         except InputError:
             raise
         except (Exception, SystemExit) as error:
-            expected = isinstance(error, TypeError | ValueError)
-            if name in self.entries and not expected:
+            if name in self.entries and not isinstance(error, TypeError | ValueError):
                 raise
-            told = (str(error) if expected else f"{type(error).__name__}: {error}").rstrip(".")
-            raise InputError(f"The {self.kind} {spec!r} cannot be made: {told}.") from error
+            raise InputError(f"Invalid {self.kind} {spec!r}: {describe_error(error)}.") from error
 
     def spec(self, thing: Any) -> str:
-        """The canonical SPEC of an object, every parameter spelled out: ``tal(gamma1=1,gamma2=0)``."""
-        return self._written(thing, parameters_of(type(thing)))
+        """The canonical SPEC of an object, with every parameter: ``tal(gamma1=1,gamma2=0)``."""
+        return self._write(thing, parameters_of(type(thing)))
 
     def brief(self, thing: Any, most: int = 3) -> str:
-        """The SPEC for people: of more than ``most`` parameters only those that are not as by default."""
+        """The SPEC for people: of more than ``most`` parameters, only those that differ from their default."""
         items = parameters_of(type(thing))
         if len(items) > most:
             items = tuple(item for item in items if getattr(thing, item.name) != item.default)
-        return self._written(thing, items)
+        return self._write(thing, items)
 
-    def _written(self, thing: Any, items: tuple[Parameter, ...]) -> str:
+    def _write(self, thing: Any, items: tuple[Parameter, ...]) -> str:
         path = f"{type(thing).__module__}:{type(thing).__qualname__}"
         name = next((name for name, where in self.entries.items() if where == path), path)
         pairs = [(item.name, getattr(thing, item.name)) for item in items]
-        shown = [f"{key}={write_value(value)}" for key, value in pairs if value is not None]
-        return f"{name}({','.join(shown)})" if shown else name
+        written = [f"{key}={write_value(value)}" for key, value in pairs if value is not None]
+        return f"{name}({','.join(written)})" if written else name
 
 
 def _load(path: str) -> Any:
@@ -174,7 +246,7 @@ def _load(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _nearest(word: str, words: Any) -> str:
+def _suggest(word: str, words: Any) -> str:
     near = difflib.get_close_matches(word.lower(), [str(item) for item in words], n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -196,7 +268,7 @@ def split_top(text: str, separator: str) -> list[str]:
             start = position + 1
     if quote or depth:
         missing = f"a closing {quote}" if quote else "a parenthesis"
-        raise InputError(f"{text!r} lacks {missing}.")
+        raise InputError(f"{text!r} lacks {missing}: add it.")
     return [*parts, text[start:]]
 
 
@@ -207,7 +279,7 @@ def split_call(spec: str, kind: str) -> tuple[str, list[tuple[str, str]]]:
     name = name.strip()
     if not _NAME.fullmatch(name) or (parenthesis and not rest.rstrip().endswith(")")):
         raise InputError(
-            f"{spec!r} is not a {kind}: write a name, or a name with arguments as in name(key=value)."
+            f"Invalid {kind} {spec!r}: write a name, or a name with arguments as in name(key=value)."
         )
     inside = rest.rstrip()[:-1].strip() if parenthesis else ""
     return name, split_arguments(inside, spec) if inside else []
@@ -221,27 +293,29 @@ def split_arguments(text: str, spec: str) -> list[tuple[str, str]]:
         if not equals or not key.strip() or not value.strip():
             comma = bool(pairs) and _INTEGER.fullmatch(part.strip())
             hint = " (a decimal comma? write a point, as in 0.5)" if comma else ""
-            raise InputError(f"{part.strip()!r} in {spec!r} is not key=value{hint}.")
+            raise InputError(f"Invalid argument {part.strip()!r} in {spec!r}: write key=value{hint}.")
         pairs.append((key.strip(), unquote(value.strip())))
     return pairs
 
 
 def unquote(text: str) -> str:
-    """The text without the quotes around it, if it has any."""
+    """The text without the quotes around it, if there are any."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _convert(text: str, item: Parameter, spec: str) -> Any:
     try:
-        return read_value(text, item.type)
+        value = read_value(text, item.type)
     except ValueError:
-        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(item.type, "a word")
         comma = " with a decimal point, not a comma" if "," in text or ";" in text else ""
-        raise InputError(f"{item.name}={text} in {spec!r} is not {wanted}{comma}.") from None
+        raise InputError(f"Invalid {item.name}={text} in {spec!r}: use {item.allowed}{comma}.") from None
+    if not item.allows(value):
+        raise InputError(f"Invalid {item.name}={text} in {spec!r}: use {item.allowed}.")
+    return value
 
 
 def read_value(text: str, wanted: type) -> Any:
-    """One argument's text as the type its parameter declares; ``ValueError`` where it is not one."""
+    """One argument's text as a value of its parameter's type.  Raises ``ValueError`` where it cannot be."""
     if wanted is bool:
         if text not in ("true", "false"):
             raise ValueError(text)

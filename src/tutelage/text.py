@@ -1,28 +1,222 @@
-"""Counts and numbers as people read them."""
+"""Numbers, counts, durations and names as people read them.
+
+Everything that is printed, drawn or sent to a person passes one of these functions; what a program reads
+again (a SPEC, JSON, a CSV file) does not.
+"""
+
+import math
+import re
+import shlex
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+UNKNOWN = "\N{EN DASH}"  # where a figure is not known
+_TIME_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_TABLE_UNITS = {2: "M", 3: "G", 4: "T"}  # by how many thousands
+_AXIS_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+# ------------------------------------------------------------------------------------------- numbers
 
 
-def plain(number: float) -> str:
-    """A number as short as it can be written without changing it."""
+def format_exact(number: float) -> str:
+    """A number in the fewest digits that read back equal: 2, 0.05, 1e-07."""
     return repr(number).removesuffix(".0")
 
 
-def quoted(name: str, most: int = 130) -> str:
-    """A name as it was sent, in quotes; a very long one is cut."""
-    return repr(name) if len(name) <= most else f"{name[:most]!r}…"
+def format_number(value: float) -> str:
+    """A number in three digits, or its whole part: 12,345, 123, 12.3, 0.0123."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def counted(number: int, what: str) -> str:
-    """``1 run``, ``2,000 runs``."""
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+def format_table_number(value: float) -> str:
+    """A number for a table, with at least three digits: 0.0123, 1.23, 12.3, 123, 123,456.
+
+    From a million on it has four digits and M (million), G (thousand M) or T (thousand G): 1.000M, 35.65G.
+    """
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if round(size) >= 1_000_000:
+        digits, power = f"{value:.3e}".split("e")
+        unit, shift = divmod(int(power), 3)
+        if unit not in _TABLE_UNITS:
+            return f"{value:.3e}"
+        return f"{float(digits) * 10**shift:.{3 - shift}f}{_TABLE_UNITS[unit]}"
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
 
 
-def some_of(some: int, runs: int) -> str:
-    """``3 of 20 runs``, ``all 20 runs``, ``its only run``."""
+def format_axis_number(value: float) -> str:
+    """A number for an axis: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
+    for unit, letter in _AXIS_UNITS:
+        if abs(value) >= unit:
+            return f"{value / unit:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def format_percent(share: float) -> str:
+    """A share as a percentage, rounded down so that only a whole is ``100 %``: ``94 %``."""
+    return f"{math.floor(100 * share + 1e-9)} %"
+
+
+def round_percents(shares: Sequence[float]) -> list[int]:
+    """Shares of one whole as whole percentages that sum to 100 (all 0 where the shares sum to 0).
+
+    Each is rounded down; those that lose most by it get one more.
+    """
+    total = sum(shares)
+    if not total > 0:
+        return [0] * len(shares)
+    exact = [100 * share / total for share in shares]
+    percents = [math.floor(each + 1e-9) for each in exact]
+    order = sorted(range(len(exact)), key=lambda place: percents[place] - exact[place])
+    for place in order[: 100 - sum(percents)]:
+        percents[place] += 1
+    return percents
+
+
+# --------------------------------------------------------------------------------- counts and durations
+
+
+def format_count(number: int, noun: str) -> str:
+    """A number with its noun: ``1 run``, ``2,000 runs``."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def format_runs(some: int, runs: int) -> str:
+    """How many of the runs: ``3 of 20 runs``, ``all 20 runs``, ``its only run``."""
     if some == runs:
         return "its only run" if runs == 1 else f"all {runs} runs"
     return f"{some} of {runs} runs"
 
 
-def short(value: float) -> str:
-    """The whole part, or three digits: 12,345, 123, 12.3, 0.0123."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def format_duration(seconds: float) -> str:
+    """A duration in its two largest units: ``0.4 s``, ``5 min 46 s``, ``2 d``; a dash where not finite."""
+    if not seconds < math.inf:
+        return UNKNOWN
+    if seconds < 9.95:
+        return f"{seconds:.2g} s" if seconds >= 0.0995 else f"{seconds * 1000:.2g} ms"
+    left = round(seconds)
+    parts: list[tuple[int, str]] = []
+    for size, unit in _TIME_UNITS:
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append((count, unit))
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
+
+
+def format_rough_duration(seconds: float) -> str:
+    """A duration, in whole minutes from two minutes on."""
+    return format_duration(60 * round(seconds / 60) if seconds >= 120 else seconds)
+
+
+# --------------------------------------------------------------------------------------- words and values
+
+
+def join_words(words: Iterable[str], conjunction: str = "or") -> str:
+    """Words as a list in a sentence: ``a``, ``a or b``, ``a, b or c``."""
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+def shorten(text: str, longest: int = 60) -> str:
+    """The text in one line of at most ``longest`` characters; ``...`` stands where its end was cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def format_value(value: Any, longest: int = 60) -> str:
+    """Any value of Python in a message: its ``repr``, in one line and shortened."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python prints at most 4300 digits
+        return f"of {value.bit_length()} bits"
+    return shorten(repr(value), longest)
+
+
+def quote(name: str, longest: int = 130) -> str:
+    """A name as it was sent, in quotes; a very long one is cut."""
+    return repr(name) if len(name) <= longest else f"{name[:longest]!r}…"
+
+
+# --------------------------------------------------------------------- names that may hold any character
+
+_NUMBERED_ARM = re.compile(r"\barm ([0-9]{1,9})\b")
+_ISOLATE, _END = "\u2068", "\u2069"
+_INVISIBLE = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, what no font has
+
+
+def format_name(name: str) -> str:
+    """A name with its invisible characters written out, and that keeps its direction to itself."""
+    if name.isascii():
+        return name
+    text = "".join(_spell_out(character) for character in name)
+    if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in text):
+        return f"{_ISOLATE}{text}{_END}"
+    return text
+
+
+def shorten_name(name: str, columns: int) -> str:
+    """A name in at most ``columns`` columns, without its middle if need be: names differ at their ends."""
+    text = format_name(name)
+    if sum(map(_columns_of, text)) <= columns:
+        return text
+    inner = text.removeprefix(_ISOLATE).removesuffix(_END)
+    head = _cut(inner, (columns - 1) // 2)
+    tail = _cut(inner[::-1], columns - 1 - sum(map(_columns_of, head)))[::-1]
+    while tail and unicodedata.combining(tail[0]):  # its letter has been left out
+        tail = tail[1:]
+    cut = f"{head}…{tail}"
+    return f"{_ISOLATE}{cut}{_END}" if inner != text else cut
+
+
+def _cut(characters: str, columns: int) -> str:
+    """The longest beginning that fits."""
+    width = 0
+    for place, character in enumerate(characters):
+        width += _columns_of(character)
+        if width > columns:
+            return characters[:place]
+    return characters
+
+
+def name_arms(sentence: str, arms: Sequence[str]) -> str:
+    """Replace the numbers of arms in a teacher's sentence by their names: ``decided for arm red``.
+
+    A name that begins with "arm" replaces that word too: ``decided for Arm B``.
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if number >= len(arms):
+            return found[0]
+        name = format_name(arms[number])
+        return name if name.casefold().startswith("arm") else f"arm {name}"
+
+    return _NUMBERED_ARM.sub(replace, sentence)
+
+
+def quote_for_shell(name: str) -> str:
+    """A name as bash and zsh read it; invisible characters are written out."""
+    text = "".join(_spell_out(character) for character in name)
+    if text == name:
+        return shlex.quote(name)
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(_spell_out(character) for character in escaped) + "'"
+
+
+def _spell_out(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind not in _INVISIBLE and not (kind == "Zs" and character != " "):
+        return character
+    return f"\\u{ord(character):04x}" if character <= "\uffff" else f"\\U{ord(character):08x}"
+
+
+def _columns_of(character: str) -> int:
+    if character in {_ISOLATE, _END} or unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+# Earlier names, until every caller uses the new ones.
+plain, quoted, counted, some_of, short = format_exact, quote, format_count, format_runs, format_number

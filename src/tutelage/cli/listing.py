@@ -41,7 +41,7 @@ def show(*, as_json: bool) -> None:
     )
 
 
-def _put_entry(page: Page, table: Table, name: str) -> None:
+def _put_entry(page: Page, table: Table[Any], name: str) -> None:
     page.put("", Text.assemble("  ", (name, "bold cyan")))
     page.put(Padding(Text(table.summary(name).replace("``", "")), (0, 0, 0, 4)))
     grid = Grid.grid(padding=(0, 2))
@@ -64,7 +64,7 @@ def _default(item: Parameter) -> str:
     return "optional" if item.default is None else f"default {write_value(item.default)}"
 
 
-def _as_json(table: Table, name: str) -> dict[str, Any]:
+def _as_json(table: Table[Any], name: str) -> dict[str, Any]:
     return {
         "name": name,
         "summary": table.summary(name),

@@ -6,7 +6,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Constant:
 
 RewardDistribution = Bernoulli | Beta | Empirical | Constant
 
-DISTRIBUTIONS = Table(
+DISTRIBUTIONS = Table[RewardDistribution](
     kind="reward distribution",
     plural="reward distributions",
     entries={
@@ -73,7 +73,7 @@ def parse_distribution(spec: str) -> RewardDistribution:
     name, parenthesis, inside = spec.strip().partition("(")
     if name.strip() == "beta" and parenthesis and "=" not in inside:
         spec = f"beta(concentration={inside}"
-    return cast(RewardDistribution, DISTRIBUTIONS.parse(spec))
+    return DISTRIBUTIONS.parse(spec)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ comma, colon or equals sign is quoted: ``movielens:"C:/a,b/ratings.csv",clients=
 import importlib.util
 import re
 from pathlib import PurePath
-from typing import cast
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, InstanceSource
@@ -17,7 +16,7 @@ from tutelage.registry import Table, parameters_of, split_top, unquote
 
 __all__ = ["INSTANCES", "Instance", "InstanceSource", "load", "parse"]
 
-INSTANCES = Table(
+INSTANCES = Table[InstanceSource](
     kind="instance",
     plural="instances",
     entries={
@@ -49,7 +48,7 @@ def load(spec: str | PurePath) -> Instance:
 def parse(spec: str | PurePath) -> InstanceSource:
     """The source that an INSTANCE names, with its parameters checked but nothing read or drawn yet."""
     if isinstance(spec, PurePath):
-        return cast(InstanceSource, INSTANCES.make("table", [("path", str(spec))], str(spec)))
+        return INSTANCES.make("table", [("path", str(spec))], str(spec))
     if not isinstance(spec, str):
         raise InputError(
             f"{spec!r} is not an instance: give a text such as 'paper', the path of a table of means, "
@@ -61,12 +60,10 @@ def parse(spec: str | PurePath) -> InstanceSource:
     name, colon, rest = text.partition(":")
     if name in INSTANCES.entries:
         parts = split_top(rest, ",") if rest.strip() else []
-        return cast(InstanceSource, INSTANCES.make(name, _arguments(name, parts, spec), spec))
+        return INSTANCES.make(name, _arguments(name, parts, spec), spec)
     head, *options = split_top(text, ",")
     if _is_table(head):
-        return cast(
-            InstanceSource, INSTANCES.make("table", _arguments("table", [head, *options], spec), spec)
-        )
+        return INSTANCES.make("table", _arguments("table", [head, *options], spec), spec)
     if head.strip() in INSTANCES.entries:
         raise InputError(
             f"Write the parameters of {head.strip()!r} after a colon: {head.strip()}:{','.join(options)}."
@@ -77,7 +74,7 @@ def parse(spec: str | PurePath) -> InstanceSource:
         raise InputError(f"Write the parameters of an instance after a colon: {call[0].strip()}:{inside}.")
     installed = _INSTALLED.fullmatch(text)
     if installed and importlib.util.find_spec(installed[1]) is not None:
-        return cast(InstanceSource, INSTANCES.parse(text))
+        return INSTANCES.parse(text)
     INSTANCES.cls(name.strip() if colon else head.strip())  # raises: there is no such instance
     raise AssertionError(spec)
 

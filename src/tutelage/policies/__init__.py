@@ -1,8 +1,9 @@
-"""How a client picks an arm: an open set.  A new policy is one file here and one line below."""
+"""Policies: how a client picks its next arm.  A new policy is one file here and one line below."""
 
+from tutelage.policies.base import Policy
 from tutelage.registry import Table
 
-POLICIES = Table(
+POLICIES = Table[Policy](
     kind="policy",
     plural="policies",
     entries={

@@ -7,7 +7,7 @@ from tutelage.registry import Table
 if TYPE_CHECKING:
     from tutelage.teachers.base import Teacher
 
-TEACHERS = Table(
+TEACHERS: "Table[Teacher]" = Table(
     kind="teacher",
     plural="teachers",
     entries={

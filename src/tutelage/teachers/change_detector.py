@@ -3,7 +3,7 @@
 import functools
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import SFC64, Generator
@@ -78,7 +78,7 @@ class ChangeDetector(Teacher):
     def _inner(self) -> Teacher:
         from tutelage.teachers import TEACHERS
 
-        return cast(Teacher, TEACHERS.parse(self.teacher))
+        return TEACHERS.parse(self.teacher)
 
     @property
     def needs_best_arm(self) -> bool:

@@ -227,7 +227,8 @@ class Pan:
     eggs: int = parameter(1, help="eggs in it", minimum=1, maximum=6)
     grip: str = parameter("left", help="side of the grip", choices=("left", "right", "both"))
 
-    __post_init__ = check_parameters
+    def __post_init__(self):
+        check_parameters(self)
 
 
 PANS = Table("pan", "pans", {"pan": "tests.test_registry:Pan"})

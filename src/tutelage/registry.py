@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar, cast
 
 from tutelage.errors import InputError
-from tutelage.text import format_value, join_words
+from tutelage.text import format_exact, format_value, join_words
 from tutelage.validation import Bounds, describe_error, is_number, is_whole
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
@@ -66,7 +66,7 @@ class Parameter:
 
 
 def _format(value: Any) -> str:
-    return f"{value:.16g}" if isinstance(value, float) else format_value(value)
+    return format_exact(float(value)) if isinstance(value, float) else format_value(value)
 
 
 def parameter(
@@ -84,7 +84,8 @@ def parameter(
     ``minimum`` and ``maximum`` are themselves allowed, ``above`` and ``below`` are not; a number must be
     finite unless ``maximum`` is ``math.inf``.  ``choices`` are the texts that are allowed.  ``help`` is a
     phrase without the range and the choices, which are added to it.  A table checks a value that a SPEC
-    gives; for values given in Python a class says ``__post_init__ = check_parameters``.
+    gives; for values given in Python, the class calls
+    :func:`check_parameters` in its ``__post_init__``.
     """
     described = {"help": help, "bounds": Bounds(minimum, maximum, above, below), "choices": choices}
     if default is dataclasses.MISSING:
@@ -118,7 +119,7 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 
 
 def check_parameters(thing: Any) -> None:
-    """Raise ``InputError`` unless every parameter of an entry is allowed; for use as ``__post_init__``."""
+    """Raise ``InputError`` unless every parameter of an entry is allowed; call it in ``__post_init__``."""
     cls = type(thing)
     checks = _CHECKED.get(cls)
     if checks is None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
 from tutelage.policies.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.kl_ucb import exploration_term, kl_bound
@@ -22,7 +21,7 @@ from tutelage.policies.ranking_cache import (
     same_before,
     wins_again,
 )
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 _LOG_TWO = math.log(2.0)  # an exploration from which on quantiles lie above the median
 
@@ -111,14 +110,13 @@ class BayesUCB:
     their proofs ask for 5 and 7.
     """
 
-    c: float = parameter(0.0, help="power of log t in the level of the quantile, at least 0")
+    c: float = parameter(0.0, help="power of log t in the level of the quantile", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.c < float("inf"):
-            raise InputError(f"bayes-ucb's c={self.c:g} is not a number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return SLOTS + num_arms

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, first_pulls, no_learning
 from tutelage.policies.softmax import draw_weighted, to_weights
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -36,14 +35,13 @@ class Boltzmann:
     near-optimal whatever the gaps (Cesa-Bianchi et al. 2017): see boltzmann-gumbel.
     """
 
-    scale: float = parameter(1.0, help="temperature times log t, above 0; the smaller, the greedier")
+    scale: float = parameter(1.0, help="temperature times log t; smaller is greedier", minimum=1e-9)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 1e-9 <= self.scale < float("inf"):
-            raise InputError(f"boltzmann's scale={self.scale:g} is not a number of at least 1e-9.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms

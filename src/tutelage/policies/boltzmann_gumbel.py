@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import exponential
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 _LEAST = 1e-300  # an exponential number may be exactly 0, whose logarithm is not a number to add
 
@@ -35,14 +34,13 @@ class BoltzmannGumbel:
     1/2 is the paper's choice C = sigma: rewards in [0, 1] are 1/4-subgaussian.
     """
 
-    c: float = parameter(0.5, help="how much it explores (the paper's C), above 0")
+    c: float = parameter(0.5, help="weight of exploration, the paper's C", above=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 < self.c < float("inf"):
-            raise InputError(f"boltzmann-gumbel's c={self.c:g} is not a number above 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms

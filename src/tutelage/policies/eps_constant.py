@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index, random
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -29,14 +28,15 @@ class EpsilonConstant:
     It never stops exploring: regret and the cost of teaching it grow linearly.
     """
 
-    epsilon: float = parameter(0.1, help="how often it takes any arm, in [0, 1]")
+    epsilon: float = parameter(
+        0.1, help="probability of a pull of a uniformly random arm", minimum=0, maximum=1
+    )
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon <= 1:
-            raise InputError(f"eps-constant's epsilon={self.epsilon:g} lies outside [0, 1].")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return 0

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -30,14 +29,13 @@ class EpsilonFirst:
     ended may never be pulled again.
     """
 
-    pulls: int = parameter(100, help="how many of its own pulls it explores for, at least 0")
+    pulls: int = parameter(100, help="number of pulls spent on exploration", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.pulls < float("inf"):
-            raise InputError(f"eps-first's pulls={self.pulls:g} is not a whole number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return 0

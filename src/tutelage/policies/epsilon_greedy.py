@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index, random
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -28,17 +27,14 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 class EpsilonGreedy:
     """epsilon-greedy: the best mean, or with probability min(1, c K / (d^2 t)) any arm."""
 
-    c: float = parameter(1.0, help="how much it explores, at least 0")
-    d: float = parameter(1.0, help="the gap it is tuned for (Auer et al.'s d), in (0, 1]")
+    c: float = parameter(1.0, help="weight of exploration", minimum=0)
+    d: float = parameter(1.0, help="gap for which it is tuned, Auer et al.'s d", above=0, maximum=1)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.c < float("inf"):
-            raise InputError(f"eps-greedy's c={self.c:g} is not a number of at least 0.")
-        if not 0 < self.d <= 1:
-            raise InputError(f"eps-greedy's d={self.d:g} lies outside (0, 1].")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return 0

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
 from tutelage.policies.ranking_cache import (
     SLOTS,
@@ -19,7 +18,7 @@ from tutelage.policies.ranking_cache import (
     same_before,
     wins_again,
 )
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 _BELOW_ONE = 1.0 - 2.0**-53  # the largest double below 1
 _MOST_STEPS = 50  # Newton's; a test finds that 12 are enough
@@ -108,14 +107,13 @@ class KLUCB:
     2011 asks for, c = 0 what its authors recommend.
     """
 
-    c: float = parameter(0.0, help="weight of log log t in the exploration, at least 0")
+    c: float = parameter(0.0, help="weight of log log t in the exploration term", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.c < float("inf"):
-            raise InputError(f"kl-ucb's c={self.c:g} is not a number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return SLOTS + num_arms

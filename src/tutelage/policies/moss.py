@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def moss_index(mean: float, count: int, share: float, factor: float) -> float:
@@ -36,14 +35,13 @@ class MOSS:
     no bonus.
     """
 
-    alpha: float = parameter(1.35, help="how much it explores, above 0")
+    alpha: float = parameter(1.35, help="weight of exploration", above=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < float("inf"):
-            raise InputError(f"moss's alpha={self.alpha:g} is not a number above 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms

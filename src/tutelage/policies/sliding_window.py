@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 # Parts of the state, K numbers each: indices; pulls in the window; sums of the rewards in the window's
 # earlier and later block; the latest reward; for how many pulls on end it has been that.  Then come the
@@ -88,17 +87,14 @@ class SlidingWindow:
     any more comes first, so every arm is pulled for ever.
     """
 
-    window: int = parameter(1000, help="how many of its last pulls it remembers, at least 1")
-    xi: float = parameter(0.6, help="how much it explores, at least 0; its theorem asks for more than 1/2")
+    window: int = parameter(1000, help="number of latest pulls that count", minimum=1)
+    xi: float = parameter(0.6, help="weight of exploration; the theorem needs more than 1/2", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window < float("inf"):
-            raise InputError(f"sliding-window's window={self.window:g} is not a whole number of at least 1.")
-        if not 0 <= self.xi < float("inf"):
-            raise InputError(f"sliding-window's xi={self.xi:g} is not a number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return _PLACE * num_arms + 1 + 2 * self.window

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import beta, index, random
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -49,15 +48,16 @@ class ThompsonSampling:
     """Thompson sampling from Beta(1, 1) priors."""
 
     update: str = parameter(
-        "bernoulli", help="what a reward inside (0, 1) does: bernoulli (a trial) or fractional"
+        "bernoulli",
+        help="update for a reward between 0 and 1, by a Bernoulli trial or by the fraction itself",
+        choices=("bernoulli", "fractional"),
     )
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
 
     def __post_init__(self) -> None:
-        if self.update not in ("bernoulli", "fractional"):
-            raise InputError(f"ts takes update=bernoulli or update=fractional, not update={self.update}.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return 2 * num_arms

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
 from tutelage.policies.ucb1 import ucb_index
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -33,14 +32,13 @@ class UCB:
     the regret is at most the sum over suboptimal arms of 4 alpha log(T) / Delta + alpha / (alpha - 1).
     """
 
-    alpha: float = parameter(2.0, help="how much it explores, at least 0; its theorem asks for more than 1")
+    alpha: float = parameter(2.0, help="weight of exploration; the theorem needs more than 1", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.alpha < float("inf"):
-            raise InputError(f"ucb's alpha={self.alpha:g} is not a number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.policies.base import Learner, argmax, first_pulls
 from tutelage.policies.variance import PER_ARM, add_square, variance
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 
 def ucb_v_index(mean: float, spread: float, count: int, exploration: float, c: float) -> float:
@@ -44,17 +43,14 @@ class UCBV:
     over suboptimal arms of (variance / Delta + 2), times log T.
     """
 
-    zeta: float = parameter(1.2, help="how much it explores, above 0; its theorem asks for more than 1")
-    c: float = parameter(1.0, help="the weight of the term that holds for small counts, at least 0")
+    zeta: float = parameter(1.2, help="weight of exploration; the theorem needs more than 1", above=0)
+    c: float = parameter(1.0, help="weight of the term for arms with few pulls", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
 
     def __post_init__(self) -> None:
-        if not 0 < self.zeta < float("inf"):
-            raise InputError(f"ucb-v's zeta={self.zeta:g} is not a number above 0.")
-        if not 0 <= self.c < float("inf"):
-            raise InputError(f"ucb-v's c={self.c:g} is not a number of at least 0.")
+        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return (1 + PER_ARM) * num_arms

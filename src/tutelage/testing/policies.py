@@ -15,6 +15,7 @@ from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.registry import Parameter, parameters_of
 from tutelage.testing.single_client import SingleClient, count_choices, generator_words
+from tutelage.text import format_exact
 
 
 def _parameters(spec: str) -> tuple[Parameter, ...]:
@@ -141,7 +142,8 @@ class PolicyContract:
         policy, again = POLICIES.parse(spec), POLICIES.parse(spec)
         assert policy == again
         assert hash(policy) == hash(again)
-        assert type(policy).__dataclass_params__.frozen
+        cls: Any = type(policy)
+        assert cls.__dataclass_params__.frozen
         assert policy.choose is again.choose
         assert policy.learn is again.learn
         assert all(isinstance(number, float) for number in policy.parameters())
@@ -153,7 +155,7 @@ class PolicyContract:
         cls: Any = type(POLICIES.parse(spec))
         for item in _parameters(spec):
             if item.type in {int, float}:
-                with pytest.raises(InputError, match=rf"{item.name}.*{value:g}".replace("+", r"\+")):
+                with pytest.raises(InputError, match=f"^Invalid {item.name}={format_exact(value)} in "):
                     cls(**{item.name: value})
 
     def test_unknown_word(self, spec: str) -> None:
@@ -166,7 +168,7 @@ class PolicyContract:
 
     def test_is_documented(self, spec: str) -> None:
         """The class says in one line what it is; every parameter has a default and a help text."""
-        cls = type(POLICIES.parse(spec))
+        cls: type = type(POLICIES.parse(spec))
         assert dataclasses.is_dataclass(cls)
         assert (cls.__doc__ or "").strip().splitlines()[0].endswith(".")
         for item in _parameters(spec):

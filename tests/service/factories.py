@@ -1,16 +1,22 @@
-"""Made-up figures of campaigns, for the tests of states and pages."""
+"""Views of invented campaigns, for the tests of status items and pages."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from tutelage.service.monitoring.figures import Event, Figures, Recent, Server, Settled, Taken, Told
+from tutelage.service.monitoring.campaign_view import (
+    CampaignView,
+    Metrics,
+    RecentActivity,
+    ServerHealth,
+)
+from tutelage.service.monitoring.event_log import DecisionRecord, LedgerEvent, LedgerSummary
 
 NOW = 1_800_000_000.0
 
 
-def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clients=None, arms=None):
-    """A campaign in which all goes well: every pair has 60 to 90 % of its quota and goes on filling it."""
+def learning_view(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clients=None, arms=None):
+    """A campaign without problems: every pair has 60 to 90 % of its quota and keeps pulling."""
     random = np.random.default_rng(seed)
     active = tuple(range(num_arms)) if active is None else tuple(active)
     size = (num_clients, num_arms)
@@ -23,8 +29,8 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
     means[[*active, *(arm for arm in range(num_arms) if arm not in active)]] = np.linspace(0.7, 0.3, num_arms)
     radius = np.where(np.isin(np.arange(num_arms), active), 0.06, 0.12)
     lower, upper = means - radius, means + radius
-    shown = np.isin(np.arange(num_arms), active)
-    taken = Taken(
+    format_name = np.isin(np.arange(num_arms), active)
+    metrics = Metrics(
         name="spring-offers",
         teacher="twl(gamma1=1,gamma2=0)",
         arms=arms or tuple(f"arm {arm:02}" for arm in range(num_arms)),
@@ -35,28 +41,28 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
         status="running",
         position=int(collected.sum()) + 3,
         pulls=collected.copy(),
-        collected=collected,
+        evidence_pulls=collected,
         quota=counts,
         mode="all",
         missing=np.maximum(counts - collected, 0),
-        counted=np.ones(num_clients, dtype=np.bool_),
+        is_evidence=np.ones(num_clients, dtype=np.bool_),
         directive=3,
         active_arms=active,
         target=None,
         reachable=True,
         sentence="learning",
         estimates=means,
-        lower=np.where(shown, lower, np.nan),
-        upper=np.where(shown, upper, np.nan),
+        lower=np.where(format_name, lower, np.nan),
+        upper=np.where(format_name, upper, np.nan),
         cost=6890.0,
         replays=164,
         conflicts=0,
-        evidence=np.full(num_arms, np.nan),
+        arm_evidence=np.full(num_arms, np.nan),
     )
-    told = Told(
+    ledger = LedgerSummary(
         (
-            Event(taken.position, NOW - 400, 3835, "Epoch 2: none ruled out"),
-            Event(1, NOW - 11_520, 1, "Started"),
+            LedgerEvent(metrics.position, NOW - 400, 3835, "Consultation 2: no arm ruled out"),
+            LedgerEvent(1, NOW - 11_520, 1, "Started"),
         ),
         NOW - 11_520,
         NOW - 11_520,
@@ -65,147 +71,151 @@ def learning(num_clients=5, num_arms=5, *, seed=0, active=None, quota=613, clien
         tuple(upper.tolist()),
         tuple(2 if arm in active else 1 for arm in range(num_arms)),
     )
-    return Figures(taken, _recent(taken, window, random), told, Server("tut-1", disk=0.003), NOW, NOW)
+    server = ServerHealth("tut-1", commit_seconds=0.003)
+    return CampaignView(metrics, _make_activity(metrics, window, random), ledger, server, NOW, NOW)
 
 
-def _recent(taken, window, random):
+def _make_activity(metrics, window, random):
     points = 300
     rates = window.sum(axis=0) / 300
-    steps = random.poisson(rates, (points, len(taken.arms)))
-    totals = taken.pulls.sum(axis=0)
+    steps = random.poisson(rates, (points, len(metrics.arms)))
+    totals = metrics.pulls.sum(axis=0)
     steps_until = np.cumsum(steps[::-1], axis=0)[::-1] - steps
-    return Recent(
-        silent=random.uniform(0, 2, len(taken.clients)),
-        usual_interval=np.full(len(taken.clients), 1.0),
-        is_usual=np.ones(len(taken.clients), dtype=np.bool_),
-        span=300.0,
-        window=window,
+    return RecentActivity(
+        silence=random.uniform(0, 2, len(metrics.clients)),
+        usual_interval=np.full(len(metrics.clients), 1.0),
+        is_interval_known=np.ones(len(metrics.clients), dtype=np.bool_),
+        window_seconds=300.0,
+        window_pulls=window,
         replays=0,
         conflicts=0,
-        minute_span=60.0,
-        minute=window // 5,
+        minute_seconds=60.0,
+        minute_pulls=window // 5,
         minute_cost=31.0,
         times=NOW - np.arange(points - 1, -1, -1.0),
-        costs=taken.cost - 0.5 * np.arange(points - 1, -1, -1.0),
+        costs=metrics.cost - 0.5 * np.arange(points - 1, -1, -1.0),
         arm_pulls=np.maximum(totals - steps_until, 0),
     )
 
 
-def with_taken(figures, **changes):
-    """The same with other fields of the campaign; what is missing follows from pulls and quota."""
-    taken = replace(figures.taken, **changes)
+def with_metrics(view, **changes):
+    """Change fields of the metrics; the missing pulls follow from pulls and quota."""
+    metrics = replace(view.metrics, **changes)
     if "missing" not in changes:
-        missing = np.maximum(taken.quota - taken.collected, 0) * taken.counted[:, None]
-        taken = replace(taken, missing=missing)
-    return replace(figures, taken=taken)
+        missing = np.maximum(metrics.quota - metrics.evidence_pulls, 0) * metrics.is_evidence[:, None]
+        metrics = replace(metrics, missing=missing)
+    return replace(view, metrics=metrics)
 
 
-def with_recent(figures, **changes):
-    """The same with other recent counters."""
-    return replace(figures, recent=replace(figures.recent, **changes))
+def with_activity(view, **changes):
+    """Change fields of the recent activity."""
+    return replace(view, activity=replace(view.activity, **changes))
 
 
-def silenced(figures, client, seconds=346.0):
-    """One client has been silent, and all others have met the quota."""
-    silent = figures.recent.silent.copy()
+def silence_client(view, client, seconds=346.0):
+    """Silence one client, and let all others meet the quota."""
+    silent = view.activity.silence.copy()
     silent[client] = seconds
-    window = figures.recent.window.copy()
+    window = view.activity.window_pulls.copy()
     window[client] = 0
-    collected = np.maximum(figures.taken.collected, figures.taken.quota)
-    collected[client] = figures.taken.collected[client] // 3
-    figures = with_taken(figures, collected=collected)
-    return with_recent(figures, silent=silent, window=window)
+    collected = np.maximum(view.metrics.evidence_pulls, view.metrics.quota)
+    collected[client] = view.metrics.evidence_pulls[client] // 3
+    view = with_metrics(view, evidence_pulls=collected)
+    return with_activity(view, silence=silent, window_pulls=window)
 
 
-def decided(figures, target):
-    """It has decided, and most pulls go to the target."""
-    size = len(figures.taken.arms)
+def make_decided(view, target):
+    """Decide for a target; most pulls go to it."""
+    size = len(view.metrics.arms)
     since = tuple(520 if arm == target else 40 for arm in range(size))
-    settled = Settled(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
-    minute = np.where(np.arange(size) == target, 90, figures.recent.minute // 5)
-    figures = with_taken(
-        figures, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4
+    decision = DecisionRecord(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
+    minute = np.where(np.arange(size) == target, 90, view.activity.minute_pulls // 5)
+    view = with_metrics(
+        view, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4
     )
     others = np.arange(size) != target
     upper = np.where(
-        others, np.minimum(figures.taken.upper, figures.taken.lower[target] - 0.01), figures.taken.upper
+        others, np.minimum(view.metrics.upper, view.metrics.lower[target] - 0.01), view.metrics.upper
     )
-    figures = with_taken(figures, upper=upper, lower=np.where(others, upper - 0.12, figures.taken.lower))
-    figures = with_recent(figures, minute=minute)
-    figures = with_taken(figures, error_bound="Wrong with probability at most 1/T = 0.00002.")
-    return replace(figures, told=replace(figures.told, settled=settled))
+    bound = "Wrong with probability at most 1/T = 0.00002."
+    view = with_metrics(view, error_bound=bound)
+    view = with_metrics(view, upper=upper, lower=np.where(others, upper - 0.12, view.metrics.lower))
+    view = with_activity(view, minute_pulls=minute)
+    return replace(view, ledger=replace(view.ledger, decision=decision))
 
 
-def betting(figures):
-    """A teacher that bets instead: evidence against each arm, and no intervals."""
-    taken = figures.taken
-    unknown = np.full(len(taken.arms), np.nan)
-    evidence = np.where(np.isin(np.arange(len(taken.arms)), taken.active_arms), 0.4, 1.02)
-    evidence[taken.active_arms[0]] = 0.0
-    figures = with_taken(figures, teacher="blt", mode="any", lower=unknown, upper=unknown, evidence=evidence)
-    return replace(figures, told=replace(figures.told, lower=(), upper=(), epochs=()))
+def make_betting(view):
+    """Use a teacher that bets: evidence against each arm, and no intervals."""
+    metrics = view.metrics
+    unknown = np.full(len(metrics.arms), np.nan)
+    evidence = np.where(np.isin(np.arange(len(metrics.arms)), metrics.active_arms), 0.4, 1.02)
+    evidence[metrics.active_arms[0]] = 0.0
+    view = with_metrics(view, teacher="blt", mode="any", lower=unknown, upper=unknown, arm_evidence=evidence)
+    return replace(view, ledger=replace(view.ledger, lower=(), upper=(), directives=()))
 
 
-def given_up(figures):
-    """A teacher that bets has seen that it will not decide, and leads all to its best arm."""
-    figures = betting(figures)
-    taken = figures.taken
-    nothing, best = np.zeros(len(taken.arms), dtype=np.int64), taken.active_arms[0]
-    minute = np.where(nothing == np.arange(len(taken.arms)) - best, 90, figures.recent.minute // 5)
-    figures = with_taken(
-        figures,
+def make_undecidable(view):
+    """A teacher that bets expects no decision, and leads all clients to its best arm."""
+    view = make_betting(view)
+    metrics = view.metrics
+    nothing, best = np.zeros(len(metrics.arms), dtype=np.int64), metrics.active_arms[0]
+    minute = np.where(nothing == np.arange(len(metrics.arms)) - best, 90, view.activity.minute_pulls // 5)
+    view = with_metrics(
+        view,
         quota=nothing,
         mode="all",
         reachable=False,
-        provisional=best,
+        provisional_arm=best,
         sentence=f"no decision to be hoped for: clients are led to arm {best}, unproved",
     )
-    return with_recent(figures, minute=minute)
+    return with_activity(view, minute_pulls=minute)
 
 
-def every_state(num_clients=5, num_arms=5, **options):
-    """A name and figures for each state that a page can be in."""
-    good = learning(num_clients, num_arms, **options)
-    quota = good.taken.quota
-    avoiding = good.recent.window.copy()
-    avoiding[-1, good.taken.active_arms[-1]] = 0
-    late = with_taken(good, horizon=int((good.taken.rounds + good.taken.missing.sum(axis=1)).max()))
-    nearly = with_taken(good, horizon=int(good.taken.rounds.max()) + 5)
+def every_status(num_clients=5, num_arms=5, **options):
+    """A name and a view for each status that a page can show."""
+    good = learning_view(num_clients, num_arms, **options)
+    quota = good.metrics.quota
+    avoiding = good.activity.window_pulls.copy()
+    avoiding[-1, good.metrics.active_arms[-1]] = 0
+    late = with_metrics(good, horizon=int((good.metrics.rounds + good.metrics.missing.sum(axis=1)).max()))
+    nearly = with_metrics(good, horizon=int(good.metrics.rounds.max()) + 5)
     silent = np.full(num_clients, 400.0)
-    some = good.recent.silent.copy()
+    some = good.activity.silence.copy()
     some[-1] = 45.0
-    zero = np.zeros_like(good.taken.pulls)
-    new = with_taken(
+    zero = np.zeros_like(good.metrics.pulls)
+    new = with_metrics(
         good,
         status="registering",
         pulls=zero,
-        collected=zero,
+        evidence_pulls=zero,
         quota=quota * 0,
         cost=0.0,
         directive=1,
         replays=0,
     )
-    done = decided(good, good.taken.active_arms[0])
+    done = make_decided(good, good.metrics.active_arms[0])
     return {
         "learning": good,
-        "betting": betting(good),
-        "slow": with_recent(good, silent=some),
-        "stalled": silenced(good, 0),
-        "avoids an arm": with_recent(good, window=avoiding),
-        "cannot end by pace": late,
-        "cannot end": nearly,
-        "out of reach": with_taken(good, reachable=False, quota=quota * 0),
+        "betting": make_betting(good),
+        "slow": with_activity(good, silence=some),
+        "stalled": silence_client(good, 0),
+        "arm avoided": with_activity(good, window_pulls=avoiding),
+        "horizon too short by rate": late,
+        "horizon too short": nearly,
+        "out of reach": with_metrics(good, reachable=False, quota=quota * 0),
         "decided": done,
-        "given up": given_up(good),
-        "store lagging": replace(good, server=replace(good.server, disk=0.4, waiting=6000)),
+        "undecidable": make_undecidable(good),
+        "store lagging": replace(good, server=replace(good.server, commit_seconds=0.4, waiting_pulls=6000)),
         "store failed": replace(good, server=replace(good.server, failure="The disk is full.")),
-        "no data": with_recent(good, silent=silent),
-        "no data, decided": with_recent(done, silent=silent),
-        "conflict": with_taken(with_recent(good, conflicts=2), conflicts=2),
-        "replays": with_recent(good, replays=int(0.2 * good.recent.window.sum())),
+        "no data": with_activity(good, silence=silent),
+        "no data, decided": with_activity(done, silence=silent),
+        "id conflict": with_metrics(with_activity(good, conflicts=2), conflicts=2),
+        "replays": with_activity(good, replays=int(0.2 * good.activity.window_pulls.sum())),
         "follower": replace(good, server=replace(good.server, leads=False, leader="http://tut-2:8321")),
-        "horizon reached": with_taken(done, horizon=int(good.taken.rounds.min())),
-        "cut off": replace(good, time=NOW - 42),
-        "stopped": with_taken(good, status="stopped"),
-        "registering": with_recent(new, window=zero, minute=zero, arm_pulls=good.recent.arm_pulls * 0),
+        "finished": with_metrics(done, horizon=int(good.metrics.rounds.min())),
+        "outdated": replace(good, measured=NOW - 42),
+        "stopped": with_metrics(good, status="stopped"),
+        "registering": with_activity(
+            new, window_pulls=zero, minute_pulls=zero, arm_pulls=good.activity.arm_pulls * 0
+        ),
     }

@@ -113,11 +113,11 @@ def show_all(server: Server = None, as_json: Json = False) -> None:
             sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {told}\n")
 
 
-@app.command(short_help="Show a campaign, where it stands, and its states.")
+@app.command(short_help="Show a campaign, where it stands, and its status.")
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Show a campaign, where it stands, and its states as on its page, worst first."""
+    """Show a campaign, where it stands, and its status items, most severe first."""
     told = _ask(server, "GET", _place(name))
-    told["states"] = _ask(server, "GET", f"{_place(name)}/status")["states"]
+    told["items"] = _ask(server, "GET", f"{_place(name)}/status")["items"]
     _show(told, as_json=as_json)
 
 
@@ -330,16 +330,16 @@ def _show(told: dict[str, Any], *, as_json: bool) -> None:
                 ("campaign", f"{told['name']}, {told['status']}"),
                 ("teacher", f"{told['teacher']}: {told['state']}"),
                 ("target", told["target"] or "none yet"),
-                ("round", f"{round:,} of {told['horizon']:,}, epoch {told['epoch']:,}"),
+                ("round", f"{round:,} of {told['horizon']:,}, directive {told['directive']:,}"),
                 ("pulls", f"{told['num_pulls']:,} by {counted(len(told['clients']), 'client')}{beyond}"),
                 ("cost", f"{told['cost']:.4g}"),
-                *((state["state"], _said(state)) for state in told.get("states", ())),
+                *((item["kind"], _format_item(item)) for item in told.get("items", ())),
             ]
         )
 
 
-def _said(state: dict[str, Any]) -> str:
-    """A state in a paragraph, with the line to type on a line of its own."""
-    colour = f"({state['colour']}) " if state["colour"] != "plain" else ""
-    told = " ".join(filter(None, (state["headline"], state["sentence"], state["remedy"])))
-    return f"{colour}{told}" + (f"\n{state['command']}" if state["command"] else "")
+def _format_item(item: dict[str, Any]) -> str:
+    """Format a status item as a paragraph, with the command on a line of its own."""
+    severity = "" if item["severity"] == "info" else f"({item['severity']}) "
+    text = " ".join(filter(None, (item["message"], item["action"])))
+    return f"{severity}{text}" + (f"\n{item['command']}" if item["command"] else "")

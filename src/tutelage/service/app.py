@@ -21,8 +21,10 @@ from tutelage.service.api.routes import make_routes
 from tutelage.service.api.validation import must_be
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.configuration import Configuration, parse_teacher_names
-from tutelage.service.dashboard import Monitor, dashboard_routes, login_routes, refusal_page, states_router
+from tutelage.service.dashboard import dashboard_routes, login_routes, refusal_page, status_router
 from tutelage.service.dashboard.policy import HEADERS
+from tutelage.service.dashboard.renderer import PageRenderer
+from tutelage.service.monitoring.monitor import Monitor
 from tutelage.stores.base import CampaignNotFound, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
@@ -42,6 +44,7 @@ def build(
     vital = Readers(store, handoff.engine.fail, threads=1)
     forwarding = Forwarding(configuration.advertise or "", insecure=configuration.insecure)
     monitor = Monitor(handoff, readers, name=_name(configuration), thresholds=configuration)
+    renderer = PageRenderer(configuration)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -56,7 +59,7 @@ def build(
             task.cancel()
         await handoff.stop()
         await forwarding.close()
-        monitor.close()
+        renderer.close()
         readers.close()
         vital.close()
 
@@ -104,8 +107,8 @@ def build(
     app.include_router(
         make_routes(handoff, readers, vital, forwarding, parse_teacher_names(configuration.own_teachers))
     )
-    app.include_router(states_router(monitor))
-    app.router.routes += [*login_routes(access), *dashboard_routes(monitor, lambda: document(app))]
+    app.include_router(status_router(monitor))
+    app.router.routes += [*login_routes(access), *dashboard_routes(monitor, renderer, lambda: document(app))]
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
     gateway = Gateway(
         app,

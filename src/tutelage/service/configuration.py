@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tutelage.errors import InputError
-from tutelage.service.monitoring.thresholds import Thresholds
+from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.settings_field import setting, settings_of
 from tutelage.stores.address import without_password
 

@@ -1,77 +1,76 @@
-"""Names as people are shown them: nothing in a name moves or hides the text around it."""
+"""Names, formatted for people: no character of a name moves or hides the text around it."""
 
 import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
 
-_NUMBERED = re.compile(r"\barm ([0-9]{1,9})\b")
+_NUMBERED_ARM = re.compile(r"\barm ([0-9]{1,9})\b")
 _ISOLATE, _END = "\u2068", "\u2069"
-_UNSEEN = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, what no font has
+_INVISIBLE = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, unassigned characters
 
 
-def shown(name: str) -> str:
-    """A name in which invisible characters are written out, and that keeps its direction to itself."""
+def format_name(name: str) -> str:
+    """Escape invisible characters of a name, and isolate its direction from the text around it."""
     if name.isascii():
         return name
-    told = "".join(_visible(character) for character in name)
-    if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in told):
-        return f"{_ISOLATE}{told}{_END}"
-    return told
+    visible = "".join(_escape(character) for character in name)
+    if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in visible):
+        return f"{_ISOLATE}{visible}{_END}"
+    return visible
 
 
-def short(name: str, most: int) -> str:
-    """The same in at most so many columns, if need be without its middle: names differ at their ends."""
-    told = shown(name)
-    if sum(map(_width, told)) <= most:
-        return told
-    inner = told.removeprefix(_ISOLATE).removesuffix(_END)
-    head = _fitting(inner, (most - 1) // 2)
-    tail = _fitting(inner[::-1], most - 1 - sum(map(_width, head)))[::-1]
+def shorten_name(name: str, columns: int) -> str:
+    """Format a name in at most ``columns`` columns, without its middle, since similar names differ at the ends."""
+    formatted = format_name(name)
+    if sum(map(_width, formatted)) <= columns:
+        return formatted
+    inner = formatted.removeprefix(_ISOLATE).removesuffix(_END)
+    head = _fit(inner, (columns - 1) // 2)
+    tail = _fit(inner[::-1], columns - 1 - sum(map(_width, head)))[::-1]
     while tail and unicodedata.combining(tail[0]):  # its letter has been left out
         tail = tail[1:]
-    cut = f"{head}…{tail}"
-    return f"{_ISOLATE}{cut}{_END}" if inner != told else cut
+    short = f"{head}…{tail}"
+    return f"{_ISOLATE}{short}{_END}" if inner != formatted else short
 
 
-def _fitting(characters: str, most: int) -> str:
-    """As many of them, from the first on, as so many columns hold."""
+def _fit(characters: str, columns: int) -> str:
+    """The first characters that fit."""
     width = 0
     for place, character in enumerate(characters):
         width += _width(character)
-        if width > most:
+        if width > columns:
             return characters[:place]
     return characters
 
 
-def with_names(sentence: str, arms: Sequence[str]) -> str:
-    """A teacher's sentence, in which arms are numbers, with their names: ``decided for arm red``.
+def insert_arm_names(sentence: str, arms: Sequence[str]) -> str:
+    """Replace the arm numbers in a teacher's sentence by names: ``decided for arm red``.
 
-    A name that calls itself an arm takes the word's place: ``decided for Arm B``.
+    A name that starts with "arm" also replaces the word: ``decided for Arm B``.
     """
 
-    def named(found: re.Match[str]) -> str:
+    def insert_name(found: re.Match[str]) -> str:
         number = int(found[1])
         if number >= len(arms):
             return found[0]
-        name = shown(arms[number])
+        name = format_name(arms[number])
         return name if name.casefold().startswith("arm") else f"arm {name}"
 
-    return _NUMBERED.sub(named, sentence)
+    return _NUMBERED_ARM.sub(insert_name, sentence)
 
 
-def quoted(name: str) -> str:
-    """A name for a command line; what cannot be seen is written out, as bash and zsh read it."""
-    told = "".join(_visible(character) for character in name)
-    if told == name:
+def quote_for_shell(name: str) -> str:
+    """Quote a name for a command line; invisible characters are escaped as bash and zsh read them."""
+    if "".join(_escape(character) for character in name) == name:
         return shlex.quote(name)
-    written = name.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + "".join(_visible(character) for character in written) + "'"
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(_escape(character) for character in escaped) + "'"
 
 
-def _visible(character: str) -> str:
+def _escape(character: str) -> str:
     kind = unicodedata.category(character)
-    if kind not in _UNSEEN and not (kind == "Zs" and character != " "):
+    if kind not in _INVISIBLE and not (kind == "Zs" and character != " "):
         return character
     return f"\\u{ord(character):04x}" if character <= "\uffff" else f"\\U{ord(character):08x}"
 

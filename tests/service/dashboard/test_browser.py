@@ -1,4 +1,4 @@
-"""The pages in Chromium: by roles and text, under the strictest policy, with an empty console."""
+"""The pages in Chromium: by roles and text, under the strictest content policy, with an empty console."""
 
 import contextlib
 import re
@@ -12,7 +12,7 @@ import pytest
 from tests.service.listening_server import PREFIX, Listening
 
 from tutelage.service.dashboard.policy import POLICY
-from tutelage.service.display import shown
+from tutelage.service.display import format_name
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None:
@@ -20,7 +20,7 @@ if CHROMIUM is None:
 
 from playwright.sync_api import expect, sync_playwright  # noqa: E402 - only where there is a browser
 
-# pytest leaves the frames of such modules out: a failure is told at the line of the test that it is in.
+# pytest hides the frames of such modules: a failure is reported at the line of the test.
 for name in [name for name in sys.modules if name.partition(".")[0] == "playwright"]:
     sys.modules[name].__tracebackhide__ = True
 
@@ -58,38 +58,38 @@ def site(tmp_path_factory):
     server.close()
 
 
-class Seen:
-    """A page, and all that went wrong on it."""
+class RecordedPage:
+    """A page, with the errors and requests on it."""
 
     def __init__(self, page):
-        self.page, self.wrong, self.asked = page, [], []
-        page.on("console", lambda message: self.wrong.append(message.text))
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page, self.errors, self.requests = page, [], []
+        page.on("console", lambda message: self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("requestfailed", self.failed)
-        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("request", lambda request: self.requests.append(request.url))
 
     def failed(self, request):
-        if request.failure != "net::ERR_ABORTED":  # the page was left before it came
-            self.wrong.append(request.url)
+        if request.failure != "net::ERR_ABORTED":  # the page was left before the response
+            self.errors.append(request.url)
 
 
 @pytest.fixture
 def see(browser):
-    """``see(**options)`` opens a window of its own."""
+    """``see(**options)`` opens a new window."""
     with contextlib.ExitStack() as stack:
 
         def opened(**options):
             window = browser.new_context(**options)
             stack.callback(window.close)
             window.set_default_timeout(15_000)
-            return Seen(window.new_page())
+            return RecordedPage(window.new_page())
 
         yield opened
 
 
 @pytest.mark.parametrize("way", ["plain", "whole", "cut"])
 def test_every_page_is_complete_under_the_policy(site, see, way):
-    """Nothing is refused, nothing is missing, nothing is asked of another place, wherever the pages are."""
+    """Nothing is refused or missing, and nothing is requested from another site, under any prefix."""
     address = getattr(site, way)
     seen = see()
     for path in PAGES:
@@ -97,26 +97,26 @@ def test_every_page_is_complete_under_the_policy(site, see, way):
         assert answer.headers["content-security-policy"] == POLICY
         if answer.status == 404:
             assert path == "c/nothing/"
-            seen.wrong.clear()  # the browser itself notes the status
+            seen.errors.clear()  # the browser logs the status
         expect(seen.page.get_by_role("heading", level=1)).to_be_visible()
     with seen.page.expect_response(lambda answer: "/panels" in answer.url) as fetched:
         seen.page.goto(f"{address}/c/plain/")
     assert fetched.value.status == 200
-    assert seen.wrong == []
-    assert {url for url in seen.asked if not url.startswith(f"{address}/")} == set()
+    assert seen.errors == []
+    assert {url for url in seen.requests if not url.startswith(f"{address}/")} == set()
 
 
 def test_the_page_by_roles_and_text(site, see):
-    """What an operator reads, with what a screen reader is told."""
+    """An operator finds headings, tables and links; a screen reader the announcement."""
     page = see().page
     page.goto(f"{site.whole}/")
     page.get_by_role("link", name="plain").click()
     expect(page).to_have_title("learning · plain")
     assert page.url == f"{site.whole}/c/plain/"
-    for heading in ("Pulls against the quota", "Who is behind", "Arms", "Share of pulls", "What happened"):
+    for heading in ("Pulls against the quota", "Clients that are behind", "Arms", "Share of pulls", "Events"):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("learning: Learning.")
-    grid = page.get_by_role("table", name="Percent of the quota")
+    grid = page.get_by_role("table", name="Percentage of the quota")
     expect(grid.get_by_role("columnheader", name="x")).to_be_visible()
     expect(grid.get_by_role("row", name=re.compile("^a "))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("^Estimates of 2 arms"))).to_be_visible()
@@ -128,15 +128,15 @@ def test_the_page_by_roles_and_text(site, see):
 
 
 @pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "light"), ({"width": 1400, "height": 900}, "dark")])
-def test_hostile_names_are_only_names(site, see, viewport, scheme):
-    """They are read as they are, nothing of them runs, and no page becomes wider than the window."""
+def test_hostile_names_are_shown_as_text(site, see, viewport, scheme):
+    """Nothing in them runs, and no page becomes wider than the window."""
     seen = see(viewport=viewport, color_scheme=scheme)
     seen.page.goto(f"{site.cut}/c/hostile/")
     expect(seen.page).to_have_title("learning · hostile")
     seen.page.get_by_text("As a table").click()
     cells = seen.page.locator("#arms td:first-child").all_text_contents()
-    assert sorted(cells) == sorted(map(shown, HOSTILE))
-    assert seen.page.content().count("\u202e") == 0  # told in a line; "not in" would tell the whole page
+    assert sorted(cells) == sorted(map(format_name, HOSTILE))
+    assert seen.page.content().count("\u202e") == 0  # "not in" would print the whole page on failure
     for client in range(len(HOSTILE)):
         link = seen.page.locator(".grid tbody th a").nth(client)
         name = link.get_attribute("title")
@@ -144,7 +144,7 @@ def test_hostile_names_are_only_names(site, see, viewport, scheme):
         expect(seen.page.get_by_role("heading", level=1)).to_have_text(name)
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         seen.page.go_back()
-    assert seen.wrong == []
+    assert seen.errors == []
 
 
 def test_on_a_phone_only_tables_scroll(site, see):
@@ -155,8 +155,8 @@ def test_on_a_phone_only_tables_scroll(site, see):
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
 
 
-def test_on_a_phone_no_word_is_cut_to_letters(site, see):
-    """Tables that need more room than there is scroll: their cells keep a line, or a few words, together."""
+def test_on_a_phone_no_word_is_broken(site, see):
+    """Tables that do not fit scroll: their cells keep a line, or a few words, together."""
     site.play("wide", ["the client of a long name", "b"], [f"arm {number:02}" for number in range(12)])
     page = see(viewport=PHONE, has_touch=True).page
     page.goto(f"{site.whole}/")
@@ -170,19 +170,19 @@ def test_on_a_phone_no_word_is_cut_to_letters(site, see):
     before = page.locator(".grid tbody th").first.bounding_box()["x"]
     scrolled.evaluate("(element) => { element.scrollLeft = 60; }")
     assert scrolled.evaluate("(element) => element.scrollLeft") == 60
-    assert page.locator(".grid tbody th").first.bounding_box()["x"] >= before - 1  # names stay in sight
+    assert page.locator(".grid tbody th").first.bounding_box()["x"] >= before - 1  # names stay visible
     old = page.locator("#quota").get_attribute("data-mark")
     pull = {"id": "new", "client": "b", "arm": "arm 01", "reward": 0.5}
     page.context.request.post(f"{site.plain}/v1/campaigns/wide/pulls", data={"pulls": [pull]})
     expect(page.locator("#quota")).not_to_have_attribute("data-mark", old)
-    assert scrolled.evaluate("(element) => element.scrollLeft") == 60  # in a panel that has come anew
+    assert scrolled.evaluate("(element) => element.scrollLeft") == 60  # in the new panel
     site.play("named", ["the client of a long name", "b"], ["x", "y"])
     page.goto(f"{site.whole}/c/named/")
     assert page.locator("#behind tbody tr").first.bounding_box()["height"] <= 120
 
 
-def test_on_a_phone_long_names_are_told_apart(site, see):
-    """Of one family each has its own label, which lies within its picture; no word is broken in its midst."""
+def test_on_a_phone_long_names_differ(site, see):
+    """Arms with a common beginning have different labels, which lie within the chart; no word is broken."""
     arms = [f"recommendation-widget-homepage-variant-{number:02}" for number in range(30)]
     site.play("family", ["production-eu-west-client-1", "production-eu-west-client-2"], arms, rounds=60)
     page = see(viewport=PHONE, has_touch=True).page
@@ -200,7 +200,7 @@ def test_on_a_phone_long_names_are_told_apart(site, see):
 
 
 def luminance(colour):
-    """Of ``rgb(r, g, b)``, as WCAG has it."""
+    """Relative luminance of ``rgb(r, g, b)`` by WCAG."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     red, green, blue = (
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -209,8 +209,8 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_system_and_can_be_read(site, see, scheme):
-    """Text and its background are at least 4.5 to 1 apart."""
+def test_colours_follow_the_system_and_are_legible(site, see, scheme):
+    """Text has a contrast of at least 4.5 to its background."""
     page = see(color_scheme=scheme).page
     page.goto(f"{site.plain}/c/plain/")
     for place in ("h1", ".pill", ".banner", "#numbers li span", ".quiet", "#quota .legend", "footer a"):
@@ -228,24 +228,24 @@ def test_colours_follow_the_system_and_can_be_read(site, see, scheme):
 
 
 def test_without_javascript(site, see):
-    """The page is whole, and comes again by itself."""
+    """The page is complete, and reloads itself."""
     seen = see(java_script_enabled=False)
     seen.page.goto(f"{site.whole}/c/plain/")
-    expect(seen.page.get_by_role("heading", name="Who is behind")).to_be_visible()
+    expect(seen.page.get_by_role("heading", name="Clients that are behind")).to_be_visible()
     with seen.page.expect_navigation(timeout=12_000):
         pass
     expect(seen.page.get_by_role("heading", name="Pulls against the quota")).to_be_visible()
-    assert not [url for url in seen.asked if "panels" in url or url.endswith(".js")]
-    assert seen.wrong == []
+    assert not [url for url in seen.requests if "panels" in url or url.endswith(".js")]
+    assert seen.errors == []
 
 
-def test_what_changed_comes_by_itself(site, see):
-    """New pulls are on the page without loading it again; a panel with selected text waits for that."""
+def test_changes_appear_without_reloading(site, see):
+    """A panel with selected text is not replaced until the selection ends."""
     site.play("fresh", ["a", "b"], ["x", "y"], rounds=2)
     page = see().page
     page.goto(f"{site.plain}/c/fresh/")
     events = page.locator("#events")
-    page.get_by_role("heading", name="What happened").select_text()
+    page.get_by_role("heading", name="Events").select_text()
     page.context.request.post(f"{site.plain}/v1/campaigns/fresh/stop")
     expect(page.get_by_text("New pulls are refused.")).to_be_visible()
     expect(page).to_have_title("stopped · fresh")
@@ -254,20 +254,20 @@ def test_what_changed_comes_by_itself(site, see):
     expect(events.get_by_text("Stopped")).to_be_visible()
 
 
-def test_a_page_whose_server_has_gone_says_so(see, tmp_path):
-    """With the age of its figures, in the title too; the figures stay."""
-    server = Listening(tmp_path / "t.db", cut_off_seconds=2)
+def test_a_page_whose_server_stopped_says_so(see, tmp_path):
+    """With the age of its data, also in the title; the data stays."""
+    server = Listening(tmp_path / "t.db", outdated_seconds=2)
     try:
         server.play("plain", ["a", "b"], ["x", "y"])
         page = see().page
         with page.expect_response(lambda answer: "/panels" in answer.url):
             page.goto(f"{server.whole}/c/plain/")
         server.stop()
-        alert = page.get_by_role("alert").filter(has_text="Page cut off.")
+        alert = page.get_by_role("alert").filter(has_text="Connection lost.")
         expect(alert).to_be_visible()
-        expect(alert).to_contain_text(re.compile(r"these figures are \d+ s old"))
-        expect(page).to_have_title("cut off · learning · plain")
-        expect(page.get_by_role("heading", name="Who is behind")).to_be_visible()
+        expect(alert).to_contain_text(re.compile(r"this data is \d+ s old"))
+        expect(page).to_have_title("outdated · learning · plain")
+        expect(page.get_by_role("heading", name="Clients that are behind")).to_be_visible()
     finally:
         server.close()
 
@@ -287,16 +287,16 @@ def locked(tmp_path_factory):
 @pytest.mark.parametrize("script", [True, False])
 @pytest.mark.parametrize("way", ["whole", "cut"])
 def test_signing_in_and_out(locked, see, way, script):
-    """A form leads to the page that was asked for; the cookie is out of reach of scripts and other sites."""
+    """The form leads to the requested page; scripts and other sites cannot read the cookie."""
     seen = see(java_script_enabled=script)
     page, address = seen.page, getattr(locked, way)
     assert page.goto(f"{address}/c/plain/?at=3").status == 401
     page.get_by_label("key").fill("nonsense")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_have_text("This key is not known, or has been revoked.")
+    expect(page.get_by_role("alert")).to_have_text("This key is unknown or has been revoked.")
     page.get_by_label("key").fill(locked.secret)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_text("This is the campaign after its round 3")).to_be_visible()
+    expect(page.get_by_text("The campaign as it was after round 3")).to_be_visible()
     assert page.url == f"{address}/c/plain/?at=3"
     (cookie,) = page.context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", PREFIX)
@@ -306,10 +306,10 @@ def test_signing_in_and_out(locked, see, way, script):
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert page.context.cookies() == []
-    assert [text for text in seen.wrong if "401" not in text] == []
+    assert [text for text in seen.errors if "401" not in text] == []
 
 
-class Elsewhere(BaseHTTPRequestHandler):
+class OtherSite(BaseHTTPRequestHandler):
     """A page of another site, with a link."""
 
     def do_GET(self):
@@ -323,13 +323,13 @@ class Elsewhere(BaseHTTPRequestHandler):
 
 
 def test_a_link_in_a_message_leads_to_the_page(locked, see):
-    """A browser that comes from another site holds a strict cookie back: it is sent on, not asked again."""
+    """A browser that comes from another site withholds a strict cookie: it is redirected, not asked again."""
     page = see().page
     page.goto(f"{locked.whole}/login?next=/c/plain/")
     page.get_by_label("key").fill(locked.secret)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_title("learning · plain")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as other:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as other:
         other.link = f"{locked.whole}/c/plain/"
         thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(other,))
         thread.start()

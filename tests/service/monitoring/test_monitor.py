@@ -1,22 +1,21 @@
-"""Which campaigns a server watches, whether somebody asks or not, and what it says of those it cannot."""
+"""Which campaigns a server monitors without being asked, and what it shows of those it cannot serve."""
 
 import asyncio
 import contextlib
 import itertools
 
 import pytest
-from tests.service.monitoring.test_figures import on_store, play, settings, watched
+from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store
 from tests.stores import cluster
 
 from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
-from tutelage.service.dashboard import Monitor
-from tutelage.service.dashboard.unserved import Unserved
-from tutelage.service.monitoring.metrics import metrics_text
-from tutelage.service.monitoring.monitor import MOST_PASTS, TAKE_UP_SECONDS
-from tutelage.service.monitoring.status import states_of
+from tutelage.service.monitoring.monitor import MAX_PAST_VIEWS, TAKE_UP_SECONDS, Monitor
+from tutelage.service.monitoring.prometheus import render_metrics
+from tutelage.service.monitoring.status import status_of
+from tutelage.service.monitoring.unservable import UnservableCampaign
 from tutelage.stores import open_store
 from tutelage.stores.base import Change, EntryRow, Head, StoreBroken, StoreError, StoreFull
 
@@ -24,25 +23,25 @@ LONG_AGO = 1_500_000_000.0
 SENTENCE = "The disk is full."
 
 
-async def led(monitor):
-    """Campaigns as ``/metrics`` has them, with the kinds of their states."""
-    found = await monitor.led_figures()
+async def led_kinds(monitor):
+    """Return the campaigns of ``/metrics`` with the kinds of their status items."""
+    found = await monitor.led_views()
     return {
-        one.name if isinstance(one, Unserved) else one.taken.name: [one.state.kind]
-        if isinstance(one, Unserved)
-        else [state.kind for state in states_of(one, monitor.thresholds)]
+        one.name if isinstance(one, UnservableCampaign) else one.metrics.name: [one.item.kind]
+        if isinstance(one, UnservableCampaign)
+        else [item.kind for item in status_of(one, monitor.thresholds)]
         for one in found
     }
 
 
-def later(monitor, seconds):
-    """The watcher's clock stands so much later."""
+def advance_clock(monitor, seconds):
+    """Advance the monitor's clock."""
     now = monitor._clock() + seconds
     monitor._clock = lambda: now
 
 
-def fails(error):
-    """Something that does."""
+def failing(error):
+    """Return a function that raises an error."""
 
     def act(*arguments, **options):
         raise error
@@ -52,64 +51,64 @@ def fails(error):
 
 @pytest.mark.parametrize("error", [StoreFull(SENTENCE), StoreBroken(SENTENCE)], ids=["full", "broken"])
 def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
-    """Though the engine has dropped them from memory; whatever cannot be read anew stands as it was."""
+    """Even after the engine has dropped them from memory; what cannot be read again stays as it was."""
 
     async def act(store, handoff, monitor):
-        await play(handoff, 10)
-        await monitor.watch()
-        later(monitor, 1)
-        store.append = fails(error)
+        await pull_rounds(handoff, 10)
+        await monitor.update()
+        advance_clock(monitor, 1)
+        store.append = failing(error)
         with pytest.raises(Refusal, match=SENTENCE):
-            await play(handoff, 1, start=10)
+            await pull_rounds(handoff, 1, start=10)
         assert not handoff.engine.sessions
-        text = metrics_text(await monitor.led_figures(), monitor.server()).decode()
-        return text, await led(monitor)
+        text = render_metrics(await monitor.led_views(), monitor.server_health()).decode()
+        return text, await led_kinds(monitor)
 
-    text, found = on_store(tmp_path, act)
+    text, found = run_on_store(tmp_path, act)
     assert 'tutelage_store_lagging{campaign="c"} 1.0' in text
     assert 'tutelage_pulls_total{campaign="c"} 20.0' in text
     assert found["c"][0] == "store lagging"
 
 
 def test_a_store_that_cannot_even_be_read(tmp_path):
-    """Neither a page nor a metric fails: the last figures stand."""
+    """Neither a page nor a metric fails: the last view is shown."""
 
     async def act(store, handoff, monitor):
-        await play(handoff, 10)
-        await monitor.watch()
-        later(monitor, 30)
-        store.load = store.lead = fails(StoreError("No connection."))
+        await pull_rounds(handoff, 10)
+        await monitor.update()
+        advance_clock(monitor, 30)
+        store.load = store.lead = failing(StoreError("No connection."))
         handoff.engine.sessions.clear()
         handoff.engine.failure = "No connection."
-        return await led(monitor), (await monitor.all_figures())[0].server.failure
+        return await led_kinds(monitor), (await monitor.all_views())[0].server.failure
 
-    found, failure = on_store(tmp_path, act)
-    assert found["c"][:2] == ["store lagging", "cut off"]
+    found, failure = run_on_store(tmp_path, act)
+    assert found["c"][:2] == ["store lagging", "outdated"]
     assert failure == "No connection."
 
 
-def test_after_a_restart_every_running_campaign_is_watched(tmp_path):
-    """Without anybody asking; silence counts from the last pull, or from the start if there was none."""
+def test_after_a_restart_every_running_campaign_is_monitored(tmp_path):
+    """Without being asked; silence counts from the last pull, or from the start if there was none."""
 
     async def run():
-        url = f"sqlite:///{tmp_path / 'figures.db'}"
+        url = f"sqlite:///{tmp_path / 'view.db'}"
         store = open_store(url)
-        async with watched(store) as (handoff, _):
+        async with run_monitor(store) as (handoff, _):
             handoff.engine.now = itertools.count(int(LONG_AGO * 1e6)).__next__
             for name in ("pulled", "never", "stopped"):
-                await handoff.ask(CreateJob(name, settings=settings(name=name), start=True))
-            await play(handoff, 10, name="pulled")
+                await handoff.ask(CreateJob(name, settings=make_settings(name=name), start=True))
+            await pull_rounds(handoff, 10, name="pulled")
             await handoff.ask(ActionJob("stopped", act="stop"))
-            await handoff.ask(CreateJob("registering", settings=settings(name="registering")))
+            await handoff.ask(CreateJob("registering", settings=make_settings(name="registering")))
         store.close()
         store = open_store(url)
-        async with watched(store) as (_, monitor):
+        async with run_monitor(store) as (_, monitor):
             monitor._clock = lambda: LONG_AGO + 1_000.0
-            await monitor.watch()
-            found = await monitor.led_figures()
-            kinds = await led(monitor)
+            await monitor.update()
+            found = await monitor.led_views()
+            kinds = await led_kinds(monitor)
         store.close()
-        return {one.taken.name: one.recent.silent.tolist() for one in found}, kinds
+        return {one.metrics.name: one.activity.silence.tolist() for one in found}, kinds
 
     silent, kinds = asyncio.run(run())
     assert silent == {
@@ -119,23 +118,23 @@ def test_after_a_restart_every_running_campaign_is_watched(tmp_path):
     assert [each[0] for each in kinds.values()] == ["no data", "no data"]
 
 
-def test_nobody_is_silent_while_a_campaign_is_stopped(tmp_path):
-    """A campaign that is started again in the morning does not begin with a red banner."""
+def test_no_client_is_silent_while_a_campaign_is_stopped(tmp_path):
+    """A campaign that is continued in the morning does not begin with an alert."""
 
     async def act(store, handoff, monitor):
         handoff.engine.now = lambda: int(LONG_AGO * 1e6)
-        await play(handoff, 30)
+        await pull_rounds(handoff, 30)
         await handoff.ask(ActionJob("c", act="stop"))
         handoff.engine.now = lambda: int((LONG_AGO + 10_000) * 1e6)
         await handoff.ask(ActionJob("c", act="start"))
         monitor._clock = lambda: LONG_AGO + 10_005
-        return await monitor.figures("c")
+        return await monitor.view("c")
 
-    assert on_store(tmp_path, act).recent.silent.tolist() == [5.0, 5.0]
+    assert run_on_store(tmp_path, act).activity.silence.tolist() == [5.0, 5.0]
 
 
 def test_a_dead_leaders_campaigns_are_taken_up(new_database):
-    """On PostgreSQL, once its lease has ended; before that the other server leads and shows nothing."""
+    """On PostgreSQL, once its lease has ended; until then the other server shows nothing."""
     url = new_database()
 
     async def run():
@@ -143,21 +142,21 @@ def test_a_dead_leaders_campaigns_are_taken_up(new_database):
             stores = [open_store(url) for _ in range(2)]
             for store in stores:
                 stack.callback(store.close)
-            first, one = await stack.enter_async_context(watched(stores[0], address="http://one"))
-            _, two = await stack.enter_async_context(watched(stores[1], address="http://two"))
-            await first.ask(CreateJob("c", settings=settings(), start=True))
-            await one.watch()
-            await two.watch()
-            before = await led(one), await led(two)
+            first, one = await stack.enter_async_context(run_monitor(stores[0], address="http://one"))
+            _, two = await stack.enter_async_context(run_monitor(stores[1], address="http://two"))
+            await first.ask(CreateJob("c", settings=make_settings(), start=True))
+            await one.update()
+            await two.update()
+            before = await led_kinds(one), await led_kinds(two)
             first.engine.give_up = lambda: None
             await first.stop()  # as if it had been killed
-            later(two, TAKE_UP_SECONDS)
-            await two.watch()
-            meanwhile = await led(two)
+            advance_clock(two, TAKE_UP_SECONDS)
+            await two.update()
+            meanwhile = await led_kinds(two)
             cluster.end_leases(url)
-            later(two, TAKE_UP_SECONDS)
-            await two.watch()
-            return before, meanwhile, await led(two)
+            advance_clock(two, TAKE_UP_SECONDS)
+            await two.update()
+            return before, meanwhile, await led_kinds(two)
 
     before, meanwhile, after = asyncio.run(run())
     assert before == ({"c": ["learning"]}, {})
@@ -165,20 +164,20 @@ def test_a_dead_leaders_campaigns_are_taken_up(new_database):
     assert after == {"c": ["learning"]}
 
 
-def unservable(store):
-    """Three campaigns that cannot be served: of other rules, without settings, of a damaged ledger."""
-    store.create("older", settings(name="older").encode(), 99, 1, "")
+def create_unservable(store):
+    """Create three campaigns that cannot be served: other rules, unreadable settings, a damaged ledger."""
+    store.create("older", make_settings(name="older").encode(), 99, 1, "")
     store.create("unreadable", "{}", RULES_VERSION, 1, "")
-    store.create("damaged", settings(name="damaged").encode(), RULES_VERSION, 1, "")
+    store.create("damaged", make_settings(name="damaged").encode(), RULES_VERSION, 1, "")
     head = Head(1, 1, "running", "{}", "not its digest")
     started = EntryRow(1, 1, "started", 1, "{}")
     store.append([Change("damaged", store.lead("damaged", ""), 0, head, entries=[started])])
 
 
-def test_what_cannot_be_served_is_said_everywhere(server):
-    """A red row in the list, a page with the sentence, a gauge; the other campaigns are as they were."""
+def test_an_unservable_campaign_is_shown_everywhere(server):
+    """A critical row in the list, a page with the reason, a gauge; other campaigns are not affected."""
     server.create()
-    unservable(server.store)
+    create_unservable(server.store)
     page = server.call("GET", "/")
     assert page.status_code == 200
     assert page.text.count('<span class="pill red">cannot be served</span>') == 3
@@ -197,32 +196,32 @@ def test_what_cannot_be_served_is_said_everywhere(server):
     assert server.call("GET", "/c/c/").status_code == 200
 
 
-def test_what_runs_and_cannot_be_served_is_found_out(tmp_path):
-    """Though nobody asks for it; it is tried once a minute, and forgotten once it has been served."""
+def test_running_campaigns_are_checked_without_being_asked(tmp_path):
+    """One that cannot be served is tried again once a minute."""
 
     async def act(store, handoff, monitor):
-        unservable(store)
+        create_unservable(store)
         loads, load = [], store.load
         store.load = lambda name: loads.append(name) or load(name)
-        await monitor.watch()
-        found, tries = await led(monitor), loads.count("damaged")
+        await monitor.update()
+        found, tries = await led_kinds(monitor), loads.count("damaged")
         for _ in range(5):
-            later(monitor, 5)
-            await monitor.watch()
-            await led(monitor)
+            advance_clock(monitor, 5)
+            await monitor.update()
+            await led_kinds(monitor)
         again = loads.count("damaged")
-        later(monitor, 60)
-        await monitor.watch()
+        advance_clock(monitor, 60)
+        await monitor.update()
         return found, tries, again, loads.count("damaged")
 
-    found, tries, again, at_last = on_store(tmp_path, act)
+    found, tries, again, at_last = run_on_store(tmp_path, act)
     assert found == {"c": ["learning"], "damaged": ["cannot be served"]}
     assert again == tries
     assert at_last > again
 
 
-def test_a_campaign_that_there_is_no_answer_for_is_in_the_list(tmp_path):
-    """The list says so in its row."""
+def test_a_campaign_without_an_answer_is_in_the_list(tmp_path):
+    """Its row gives the reason."""
 
     async def act(store, handoff, monitor):
         ask = handoff.ask
@@ -232,17 +231,17 @@ def test_a_campaign_that_there_is_no_answer_for_is_in_the_list(tmp_path):
                 raise Problem("busy", "Too much waits.")
             return await ask(job)
 
-        await handoff.ask(CreateJob("d", settings=settings(name="d"), start=True))
+        await handoff.ask(CreateJob("d", settings=make_settings(name="d"), start=True))
         handoff.ask = busy
-        return await monitor.all_figures()
+        return await monitor.all_views()
 
-    first, second = on_store(tmp_path, act)
-    assert (first.name, first.state.kind, first.state.sentence) == ("c", "cut off", "Too much waits.")
-    assert second.taken.name == "d"
+    first, second = run_on_store(tmp_path, act)
+    assert (first.name, first.item.kind, first.item.details) == ("c", "outdated", "Too much waits.")
+    assert second.metrics.name == "d"
 
 
-class Slow:
-    """Readers that finish when they are told to, and count how many read at once."""
+class PausedReaders:
+    """Readers that finish when ``end`` is set, and count how many read at the same time."""
 
     def __init__(self):
         self.end, self.now, self.most = asyncio.Event(), 0, 0
@@ -255,23 +254,24 @@ class Slow:
         return look
 
 
-def test_pages_of_the_past_are_made_one_at_a_time():
-    """Whoever asks for many, and goes away, does not occupy the readers; beyond a few it is 429."""
+def test_past_views_are_made_one_at_a_time():
+    """Cancelled requests for many of them do not occupy the readers; beyond a few the answer is 429."""
 
     async def run():
-        readers = Slow()
+        readers = PausedReaders()
         monitor = Monitor(None, readers)
-        asked = [asyncio.ensure_future(monitor.past("c", round)) for round in range(1, MOST_PASTS + 1)]
+        asked = [
+            asyncio.ensure_future(monitor.past_view("c", round)) for round in range(1, MAX_PAST_VIEWS + 1)
+        ]
         await asyncio.sleep(0)
-        beyond = asyncio.ensure_future(monitor.past("c", 9))
+        beyond = asyncio.ensure_future(monitor.past_view("c", 9))
         await asyncio.sleep(0)
         assert beyond.done()
         asked[0].cancel()
         await asyncio.sleep(0)
         readers.end.set()
         await asyncio.gather(*asked, return_exceptions=True)
-        await monitor.past("c", 1)
-        monitor.close()
+        await monitor.past_view("c", 1)
         return readers.most, beyond.exception().kind
 
     assert asyncio.run(run()) == (1, "busy")

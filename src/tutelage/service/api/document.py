@@ -130,11 +130,10 @@ class Rows(msgspec.Struct):
 class StateTold(msgspec.Struct):
     """Something that is so of a campaign, and what helps."""
 
-    state: str
-    colour: str
-    headline: str
-    sentence: str
-    remedy: str
+    kind: str
+    severity: str
+    message: str
+    action: str
     command: str
     client: str | None
 
@@ -144,7 +143,7 @@ class States(msgspec.Struct):
 
     name: str
     position: int
-    states: list[StateTold]
+    items: list[StateTold]
 
 
 class Status(msgspec.Struct):

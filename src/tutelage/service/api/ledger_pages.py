@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tutelage.service.display import with_names
+from tutelage.service.display import insert_arm_names
 from tutelage.stores.base import EntryRow, PullRow, Reader
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Names:
                 found["id"] = row.id
             content = msgspec.json.decode(row.content)
             if "report" in content:
-                content["report"] = with_names(content["report"], self.arms)
+                content["report"] = insert_arm_names(content["report"], self.arms)
             return found | {"content": content}
         return {
             "position": row.position,

@@ -1,4 +1,4 @@
-"""The arms' picture: estimates with their intervals, or the evidence against each arm where a teacher bets.
+"""The chart of the arms: estimates with their intervals or, if the teacher bets, the evidence against each.
 
 Shapes: K arms.
 """
@@ -8,23 +8,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tutelage.service.dashboard.axes import Scale, line, room, svg, text, tick_label, ticks
-from tutelage.service.display import short
-from tutelage.service.monitoring.figures import Array, Figures
+from tutelage.service.dashboard.axes import Axis, line, pad_range, svg, text, tick_label, ticks
+from tutelage.service.display import shorten_name
+from tutelage.service.monitoring.campaign_view import Array, CampaignView
 from tutelage.text import counted
 
-MOST_ARMS_DRAWN = 24
+MAX_ARMS_DRAWN = 24
 _ROW = 23.0
-_LEAST_WIDTH = 0.1  # of the range of rewards
-_MOST_EVIDENCE = 1.1  # that is drawn: whatever has reached 1 has ruled out
+_MINIMUM_WIDTH = 0.1  # of the range of rewards
+_MAX_EVIDENCE = 1.1  # drawn; an arm is ruled out at 1
 
 
 @dataclass(frozen=True, eq=False)
-class ArmView:
+class ArmEstimates:
     """The arms in the order of their estimates, those in play first.
 
-    ``middle``, ``lower``, ``upper`` [K] are in [0, 1], NaN where unknown; ``epochs`` [K] says of which epoch
-    a bound is, 0 for none; ``bound`` is what an arm's upper bound must reach, None before the first.
+    ``middle``, ``lower``, ``upper`` [K] are in [0, 1], NaN where unknown; ``directives`` [K] are the numbers
+    of the consultations that the bounds come from, 0 for none.  An arm whose upper bound is below
+    ``threshold`` is ruled out; it is None before the first bounds.
     """
 
     order: tuple[int, ...]
@@ -32,119 +33,121 @@ class ArmView:
     middle: Array
     lower: Array
     upper: Array
-    epochs: tuple[int, ...]
-    bound: float | None
+    directives: tuple[int, ...]
+    threshold: float | None
 
 
-def arm_view(figures: Figures) -> ArmView:
-    """Each arm with the bounds of the last epoch that looked at it: its own, if it is ruled out."""
-    taken, told = figures.taken, figures.told
-    size = len(taken.arms)
-    known = len(told.epochs) == size
-    lower = np.array(told.lower, dtype=np.float64) if known else taken.lower.copy()
-    upper = np.array(told.upper, dtype=np.float64) if known else taken.upper.copy()
-    newest = np.isfinite(taken.lower)
-    lower[newest], upper[newest] = taken.lower[newest], taken.upper[newest]
-    middle = np.where(np.isfinite(lower), (lower + upper) / 2, taken.estimates)
-    active = frozenset(taken.active_arms)
+def estimate_arms(view: CampaignView) -> ArmEstimates:
+    """Combine the bounds of the last consultation that looked at each arm."""
+    metrics, ledger = view.metrics, view.ledger
+    size = len(metrics.arms)
+    known = len(ledger.directives) == size
+    lower = np.array(ledger.lower, dtype=np.float64) if known else metrics.lower.copy()
+    upper = np.array(ledger.upper, dtype=np.float64) if known else metrics.upper.copy()
+    newest = np.isfinite(metrics.lower)
+    lower[newest], upper[newest] = metrics.lower[newest], metrics.upper[newest]
+    middle = np.where(np.isfinite(lower), (lower + upper) / 2, metrics.estimates)
+    active = frozenset(metrics.active_arms)
     ranks = np.where(np.isfinite(middle), middle, -np.inf)
     order = sorted(range(size), key=lambda arm: (arm not in active, -ranks[arm], arm))
     bounds = [lower[arm] for arm in active if np.isfinite(lower[arm])]
-    epochs = told.epochs if known else (0,) * size
-    return ArmView(tuple(order), active, middle, lower, upper, epochs, float(max(bounds)) if bounds else None)
+    directives = ledger.directives if known else (0,) * size
+    threshold = float(max(bounds)) if bounds else None
+    return ArmEstimates(tuple(order), active, middle, lower, upper, directives, threshold)
 
 
-def arms_chart(figures: Figures, view: ArmView, *, is_narrow: bool = False) -> str:
-    """The arms' estimates with their intervals, at most ``MOST_ARMS_DRAWN``; narrow: those in play alone.
+def draw_arms(view: CampaignView, estimates: ArmEstimates, *, is_narrow: bool = False) -> str:
+    """Draw at most ``MAX_ARMS_DRAWN`` arms; the narrow chart has only those in play.
 
-    Of a teacher that bets it shows instead how near each arm is to being ruled out.
+    For a teacher that bets it shows how near each arm is to being ruled out.
     """
-    taken = figures.taken
-    drawn = view.order[:MOST_ARMS_DRAWN]
+    metrics = view.metrics
+    drawn = estimates.order[:MAX_ARMS_DRAWN]
     if is_narrow:
-        drawn = tuple(arm for arm in drawn if arm in view.active)
-    if has_evidence(figures):
-        return _evidence_chart(figures, drawn, view, is_narrow=is_narrow)
-    values = [
-        v for arm in drawn for v in (view.lower[arm], view.upper[arm], view.middle[arm]) if np.isfinite(v)
-    ]
+        drawn = tuple(arm for arm in drawn if arm in estimates.active)
+    if has_evidence(view):
+        return _draw_evidence(view, drawn, estimates, is_narrow=is_narrow)
+    bounds = (estimates.lower, estimates.upper, estimates.middle)
+    values = [each[arm] for arm in drawn for each in bounds if np.isfinite(each[arm])]
     if not values:
         return ""
-    least = _LEAST_WIDTH * (taken.high - taken.low)
-    ends = room(taken.to_sender(min(values)), taken.to_sender(max(values)), least)
-    scale = _scale(*ends, is_narrow=is_narrow)
-    at = ticks(scale.low, scale.high, 3 if is_narrow else 6)
-    parts = _rows(figures, drawn, view, scale, at, [tick_label(tick) for tick in at])
+    width = _MINIMUM_WIDTH * (metrics.high - metrics.low)
+    ends = pad_range(metrics.to_reward(min(values)), metrics.to_reward(max(values)), width)
+    axis = _make_axis(*ends, is_narrow=is_narrow)
+    at = ticks(axis.low, axis.high, 3 if is_narrow else 6)
+    parts = _draw_frame(view, drawn, estimates, axis, at, [tick_label(tick) for tick in at])
     for number, arm in enumerate(drawn):
-        y, kind = _place(number), _kind(figures, view, arm)
-        if np.isfinite(view.lower[arm]):
-            lower, upper = taken.to_sender(view.lower[arm]), taken.to_sender(view.upper[arm])
-            parts.append(line(scale(lower), y, scale(upper), y, f"interval {kind}"))
-        if np.isfinite(view.middle[arm]):
-            middle = scale(taken.to_sender(view.middle[arm]))
+        y, kind = _row_y(number), _css_class(view, estimates, arm)
+        if np.isfinite(estimates.lower[arm]):
+            lower, upper = metrics.to_reward(estimates.lower[arm]), metrics.to_reward(estimates.upper[arm])
+            parts.append(line(axis(lower), y, axis(upper), y, f"interval {kind}"))
+        if np.isfinite(estimates.middle[arm]):
+            middle = axis(metrics.to_reward(estimates.middle[arm]))
             parts.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
-    bound = None if view.bound is None else taken.to_sender(view.bound)
-    return _drawn(parts, len(drawn), scale, bound, "Estimates of {} with their intervals; see the table")
+    threshold = None if estimates.threshold is None else metrics.to_reward(estimates.threshold)
+    return _finish(parts, len(drawn), axis, threshold, "Estimates of {} with their intervals; see the table")
 
 
-def has_evidence(figures: Figures) -> bool:
-    """Whether the teacher bets, and has no intervals."""
-    taken = figures.taken
-    return bool(np.isfinite(taken.evidence).any()) and not bool(np.isfinite(taken.lower).any())
+def has_evidence(view: CampaignView) -> bool:
+    """Whether the teacher bets and has no intervals."""
+    metrics = view.metrics
+    return bool(np.isfinite(metrics.arm_evidence).any()) and not bool(np.isfinite(metrics.lower).any())
 
 
-def _evidence_chart(figures: Figures, drawn: Sequence[int], view: ArmView, *, is_narrow: bool) -> str:
+def _draw_evidence(
+    view: CampaignView, drawn: Sequence[int], estimates: ArmEstimates, *, is_narrow: bool
+) -> str:
     """log W against each arm as a share of the logarithm of its threshold, which is the dashed line."""
-    scale = _scale(0.0, _MOST_EVIDENCE, is_narrow=is_narrow)
+    axis = _make_axis(0.0, _MAX_EVIDENCE, is_narrow=is_narrow)
     at = (0.0, 0.5, 1.0) if is_narrow else (0.0, 0.25, 0.5, 0.75, 1.0)
-    parts = _rows(figures, drawn, view, scale, at, [f"{100 * tick:g} %" for tick in at])
+    parts = _draw_frame(view, drawn, estimates, axis, at, [f"{100 * tick:g} %" for tick in at])
     for number, arm in enumerate(drawn):
-        evidence = float(np.clip(figures.taken.evidence[arm], 0.0, _MOST_EVIDENCE))
+        evidence = float(np.clip(view.metrics.arm_evidence[arm], 0.0, _MAX_EVIDENCE))
         if np.isfinite(evidence):
-            y, kind = _place(number), _kind(figures, view, arm)
-            parts.append(line(scale(0.0), y, scale(evidence), y, f"interval {kind}"))
-            parts.append(f'<circle cx="{scale(evidence):.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
-    return _drawn(parts, len(drawn), scale, 1.0, "The evidence against {}; see the table")
+            y, kind = _row_y(number), _css_class(view, estimates, arm)
+            parts.append(line(axis(0.0), y, axis(evidence), y, f"interval {kind}"))
+            parts.append(f'<circle cx="{axis(evidence):.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
+    return _finish(parts, len(drawn), axis, 1.0, "Evidence against {}; see the table")
 
 
-def _scale(low: float, high: float, *, is_narrow: bool) -> Scale:
-    return Scale(low, high, 110.0, 340.0) if is_narrow else Scale(low, high, 150.0, 640.0)
+def _make_axis(low: float, high: float, *, is_narrow: bool) -> Axis:
+    return Axis(low, high, 110.0, 340.0) if is_narrow else Axis(low, high, 150.0, 640.0)
 
 
-def _place(number: int) -> float:
+def _row_y(number: int) -> float:
     return 20 + _ROW * number
 
 
-def _kind(figures: Figures, view: ArmView, arm: int) -> str:
+def _css_class(view: CampaignView, estimates: ArmEstimates, arm: int) -> str:
     """The class of an arm in the style sheet."""
-    return "target" if figures.taken.target == arm else "active" if arm in view.active else "gone"
+    return "target" if view.metrics.target == arm else "active" if arm in estimates.active else "ruled-out"
 
 
-def _rows(
-    figures: Figures,
+def _draw_frame(
+    view: CampaignView,
     drawn: Sequence[int],
-    view: ArmView,
-    scale: Scale,
+    estimates: ArmEstimates,
+    axis: Axis,
     at: Sequence[float],
     labels: Sequence[str],
 ) -> list[str]:
-    """The axis below and the arms' names."""
+    """Draw the axis below and the arms' names."""
     parts, bottom = [], 12 + _ROW * len(drawn)
     for tick, label in zip(at, labels, strict=True):
         parts += [
-            line(scale(tick), 6, scale(tick), bottom, "grid"),
-            text(scale(tick), bottom + 18, label, "tick", "middle"),
+            line(axis(tick), 6, axis(tick), bottom, "grid"),
+            text(axis(tick), bottom + 18, label, "tick", "middle"),
         ]
     for number, arm in enumerate(drawn):
-        name = short(figures.taken.arms[arm], int(scale.start / 8))
-        kind = _kind(figures, view, arm)
-        parts.append(text(scale.start - 10, _place(number) + 4, name, f"name {kind}", "end"))
+        name = shorten_name(view.metrics.arms[arm], int(axis.start / 8))
+        kind = _css_class(view, estimates, arm)
+        parts.append(text(axis.start - 10, _row_y(number) + 4, name, f"name {kind}", "end"))
     return parts
 
 
-def _drawn(parts: list[str], rows: int, scale: Scale, bound: float | None, label: str) -> str:
-    """The picture, with the bound to beat."""
+def _finish(parts: list[str], rows: int, axis: Axis, threshold: float | None, label: str) -> str:
+    """Add the dashed line at which arms are ruled out."""
     bottom = 12 + _ROW * rows
-    if bound is not None:
-        parts.append(line(scale(bound), 2, scale(bound), bottom, "bound"))
-    return svg(scale.end + 20, bottom + 26, parts, label.format(counted(rows, "arm")))
+    if threshold is not None:
+        parts.append(line(axis(threshold), 2, axis(threshold), bottom, "bound"))
+    return svg(axis.end + 20, bottom + 26, parts, label.format(counted(rows, "arm")))

@@ -1,6 +1,6 @@
-"""SVG axes: a few functions from numbers to text, with no colour of their own (static/style.css has them).
+"""SVG elements and axes as text; their colours are in static/style.css.
 
-Every name that comes from outside goes through :func:`text`.  Coordinates are pixels from the upper left.
+Every name from outside passes through :func:`text`.  Coordinates are pixels from the upper left.
 """
 
 import html
@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-_LABEL_WIDTH = 75.0  # with the room around it
+_LABEL_WIDTH = 75.0  # with its margins
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Maps ``low`` .. ``high`` to ``start`` .. ``end``."""
+class Axis:
+    """Maps the values ``low`` .. ``high`` to the pixels ``start`` .. ``end``."""
 
     low: float
     high: float
@@ -27,22 +27,24 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value."""
+        """Return the pixel of a value."""
         width = self.high - self.low or 1.0
         return self.start + (value - self.low) / width * (self.end - self.start)
 
 
 def svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
-    """A picture; ``label`` is what a screen reader says of it."""
+    """An image; ``label`` is its description for screen readers."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">'
         f"{''.join(parts)}</svg>"
     )
 
 
-def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
-    """Words at a place; ``kind`` is a class of the style sheet."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(words)}</text>'
+def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
+    """A label; ``kind`` is a class of the style sheet."""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(content)}</text>'
+    )
 
 
 def line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
@@ -58,55 +60,59 @@ def path(x: Sequence[float], y: Sequence[float], kind: str) -> str:
 
 def band(x: Sequence[float], lower: Sequence[float], upper: Sequence[float], kind: str) -> str:
     """The area between two lines."""
-    there = [f"{a:.1f},{b:.1f}" for a, b in zip(x, upper, strict=True)]
+    forth = [f"{a:.1f},{b:.1f}" for a, b in zip(x, upper, strict=True)]
     back = [f"{a:.1f},{b:.1f}" for a, b in zip(x, lower, strict=True)][::-1]
-    return f'<path d="M{"L".join(there + back)}Z" class="{kind}"/>'
+    return f'<path d="M{"L".join(forth + back)}Z" class="{kind}"/>'
 
 
-def ticks(low: float, high: float, most: int = 4) -> list[float]:
-    """Round numbers from low to high, at most ``most`` + 1 of them."""
+def ticks(low: float, high: float, maximum: int = 4) -> list[float]:
+    """At most ``maximum`` + 1 round numbers from low to high."""
     if not high > low:
         return [low]
-    size = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(size * each for each in _STEPS if size * each * most >= (high - low) * (1 - 1e-9))
+    size = 10.0 ** math.floor(math.log10((high - low) / maximum))
+    step = next(size * each for each in _STEPS if size * each * maximum >= (high - low) * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
 def tick_label(value: float) -> str:
-    """``0.25``, ``400``, ``6,000``, ``10k``, ``2M``."""
+    """Format a number on an axis: ``0.25``, ``400``, ``6,000``, ``10k``, ``2M``."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if unit == 'k' else size):g}{unit}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
-def left_axis(scale: Scale, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]) -> list[str]:
-    """Lines across and what they stand for."""
+def draw_left_axis(
+    axis: Axis, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]
+) -> list[str]:
+    """Draw horizontal grid lines and their labels."""
     return [
         part
         for value, label in zip(at, labels, strict=True)
         for part in (
-            line(x, scale(value), to_x, scale(value), "grid"),
-            text(x - 5, scale(value) + 4, label, "tick", "end"),
+            line(x, axis(value), to_x, axis(value), "grid"),
+            text(x - 5, axis(value) + 4, label, "tick", "end"),
         )
     ]
 
 
-def time_axis(scale: Scale, y: float) -> list[str]:
-    """Times before now, which is 0 and stands at the end.  ``scale`` is in seconds."""
-    span, most = scale.high - scale.low, min((scale.end - scale.start) / _LABEL_WIDTH, 4.2)
-    step = next((each for each in _TIMES if span / each <= most), math.ceil(span / most / 86400) * 86400)
+def draw_time_axis(axis: Axis, y: float) -> list[str]:
+    """Label times before now, which is 0 and stands at the end; ``axis`` is in seconds."""
+    span, maximum = axis.high - axis.low, min((axis.end - axis.start) / _LABEL_WIDTH, 4.2)
+    step = next(
+        (each for each in _TIMES if span / each <= maximum), math.ceil(span / maximum / 86400) * 86400
+    )
     unit, size = ("d", 86400) if step >= 86400 else ("h", 3600) if step >= 3600 else ("min", 60)
     if step < 60:
         unit, size = "s", 1
-    parts = [text(scale(0), y, "now", "tick", "end")]
+    parts = [text(axis(0), y, "now", "tick", "end")]
     for number in range(1, int(span / step + 0.05) + 1):
         seconds = -step * number
-        anchor = "start" if scale(seconds) < scale.start + 20 else "middle"
+        anchor = "start" if axis(seconds) < axis.start + 20 else "middle"
         parts.append(
             text(
-                max(scale(seconds), scale.start),
+                max(axis(seconds), axis.start),
                 y,
                 f"\N{MINUS SIGN}{-seconds / size:g} {unit}",
                 "tick",
@@ -116,26 +122,25 @@ def time_axis(scale: Scale, y: float) -> list[str]:
     return parts
 
 
-def thin(count: int, most: int) -> NDArray[np.int64]:
-    """At most ``most`` + 1 of the indices 0 .. count - 1, the last among them."""
-    step = max(1, -(-count // most))
+def thin_out(count: int, maximum: int) -> NDArray[np.int64]:
+    """At most ``maximum`` + 1 of the indices 0 .. count - 1, including the last."""
+    step = max(1, -(-count // maximum))
     kept: NDArray[np.int64] = np.arange((count - 1) % step, count, step)
     return kept
 
 
-def spread(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
-    """Places for labels that want to stand at ``places`` (ascending), ``least`` apart, within low .. high."""
-    put = list(places)
-    for number, place in enumerate(put):
-        put[number] = max(place, low + least * number, put[number - 1] + least if number else place)
-    for number in range(len(put) - 1, -1, -1):
-        most = high - least * (len(put) - 1 - number)
-        put[number] = min(put[number], most)
-    return put
+def spread_labels(places: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+    """Move labels at ``places`` (ascending) so that they are ``distance`` apart and within low .. high."""
+    moved = list(places)
+    for number, place in enumerate(moved):
+        moved[number] = max(place, low + distance * number, moved[number - 1] + distance if number else place)
+    for number in range(len(moved) - 1, -1, -1):
+        moved[number] = min(moved[number], high - distance * (len(moved) - 1 - number))
+    return moved
 
 
-def room(low: float, high: float, least: float) -> tuple[float, float]:
-    """The ends of an axis that shows low .. high in its middle, and is at least so wide."""
-    more = max(least - (high - low), 0.0) / 2
+def pad_range(low: float, high: float, minimum: float) -> tuple[float, float]:
+    """The ends of an axis with low .. high in its middle, at least ``minimum`` wide."""
+    more = max(minimum - (high - low), 0.0) / 2
     width = high - low + 2 * more
     return low - more - 0.03 * width, high + more + 0.03 * width

@@ -1,4 +1,4 @@
-"""The pictures of a campaign's page: shares of pulls, cost, regret, the overview.
+"""The charts of a campaign's page: shares of pulls, cost, regret, and the overview of large campaigns.
 
 Shapes: M clients, K arms, B points in time.
 """
@@ -9,122 +9,125 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.service.dashboard.arms import ArmView
+from tutelage.service.dashboard.arms import ArmEstimates
 from tutelage.service.dashboard.axes import (
-    Scale,
+    Axis,
     band,
-    left_axis,
+    draw_left_axis,
+    draw_time_axis,
     line,
+    pad_range,
     path,
-    room,
-    spread,
+    spread_labels,
     svg,
     text,
-    thin,
+    thin_out,
     tick_label,
     ticks,
-    time_axis,
 )
-from tutelage.service.display import short
-from tutelage.service.monitoring.durations import whole_percents
-from tutelage.service.monitoring.figures import Array, Figures
+from tutelage.service.display import shorten_name
+from tutelage.service.monitoring.campaign_view import Array, CampaignView
+from tutelage.service.monitoring.durations import round_percents
 
-MOST_COLOURED = 7
-MOST_GREY, MOST_GREY_NARROW = 20, 5
+MAX_COLOURED = 7
+MAX_GREY, MAX_GREY_NARROW = 20, 5
 NUM_DASHES = 3  # a solid line and two kinds of dashes
-MOST_DRAWN_POINTS = 160
-MOST_OVERVIEW_ROWS = 100
+MAX_POINTS = 160
+MAX_OVERVIEW_ROWS = 100
 SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
-_SMOOTH_PULLS = 1_000  # in each stretch over which a share is taken, if there are so many
+_SMOOTH_PULLS = 1_000  # behind each share, if there are enough
 _LABEL_WIDTH = 50.0
-_ZERO = 1e-9  # what sums of floats leave of it
-_LEAST_WIDTH = 0.002  # of a counter's value, so that labels of its axis differ
-LEAST_PULLS = 200  # in the span that is drawn, if there are so many
+_ZERO = 1e-9  # rounding errors of sums
+_MINIMUM_WIDTH = 0.002  # of a counter's value, so that the labels of its axis differ
+ENOUGH_PULLS = 200  # in the span that is drawn, if there are as many
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
-    """The part of the past that is drawn: which points, how many seconds ago (negative), the span."""
+class ChartWindow:
+    """The part of the past that is drawn: its points, their times (negative seconds), its length."""
 
     points: NDArray[np.int64]
     ago: Array
     span: float
 
 
-def window_of(figures: Figures) -> Window | None:
-    """The shortest span that holds enough pulls; None before there are two points."""
-    recent, now = figures.recent, figures.now
-    if recent.times.size < 2:
+def choose_window(view: CampaignView) -> ChartWindow | None:
+    """Choose the shortest span with enough pulls; None before there are two points."""
+    activity, now = view.activity, view.now
+    if activity.times.size < 2:
         return None
-    totals = recent.arm_pulls.sum(axis=1)
-    age = now - recent.times[0]
+    totals = activity.arm_pulls.sum(axis=1)
+    age = now - activity.times[0]
     span = age
     for each in SPANS:
-        first = int(np.searchsorted(recent.times, now - each))
-        if first < totals.size and totals[-1] - totals[first] >= min(LEAST_PULLS, totals[-1] - totals[0]):
+        first = int(np.searchsorted(activity.times, now - each))
+        if first < totals.size and totals[-1] - totals[first] >= min(ENOUGH_PULLS, totals[-1] - totals[0]):
             span = min(each, age)
             break
-    first = max(0, int(np.searchsorted(recent.times, now - span)) - 1)
-    points = first + thin(recent.times.size - first, MOST_DRAWN_POINTS)
-    return Window(points, np.maximum(recent.times[points] - now, -span), max(span, 1.0))
+    first = max(0, int(np.searchsorted(activity.times, now - span)) - 1)
+    points = first + thin_out(activity.times.size - first, MAX_POINTS)
+    return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0))
 
 
-def share_chart(figures: Figures, window: Window | None, *, is_narrow: bool = False) -> tuple[str, str]:
-    """Each arm's share of the pulls, the leading ones in colour; and the words below it."""
-    taken = figures.taken
+def draw_shares(
+    view: CampaignView, window: ChartWindow | None, *, is_narrow: bool = False
+) -> tuple[str, str]:
+    """Draw each arm's share of the pulls, the most pulled in colour; also return its caption."""
+    metrics = view.metrics
     if window is None:
-        return "", "Nothing yet."
-    shares, ago = _shares(figures, window)
+        return "", "No data yet."
+    shares, ago = _compute_shares(view, window)
     if not shares.size:
         return "", "No pulls yet."
-    size = len(taken.arms)
-    made = figures.recent.arm_pulls[-1]
-    active = sorted(taken.active_arms, key=lambda arm: -int(made[arm]))
-    coloured = sorted(active[:MOST_COLOURED])
+    size = len(metrics.arms)
+    made = view.activity.arm_pulls[-1]
+    active = sorted(metrics.active_arms, key=lambda arm: -int(made[arm]))
+    coloured = sorted(active[:MAX_COLOURED])
     others = [arm for arm in (active if is_narrow else range(size)) if arm not in coloured]
-    grey = sorted(others, key=lambda arm: -int(made[arm]))[: MOST_GREY_NARROW if is_narrow else MOST_GREY]
+    grey = sorted(others, key=lambda arm: -int(made[arm]))[: MAX_GREY_NARROW if is_narrow else MAX_GREY]
     left, right, top, bottom = (44.0, 260.0, 12.0, 240.0) if is_narrow else (44.0, 500.0, 12.0, 330.0)
-    x = Scale(-window.span, 0, left, right)
+    x = Axis(-window.span, 0, left, right)
     highest = max(float(shares.max()), 0.02) * 1.05
-    y = Scale(0, highest, bottom, top)
+    y = Axis(0, highest, bottom, top)
     at = ticks(0, highest, 5)
-    parts = left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
+    parts = draw_left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
     across = [x(seconds) for seconds in ago]
-    parts += [path(across, [y(v) for v in shares[:, arm]], "line gone") for arm in grey]
+    parts += [path(across, [y(v) for v in shares[:, arm]], "line ruled-out") for arm in grey]
     ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
-    places = spread([place for place, _ in ends], 14, top, bottom)
+    name_columns = 11 if is_narrow else 18
+    places = spread_labels([place for place, _ in ends], 14, top, bottom)
     for (_, arm), place in zip(ends, places, strict=True):
         kind = colour_of(arm)
         parts.append(path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
-        parts.append(
-            text(right + 6, place + 4, short(taken.arms[arm], 11 if is_narrow else 18), f"end {kind}")
-        )
-    parts += time_axis(x, bottom + 20)
-    percents = whole_percents(shares[-1])
+        parts.append(text(right + 6, place + 4, shorten_name(metrics.arms[arm], name_columns), f"end {kind}"))
+    parts += draw_time_axis(x, bottom + 20)
+    percents = round_percents(shares[-1])
     label = "Share of pulls over time: " + ", ".join(
-        f"{short(taken.arms[arm], 40)} {percents[arm]} %" for arm in coloured
+        f"{shorten_name(metrics.arms[arm], 40)} {percents[arm]} %" for arm in coloured
     )
-    words = "Coloured: in play."
+    caption = "Coloured: arms in play."
     if len(active) > len(coloured):
-        words = f"Coloured: the {len(coloured)} in play that are pulled most."
+        caption = f"Coloured: the {len(coloured)} most pulled arms in play."
     if grey:
-        words += " Grey: others." if len(grey) < len(others) else " Grey: the others."
-    return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), words
+        caption += (
+            f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
+        )
+    return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), caption
 
 
 def colour_of(arm: int) -> str:
-    """The classes of an arm's line: they are the arm's own, whichever others are drawn."""
-    dashes = arm // MOST_COLOURED % NUM_DASHES
-    return f"arm{arm % MOST_COLOURED}" + (f" dash{dashes}" if dashes else "")
+    """The CSS classes of an arm's line, which do not depend on the other arms drawn."""
+    dashes = arm // MAX_COLOURED % NUM_DASHES
+    return f"arm{arm % MAX_COLOURED}" + (f" dash{dashes}" if dashes else "")
 
 
-def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
-    """Shares [points, K] between neighbouring points, over stretches long enough for a smooth line.
+def _compute_shares(view: CampaignView, window: ChartWindow) -> tuple[Array, Array]:
+    """Shares [points, K] of the pulls between points far enough apart for a smooth line, and their times.
 
-    A silence is a flat line, up to now, at the share that was before: of the last pulls there may be too few
-    in their stretch to tell one.
+    A silence is a flat line, up to now, at the share before it: the last pulls may be too few to compute
+    a share from.
     """
-    pulls = figures.recent.arm_pulls[window.points]
+    pulls = view.activity.arm_pulls[window.points]
     steps = len(window.points) - 1
     enough = _SMOOTH_PULLS * steps / max(int((pulls[-1] - pulls[0]).sum()), 1)
     reach = max(1, steps // 60, min(math.ceil(enough), steps // 10))
@@ -144,8 +147,8 @@ def _shares(figures: Figures, window: Window) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
-    """What :func:`curve` draws: values at the window's points, a band around, a mark (seconds ago)."""
+class CounterLine:
+    """A counter at the window's points, a band around it, and a mark (in seconds before now)."""
 
     label: str
     values: Array
@@ -154,47 +157,50 @@ class Curve:
     mark: float | None = None
 
 
-def curve(figures: Figures, window: Window | None, lines: Curve) -> str:
-    """A counter over time up to now."""
+def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
+    """Draw a counter over time up to now."""
     if window is None:
         return ""
     left, right, top, bottom = 52.0, 400.0, 12.0, 170.0
-    ago, values = np.append(window.ago, 0.0), np.append(lines.values, lines.values[-1])
-    around = [values]
-    if lines.lower is not None and lines.upper is not None:
-        around += [np.append(lines.lower, lines.lower[-1]), np.append(lines.upper, lines.upper[-1])]
-    lowest, highest = min(float(v.min()) for v in around), max(float(v.max()) for v in around)
+    ago, values = np.append(window.ago, 0.0), np.append(counter.values, counter.values[-1])
+    bounds = [values]
+    if counter.lower is not None and counter.upper is not None:
+        bounds += [np.append(counter.lower, counter.lower[-1]), np.append(counter.upper, counter.upper[-1])]
+    lowest, highest = min(float(v.min()) for v in bounds), max(float(v.max()) for v in bounds)
     is_zero = max(abs(lowest), abs(highest)) < _ZERO
-    low, high = (0.0, 1.0) if is_zero else room(lowest, highest, _LEAST_WIDTH * abs(highest))
-    x, y = Scale(-window.span, 0, left, right), Scale(low, high, bottom, top)
+    low, high = (0.0, 1.0) if is_zero else pad_range(lowest, highest, _MINIMUM_WIDTH * abs(highest))
+    x, y = Axis(-window.span, 0, left, right), Axis(low, high, bottom, top)
     at = ticks(max(low, 0.0), high, 4)
-    parts = left_axis(y, left, right, at, [tick_label(tick) for tick in at])
+    parts = draw_left_axis(y, left, right, at, [tick_label(tick) for tick in at])
     across = [x(seconds) for seconds in ago]
-    if len(around) > 1:
-        parts.append(band(across, [y(v) for v in around[1]], [y(v) for v in around[2]], "band"))
+    if len(bounds) > 1:
+        parts.append(band(across, [y(v) for v in bounds[1]], [y(v) for v in bounds[2]], "band"))
     parts.append(path(across, [y(v) for v in values], "line counter"))
-    if lines.mark is not None and -window.span < lines.mark < 0:
-        parts.append(line(x(lines.mark), top, x(lines.mark), bottom, "bound"))
-        label_ends = lines.mark + _LABEL_WIDTH * window.span / (right - left)
-        is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # it keeps off the line
-        parts.append(text(x(lines.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
-    parts += time_axis(x, bottom + 20)
-    return svg(416, bottom + 28, parts, f"{lines.label}: {values[-1]:,.0f} now")
+    if counter.mark is not None and -window.span < counter.mark < 0:
+        parts.append(line(x(counter.mark), top, x(counter.mark), bottom, "bound"))
+        label_ends = counter.mark + _LABEL_WIDTH * window.span / (right - left)
+        is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # away from the line
+        parts.append(text(x(counter.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
+    parts += draw_time_axis(x, bottom + 20)
+    return svg(416, bottom + 28, parts, f"{counter.label}: {values[-1]:,.0f} now")
 
 
-def regret_of(view: ArmView, arm_pulls: NDArray[np.int64], target: int | None) -> tuple[Array, Array, Array]:
-    """The regret of pulls [B, K] as it is now estimated, and a band from the arms' intervals, [B] each.
+def estimate_regret(
+    estimates: ArmEstimates, arm_pulls: NDArray[np.int64], target: int | None
+) -> tuple[Array, Array, Array]:
+    """Estimate the regret of pulls [B, K], with a band from the arms' intervals, [B] each.
 
-    sum_k N_k (middle of the best arm - middle of arm k); best is the target, else the highest.  The band
-    takes each gap at its least and most: as far as both intervals hold, the regret lies within.
+    sum_k N_k (middle of the best arm - middle of arm k); the best arm is the target, or else the highest.
+    The band uses the smallest and largest gaps that the intervals allow; if they hold, it has the regret.
     """
-    known = np.isfinite(view.middle)
+    known = np.isfinite(estimates.middle)
     if not known.any():
         nothing = np.zeros(len(arm_pulls))
         return nothing, nothing, nothing
-    best = target if target is not None and known[target] else int(np.where(known, view.middle, -1).argmax())
-    radius = np.where(np.isfinite(view.lower), (view.upper - view.lower) / 2, 0.0)
-    gaps = np.where(known, np.maximum(view.middle[best] - view.middle, 0.0), 0.0)
+    highest = int(np.where(known, estimates.middle, -1).argmax())
+    best = target if target is not None and known[target] else highest
+    radius = np.where(np.isfinite(estimates.lower), (estimates.upper - estimates.lower) / 2, 0.0)
+    gaps = np.where(known, np.maximum(estimates.middle[best] - estimates.middle, 0.0), 0.0)
     reach = np.where(np.arange(len(gaps)) == best, 0.0, radius + radius[best])
     pulls = arm_pulls.astype(np.float64)
     middle: Array = pulls @ gaps
@@ -203,10 +209,10 @@ def regret_of(view: ArmView, arm_pulls: NDArray[np.int64], target: int | None) -
     return middle, lower, upper
 
 
-def overview(levels: NDArray[np.int64], active: frozenset[int]) -> str:
-    """Levels [clients, K] as one path a colour level and whether the arm is in play."""
+def draw_overview(levels: NDArray[np.int64], active: frozenset[int]) -> str:
+    """Draw levels [clients, K]: one path for each colour level, apart for arms that are ruled out."""
     clients, size = levels.shape
-    together = -(-clients // MOST_OVERVIEW_ROWS)  # clients in one row, which is the worst of them
+    together = -(-clients // MAX_OVERVIEW_ROWS)  # clients per row, which shows the lowest level of them
     levels = np.minimum.reduceat(levels, np.arange(0, clients, together), axis=0)
     rows = len(levels)
     width, height = 700.0, float(min(max(2 * clients, 60), 200))

@@ -1,4 +1,4 @@
-"""The table of clients and arms, who is behind, who strays.
+"""The table of clients and arms, the clients that are behind, and those that stray from the target.
 
 Shapes: M clients, K arms.
 """
@@ -11,43 +11,44 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from tutelage.service.dashboard.charts import overview
-from tutelage.service.display import short, shown
-from tutelage.service.monitoring.durations import whole_percents
-from tutelage.service.monitoring.figures import Array, Figures, Taken
-from tutelage.service.monitoring.status import State
-from tutelage.service.monitoring.thresholds import Thresholds
+from tutelage.service.dashboard.charts import draw_overview
+from tutelage.service.display import format_name, shorten_name
+from tutelage.service.monitoring.campaign_view import Array, CampaignView, Metrics
+from tutelage.service.monitoring.durations import round_percents
+from tutelage.service.monitoring.status import StatusItem, Thresholds
+from tutelage.service.monitoring.status.slow import find_slow_by_interval
+from tutelage.text import counted
 
-MOST_CELLS = 600
-FEW_CLIENTS, FEW_ARMS, MOST_ROWS = 12, 24, 10
-MET = 7
-HEADS = ((3, "least"), (8, "low"))  # columns of an arm's name that a head of this height has room for
+MAX_CELLS = 600
+FEW_CLIENTS, FEW_ARMS, MAX_ROWS = 12, 24, 10
+LEVEL_MET = 7  # of the colour of a pair that has met its quota
+HEADS = ((3, "least"), (8, "low"))  # longest arm name, in columns, for a head of this CSS class
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One client and arm: what stands in it, the level of its colour, and whether the arm is in play."""
+class GridCell:
+    """One client and arm: its text, its colour level, whether the arm is in play, and its tooltip."""
 
-    words: str
+    text: str
     level: int
-    active: bool
-    title: str
+    is_active: bool
+    tooltip: str
 
 
 @dataclass(frozen=True)
-class Grid:
-    """The table: ``arms`` are (name, in play), ``rows`` (client, caught, cells).
+class PullGrid:
+    """The table: ``arms`` are (name, in play), ``rows`` (client, is blamed, cells).
 
-    ``left_out`` counts the clients that only the ``overview`` shows, ``arms_left_out`` the arms in play
-    that the table has no room for.  ``head`` is the class of the arms' names, by the longest.
+    ``clients_omitted`` counts the clients that only the ``overview`` shows, ``arms_omitted`` the arms in play
+    that do not fit.  ``head`` is the CSS class of the arms' names, by the longest.
     """
 
     by_quota: bool
     subtitle: str
     arms: Sequence[tuple[str, bool]]
-    rows: Sequence[tuple[str, bool, Sequence[Cell]]]
-    left_out: int
-    arms_left_out: int
+    rows: Sequence[tuple[str, bool, Sequence[GridCell]]]
+    clients_omitted: int
+    arms_omitted: int
     overview: str
     met: int
     pairs: int
@@ -55,163 +56,187 @@ class Grid:
     head: str
 
 
-def grid_of(figures: Figures, states: Sequence[State]) -> Grid:
-    """Pulls against the quota, slowest client first; with no quota, each client's share by arm."""
-    taken = figures.taken
-    by_quota = bool(taken.listed.any())
-    shares = _shares(taken, by_quota=by_quota)
-    levels = _levels(taken, shares, by_quota=by_quota)
-    clients = _order(figures, by_quota=by_quota)
-    size = len(taken.arms)
-    is_large = shares.size > MOST_CELLS
-    shown, arms, arms_left = clients, list(range(size)), 0
+def make_grid(view: CampaignView, status: Sequence[StatusItem]) -> PullGrid:
+    """Pulls against the quota, the slowest client first; without a quota, each client's pulls by arm."""
+    metrics = view.metrics
+    by_quota = bool(metrics.in_quota.any())
+    shares = _compute_shares(metrics, by_quota=by_quota)
+    levels = _compute_levels(metrics, shares, by_quota=by_quota)
+    clients = _order_clients(view, by_quota=by_quota)
+    size = len(metrics.arms)
+    is_large = shares.size > MAX_CELLS
+    listed, arms, arms_omitted = clients, list(range(size)), 0
     if is_large:
-        shown = clients[:FEW_CLIENTS]
-        worst = taken.missing[shown].sum(axis=0) if by_quota else taken.pulls[shown].sum(axis=0)
-        active = sorted(taken.active_arms, key=lambda arm: (arm != taken.led_to, -int(worst[arm]), arm))
-        arms, arms_left = active[:FEW_ARMS], max(len(active) - FEW_ARMS, 0)
-    rest = clients[len(shown) :]
-    playing = frozenset(taken.active_arms)
-    picture = overview(levels[rest], playing) if rest else ""
-    caught = {state.client for state in states if state.client is not None and state.colour == "red"}
+        listed = clients[:FEW_CLIENTS]
+        weights = (metrics.missing if by_quota else metrics.pulls)[listed].sum(axis=0)
+        order = sorted(
+            metrics.active_arms, key=lambda arm: (arm != metrics.taught_arm, -int(weights[arm]), arm)
+        )
+        arms, arms_omitted = order[:FEW_ARMS], max(len(order) - FEW_ARMS, 0)
+    rest = clients[len(listed) :]
+    active = frozenset(metrics.active_arms)
+    overview = draw_overview(levels[rest], active) if rest else ""
+    blamed = blamed_clients(status)
     rows = [
         (
-            taken.clients[client],
-            client in caught,
-            _cells(taken, client, arms, shares, levels),
+            metrics.clients[client],
+            client in blamed,
+            _make_cells(metrics, client, arms, shares, levels),
         )
-        for client in shown
+        for client in listed
     ]
-    listed = taken.listed
-    return Grid(
+    in_quota = metrics.in_quota
+    return PullGrid(
         by_quota,
-        f"epoch {taken.directive} · slowest client first" if by_quota else "each client's share by arm",
-        [(taken.arms[arm], arm in playing) for arm in arms],
+        f"for consultation {metrics.directive}, slowest client first"
+        if by_quota
+        else "share of each client's pulls",
+        [(metrics.arms[arm], arm in active) for arm in arms],
         rows,
         len(rest),
-        arms_left,
-        Markup(picture),  # noqa: S704 - it is made of numbers
-        int((taken.missing[taken.counted][:, listed] == 0).sum()),
-        int(taken.counted.sum() * listed.sum()),
-        quota_words(taken),
-        next((kind for most, kind in HEADS if all(_fits(taken.arms[arm], most) for arm in arms)), ""),
+        arms_omitted,
+        Markup(overview),  # noqa: S704 - made of numbers only
+        int((metrics.missing[metrics.is_evidence][:, in_quota] == 0).sum()),
+        int(metrics.is_evidence.sum() * in_quota.sum()),
+        format_quota(metrics),
+        next((kind for columns, kind in HEADS if all(_fits(metrics.arms[arm], columns) for arm in arms)), ""),
     )
 
 
-def _fits(name: str, most: int) -> bool:
-    return short(name, most) == shown(name)
+def _fits(name: str, columns: int) -> bool:
+    return shorten_name(name, columns) == format_name(name)
 
 
-def quota_words(taken: Taken) -> str:
-    """``613``, or ``613 to 700`` where arms differ."""
-    counts = taken.quota[taken.listed]
+def format_quota(metrics: Metrics) -> str:
+    """Format the quota: ``613``, or ``613 to 700`` if it differs between arms."""
+    counts = metrics.quota[metrics.in_quota]
     if not counts.size:
         return ""
     low, high = int(counts.min()), int(counts.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _shares(taken: Taken, *, by_quota: bool) -> Array:
-    """How far each pair [M, K] is: of the quota (without one: of the largest), or of its client's pulls."""
+def _compute_shares(metrics: Metrics, *, by_quota: bool) -> Array:
+    """The share of each pair [M, K]: of its quota (or of the largest), or of its client's pulls."""
     if by_quota:
-        quota = np.where(taken.listed, taken.quota, taken.quota.max())
-        of_quota: Array = np.minimum(taken.collected / quota, 1.0)
+        quota = np.where(metrics.in_quota, metrics.quota, metrics.quota.max())
+        of_quota: Array = np.minimum(metrics.evidence_pulls / quota, 1.0)
         return of_quota
-    shares: Array = taken.pulls / np.maximum(taken.rounds, 1)[:, None]
+    shares: Array = metrics.pulls / np.maximum(metrics.rounds, 1)[:, None]
     return shares
 
 
-def _levels(taken: Taken, shares: Array, *, by_quota: bool) -> NDArray[np.int64]:
+def _compute_levels(metrics: Metrics, shares: Array, *, by_quota: bool) -> NDArray[np.int64]:
     if not by_quota:
-        return np.full(shares.shape, MET, dtype=np.int64)
-    levels: NDArray[np.int64] = np.floor(shares * MET).astype(np.int64)
-    levels[(levels == MET) & (shares < 1)] = MET - 1
-    levels[~taken.counted] = MET
+        return np.full(shares.shape, LEVEL_MET, dtype=np.int64)
+    levels: NDArray[np.int64] = np.floor(shares * LEVEL_MET).astype(np.int64)
+    levels[(levels == LEVEL_MET) & (shares < 1)] = LEVEL_MET - 1
+    levels[~metrics.is_evidence] = LEVEL_MET
     return levels
 
 
-def _order(figures: Figures, *, by_quota: bool) -> list[int]:
-    taken = figures.taken
+def _order_clients(view: CampaignView, *, by_quota: bool) -> list[int]:
+    metrics = view.metrics
     if by_quota:
-        missing = taken.missing.sum(axis=1)
+        missing = metrics.missing.sum(axis=1)
     else:
-        missing = figures.recent.minute.sum(axis=1)
-        if taken.led_to is not None:
-            missing = missing - figures.recent.minute[:, taken.led_to]
-    return sorted(range(len(taken.clients)), key=lambda client: (-int(missing[client]), client))
+        missing = view.activity.minute_pulls.sum(axis=1)
+        if metrics.taught_arm is not None:
+            missing = missing - view.activity.minute_pulls[:, metrics.taught_arm]
+    return sorted(range(len(metrics.clients)), key=lambda client: (-int(missing[client]), client))
 
 
-def _cells(
-    taken: Taken, client: int, arms: Sequence[int], shares: Array, levels: NDArray[np.int64]
-) -> list[Cell]:
-    """A client's row; percents of its pulls add up to 100."""
-    by_quota = bool(taken.listed.any())
+def _make_cells(
+    metrics: Metrics, client: int, arms: Sequence[int], shares: Array, levels: NDArray[np.int64]
+) -> list[GridCell]:
+    """A client's row; the percentages of its pulls add up to 100."""
+    by_quota = bool(metrics.in_quota.any())
     percents = [math.floor(100 * share) for share in shares[client]] if by_quota else []
-    percents = percents or whole_percents(shares[client].tolist())
-    playing = frozenset(taken.active_arms)
-    return [_cell(taken, client, arm, percents[arm], levels, active=arm in playing) for arm in arms]
+    percents = percents or round_percents(shares[client].tolist())
+    active = frozenset(metrics.active_arms)
+    return [_make_cell(metrics, client, arm, percents[arm], levels, is_active=arm in active) for arm in arms]
 
 
-def _cell(
-    taken: Taken, client: int, arm: int, percent: int, levels: NDArray[np.int64], *, active: bool
-) -> Cell:
-    level, by_quota = int(levels[client, arm]), bool(taken.listed.any())
-    is_met = by_quota and active and taken.missing[client, arm] == 0
-    words = "✓" if is_met else f"{percent}"
-    if not taken.counted[client] and by_quota:
-        words = "·"
-    title = (
-        f"{shown(taken.clients[client])}, {shown(taken.arms[arm])}: {int(taken.pulls[client, arm]):,} pulls"
-    )
-    if taken.missing[client, arm]:
-        title += f", {int(taken.missing[client, arm]):,} missing"
-    return Cell(words, level, active, title)
+def _make_cell(
+    metrics: Metrics, client: int, arm: int, percent: int, levels: NDArray[np.int64], *, is_active: bool
+) -> GridCell:
+    level, by_quota = int(levels[client, arm]), bool(metrics.in_quota.any())
+    is_met = by_quota and is_active and metrics.missing[client, arm] == 0
+    text = "✓" if is_met else f"{percent}"
+    if not metrics.is_evidence[client] and by_quota:
+        text = "·"
+    names = f"{format_name(metrics.clients[client])}, {format_name(metrics.arms[arm])}"
+    tooltip = f"{names}: {counted(int(metrics.pulls[client, arm]), 'pull')}"
+    if metrics.missing[client, arm]:
+        tooltip += f", {int(metrics.missing[client, arm]):,} missing"
+    return GridCell(text, level, is_active, tooltip)
 
 
 @dataclass(frozen=True)
-class Behind:
-    """A client that is waited for; ``silent`` is None where that is nothing special."""
+class BehindClient:
+    """A client with missing pulls of ``num_missing`` of the ``num_arms`` arms in the quota.
+
+    ``missing`` pulls are of its slowest ``arm``; ``silence`` is None unless it is unusually long.
+    """
 
     client: str
     arm: str
     missing: int
-    short: int
-    listed: int
-    silent: float | None
-    caught: bool
+    num_missing: int
+    num_arms: int
+    silence: float | None
+    is_blamed: bool
 
 
-def behind(figures: Figures, caught: Collection[int | None], thresholds: Thresholds) -> list[Behind]:
-    """The clients that miss most, by their slowest arm."""
-    taken, recent = figures.taken, figures.recent
-    most = taken.missing.max(axis=1, initial=0)
-    order = sorted(
-        np.flatnonzero(most).tolist(), key=lambda client: (client not in caught, -int(most[client]))
+@dataclass(frozen=True)
+class StrayClient:
+    """A client that pulls other arms than the taught one: their share of its pulls, and the main one."""
+
+    client: str
+    share: float
+    arm: str
+
+
+def blamed_clients(status: Sequence[StatusItem]) -> frozenset[int]:
+    """The clients that a critical status item names."""
+    return frozenset(
+        item.client for item in status if item.client is not None and item.severity == "critical"
     )
-    long = np.fmax(thresholds.slow_seconds, thresholds.slow_intervals * recent.usual_interval)
+
+
+def find_behind(view: CampaignView, blamed: Collection[int], thresholds: Thresholds) -> list[BehindClient]:
+    """The clients with the most missing pulls of any arm."""
+    metrics, activity = view.metrics, view.activity
+    most = metrics.missing.max(axis=1, initial=0)
+    order = sorted(
+        np.flatnonzero(most).tolist(), key=lambda client: (client not in blamed, -int(most[client]))
+    )
+    is_slow = find_slow_by_interval(view, thresholds)
     return [
-        Behind(
-            taken.clients[client],
-            taken.arms[int(taken.missing[client].argmax())],
+        BehindClient(
+            metrics.clients[client],
+            metrics.arms[int(metrics.missing[client].argmax())],
             int(most[client]),
-            int((taken.missing[client] > 0).sum()),
-            int(taken.listed.sum()),
-            float(recent.silent[client]) if recent.silent[client] > long[client] else None,
-            client in caught,
+            int((metrics.missing[client] > 0).sum()),
+            int(metrics.in_quota.sum()),
+            float(activity.silence[client]) if is_slow[client] else None,
+            client in blamed,
         )
-        for client in order[:MOST_ROWS]
+        for client in order[:MAX_ROWS]
     ]
 
 
-def strays(figures: Figures) -> list[tuple[str, float, str]]:
-    """Clients that pull other arms than the one they are led to: what share of late, and mostly which."""
-    taken, minute = figures.taken, figures.recent.minute
+def find_strays(view: CampaignView) -> list[StrayClient]:
+    """The clients that pulled other arms than the taught one in the last minute, the worst first."""
+    metrics, minute = view.metrics, view.activity.minute_pulls
     elsewhere = minute.copy()
-    elsewhere[:, taken.led_to] = 0
+    elsewhere[:, metrics.taught_arm] = 0
     made, away = minute.sum(axis=1), elsewhere.sum(axis=1)
     shares = away / np.maximum(made, 1)
     order = sorted(np.flatnonzero(away).tolist(), key=lambda client: -float(shares[client]))
     return [
-        (taken.clients[client], float(shares[client]), taken.arms[int(elsewhere[client].argmax())])
-        for client in order[:MOST_ROWS]
+        StrayClient(
+            metrics.clients[client], float(shares[client]), metrics.arms[int(elsewhere[client].argmax())]
+        )
+        for client in order[:MAX_ROWS]
     ]

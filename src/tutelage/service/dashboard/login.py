@@ -1,6 +1,6 @@
-"""Signing in with a key, for browsers, and what a browser is shown when it is refused.
+"""Signing in with a key from a browser, and the pages that a browser is shown when it is refused.
 
-The cookie is the key itself: any server of the store knows it, and it dies with the key.
+The cookie is the key itself, so every server of the store accepts it until the key is revoked.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from starlette.routing import BaseRoute, Route
 from tutelage.service.api.access import COOKIE, Access, is_loopback
 from tutelage.service.api.attempts import Attempts
 from tutelage.service.api.problems import Problem
-from tutelage.service.dashboard.pages import login_page, message_page
+from tutelage.service.dashboard.pages import render_login_page, render_message_page
 from tutelage.service.dashboard.policy import HEADERS
 
-NO_KEY = "There is no key yet: on this server's machine no key is needed."
+NO_KEY = "No key exists yet; on the server's machine no key is needed."
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz", "/static/")
 
 
 def login_routes(access: Access) -> list[BaseRoute]:
-    """``/login`` and ``/logout``, which are open to everybody."""
+    """The routes ``/login`` and ``/logout``, which need no key."""
     attempts = Attempts()
 
     async def form(request: Request) -> Response:
@@ -30,20 +30,24 @@ def login_routes(access: Access) -> list[BaseRoute]:
         grant = access.grant_of(request.cookies.get(COOKIE, ""))
         if grant is not None and grant.role != "reporter":
             return _onward(request, onward)
-        return _form(onward, "" if access.has_keys else NO_KEY, 200, ask=access.has_keys)
+        return _form(onward, "" if access.has_keys else NO_KEY, 200, has_form=access.has_keys)
 
     async def login(request: Request) -> Response:
         fields = await _fields(request)
         onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
         address = _address(request)
         if wait := attempts.wait(address):
-            told = f"Too many attempts: try again in {wait} seconds."
-            return _form(onward, told, 429, {"Retry-After": str(wait)})
+            message = f"Too many attempts: try again in {wait} seconds."
+            return _form(onward, message, 429, {"Retry-After": str(wait)})
         grant = access.grant_of(secret.strip())
         if grant is None:
-            return _form(onward, "This key is not known, or has been revoked.", 401)
+            return _form(onward, "This key is unknown or has been revoked.", 401)
         if grant.role == "reporter":
-            return _form(onward, "A reporter's key sends pulls; it does not see pages.", 403)
+            return _form(
+                onward,
+                "A reporter's key can send pulls but not show pages: use a viewer's or an administrator's key.",
+                403,
+            )
         attempts.take_back(address)
         answer = _onward(request, onward)
         answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
@@ -64,20 +68,22 @@ def login_routes(access: Access) -> list[BaseRoute]:
 async def _fields(request: Request) -> dict[str, list[str]]:
     try:
         return parse_qs((await request.body()).decode("latin-1"), max_num_fields=10)
-    except ValueError:  # too many: no form of ours
+    except ValueError:  # too many fields: not this form
         return {}
 
 
 def _form(
-    onward: str, said: str, status: int, more: Mapping[str, str] | None = None, **how: bool
+    onward: str, message: str, status: int, more: Mapping[str, str] | None = None, **how: bool
 ) -> Response:
-    return HTMLResponse(login_page("", onward, said, **how), status, headers=HEADERS | dict(more or {}))
+    return HTMLResponse(
+        render_login_page("", onward, message, **how), status, headers=HEADERS | dict(more or {})
+    )
 
 
 def _address(request: Request) -> str:
-    """Who tries: behind a proxy on this machine, which passes everybody on, whom it names.
+    """The browser's address; behind a proxy on this machine, the one that the proxy reports.
 
-    Its own entry is the last; those before it are the sender's to choose.
+    The proxy's entry is the last one: the sender can choose those before it.
     """
     host = request.client.host if request.client else ""
     named = request.headers.getlist("x-forwarded-for")
@@ -85,16 +91,16 @@ def _address(request: Request) -> str:
 
 
 def _onward(request: Request, path: str) -> Response:
-    """To a page of this server, whatever was asked for: this address never leaves it.
+    """Redirect to a page of this server, never to another site.
 
-    With a prefix it is under that, where the cookie is sent to, though the form may have been without.
+    With a root path the page is under it, where the cookie is sent, even if the form was not.
     """
     root = request.scope.get("root_path") or "."
     return RedirectResponse(f"{root}/" + path.lstrip("/\\"), 303, HEADERS)
 
 
 def _cookie(request: Request) -> dict[str, Any]:
-    """Secure wherever the browser says, or a proxy, that it talks TLS."""
+    """The cookie's attributes; it is secure if the browser or a proxy says that it uses TLS."""
     headers = request.headers
     is_secure = (
         request.url.scheme == "https"
@@ -108,24 +114,24 @@ def _cookie(request: Request) -> dict[str, Any]:
 def refusal_page(
     problem: Problem, scope: Mapping[str, Any], path: str, headers: Mapping[bytes, bytes], *, has_keys: bool
 ) -> str | None:
-    """A problem as a browser's page, with the form if a key would help; None where a program asks.
+    """Render a problem as a page, with the form if a key would help; None if the client is not a browser.
 
-    ``path`` is without the prefix under which a proxy shows the server.
+    ``path`` is without the root path.
     """
     asks = scope["method"] in {"GET", "HEAD"} and b"text/html" in headers.get(b"accept", b"")
     if not asks or path.startswith(_FOR_PROGRAMS):
         return None
     root = "../" * (path.count("/") - 1)
     if problem.kind != "unauthorized":
-        title = "Nothing here" if problem.status == 404 else "This page cannot be shown"
+        title = "Page not found" if problem.status == 404 else "This page cannot be shown"
         is_signed_in = f"{COOKIE}=".encode() in headers.get(b"cookie", b"")
-        return message_page(title, problem.detail, root, signed_in=is_signed_in)
+        return render_message_page(title, problem.detail, root, signed_in=is_signed_in)
     query = scope.get("query_string", b"").decode("latin-1")
     is_stale = b"cookie" in headers and "not known" in problem.detail
-    return login_page(
+    return render_login_page(
         root,
         path + (f"?{query}" if query else ""),
         problem.detail if is_stale or not has_keys else "",
-        ask=has_keys,
-        again=headers.get(b"sec-fetch-site") == b"cross-site",
+        has_form=has_keys,
+        reload=headers.get(b"sec-fetch-site") == b"cross-site",
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tutelage.service.dashboard.pages import Tab, environment, icon
+from tutelage.service.dashboard.templating import BrowserTab, environment, icon_address
 
 Document = Mapping[str, Any]
 _PREFIX = "#/components/schemas/"
@@ -50,7 +50,7 @@ def reference_page(document: Document, *, signed_in: bool = False) -> str:
     template = environment().get_template("reference.html")
     return template.render(
         root="",
-        tab=Tab("API · Tutelage", icon("plain"), ""),
+        tab=BrowserTab("API · Tutelage", icon_address("plain"), ""),
         operations=list(operations_of(document)),
         schemas=list(schemas_of(document)),
         refresh=False,

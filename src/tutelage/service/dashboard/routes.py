@@ -14,21 +14,22 @@ from starlette.routing import BaseRoute, Route
 from tutelage.service.api.access import COOKIE
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.dashboard.pages import (
-    campaign_page,
-    client_page,
-    icon_file,
-    index_page,
-    message_page,
-    render,
-    unserved_page,
+    render_campaign_page,
+    render_client_page,
+    render_index_page,
+    render_message_page,
+    render_unservable_page,
 )
+from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.dashboard.reference import reference_page
-from tutelage.service.dashboard.unserved import CannotBeServed, Unserved
-from tutelage.service.monitoring.figures import Figures
-from tutelage.service.monitoring.metrics import CONTENT_TYPE, metrics_text
+from tutelage.service.dashboard.renderer import PageRenderer
+from tutelage.service.dashboard.templating import render_icon
+from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.monitor import Monitor
-from tutelage.service.monitoring.status import states_of
+from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
+from tutelage.service.monitoring.status import status_of
+from tutelage.service.monitoring.unservable import CannotBeServed
 from tutelage.stores.base import CampaignNotFound
 
 _KEPT = {"Cache-Control": "max-age=300"}
@@ -36,31 +37,36 @@ _STATIC = ("style.css", "page.js")
 _Page = Callable[[Request], Awaitable[Response]]
 
 
-def dashboard_routes(monitor: Monitor, document: Callable[[], dict[str, Any]]) -> list[BaseRoute]:
+def dashboard_routes(
+    monitor: Monitor, renderer: PageRenderer, document: Callable[[], dict[str, Any]]
+) -> list[BaseRoute]:
     """``/``, ``/c/NAME/`` with what belongs to it, ``/docs`` and ``/metrics``, under any prefix.
 
     ``document`` is called for what OpenAPI says of the server.
     """
 
     async def index(request: Request) -> Response:
-        found = await monitor.all_figures()
-        page = partial(index_page, thresholds=monitor.thresholds, signed_in=_is_signed_in(request))
-        return _html(await monitor.in_thread(page, found))
+        found = await monitor.all_views()
+        page = partial(render_index_page, thresholds=monitor.thresholds, signed_in=_is_signed_in(request))
+        return _html(await renderer.run(page, found))
 
     async def campaign(request: Request) -> Response:
         name, at = request.path_params["name"], request.query_params.get("at")
         if at is None:
-            figures, rendered = await monitor.rendered(name)
+            view = await monitor.view(name)
+            rendered = await renderer.panels(view)
         elif not at.isdecimal() or not 1 <= int(at[:20]) <= 2**53:
-            return _message(request, "No such round", "A round is a whole number from 1 on.", 404, "../../")
+            return _message(
+                request, "Invalid round", f"Invalid round {at!r}: use a whole number from 1.", 404, "../../"
+            )
         else:
-            figures = await monitor.past(name, int(at))
-            rendered = await monitor.in_thread(render, figures, monitor.thresholds)
-        page = partial(campaign_page, signed_in=_is_signed_in(request))
-        return _html(await monitor.in_thread(page, figures, rendered, monitor.thresholds))
+            view = await monitor.past_view(name, int(at))
+            rendered = await renderer.run(render_panels, view, monitor.thresholds)
+        page = partial(render_campaign_page, signed_in=_is_signed_in(request))
+        return _html(await renderer.run(page, view, rendered, monitor.thresholds))
 
     async def panels(request: Request) -> Response:
-        _, rendered = await monitor.rendered(request.path_params["name"])
+        rendered = await renderer.panels(await monitor.view(request.path_params["name"]))
         have = set(request.query_params.get("have", "").split("."))
         since = request.query_params.get("since", "0")
         is_newer = not since.isdecimal() or rendered.position >= int(since[:20])
@@ -69,30 +75,35 @@ def dashboard_routes(monitor: Monitor, document: Callable[[], dict[str, Any]]) -
             for name, panel in rendered.panels.items()
             if is_newer and rendered.marks[name] not in have
         ]
-        tab = {"title": rendered.tab.title, "icon": rendered.tab.icon, "said": rendered.tab.said}
+        tab = {
+            "title": rendered.tab.title,
+            "icon": rendered.tab.icon,
+            "announcement": rendered.tab.announcement,
+        }
         position = rendered.position if is_newer else int(since[:20])
         return JSONResponse({"position": position, "panels": changed} | tab, headers=HEADERS)
 
     async def client(request: Request) -> Response:
-        figures = await monitor.figures(request.path_params["name"])
+        view = await monitor.view(request.path_params["name"])
         wanted = request.path_params["client"] or request.query_params.get("name", "")
-        if wanted not in figures.taken.clients:
-            sentence = f"The campaign {figures.taken.name} has no client {wanted!r}."
-            return _message(request, "No such client", sentence, 404, "../../../")
-        number = figures.taken.clients.index(wanted)
-        page = partial(client_page, signed_in=_is_signed_in(request))
-        return _html(await monitor.in_thread(page, figures, number, monitor.thresholds))
+        if wanted not in view.metrics.clients:
+            sentence = f"The campaign {view.metrics.name} has no client {wanted!r}."
+            return _message(request, "Client not found", sentence, 404, "../../../")
+        number = view.metrics.clients.index(wanted)
+        page = partial(render_client_page, signed_in=_is_signed_in(request))
+        return _html(await renderer.run(page, view, number, monitor.thresholds))
 
     async def metrics(request: Request) -> Response:
-        found = await monitor.led_figures()
-        led = [one for one in found if isinstance(one, Figures)]
-        unserved = [one.name for one in found if isinstance(one, Unserved)]
-        content = await monitor.in_thread(metrics_text, led, monitor.server(), monitor.thresholds, unserved)
+        found = await monitor.led_views()
+        led = [one for one in found if isinstance(one, CampaignView)]
+        unservable = [one.name for one in found if not isinstance(one, CampaignView)]
+        server, thresholds = monitor.server_health(), monitor.thresholds
+        content = await renderer.run(render_metrics, led, server, thresholds, unservable)
         return Response(content, media_type=CONTENT_TYPE, headers=HEADERS)
 
     async def docs(request: Request) -> Response:
         page = partial(reference_page, signed_in=_is_signed_in(request))
-        return _html(await monitor.in_thread(page, document()))
+        return _html(await renderer.run(page, document()))
 
     async def slash(request: Request) -> Response:
         return RedirectResponse(f"{request.path_params['name']}/", headers=HEADERS)
@@ -109,27 +120,26 @@ def dashboard_routes(monitor: Monitor, document: Callable[[], dict[str, Any]]) -
     ]
 
 
-def states_router(monitor: Monitor) -> APIRouter:
-    """The states of a campaign for programs."""
+def status_router(monitor: Monitor) -> APIRouter:
+    """The status items of a campaign, for programs."""
     router = APIRouter()
 
     @router.get("/v1/campaigns/{name}/status")
-    async def states(name: str) -> Response:
-        """All that is so of a campaign, worst first: word, colour, sentence, and what helps."""
-        figures = await monitor.figures(name)
-        told = [
+    async def status(name: str) -> Response:
+        """What an operator must know about a campaign, the most severe first."""
+        view = await monitor.view(name)
+        items = [
             {
-                "state": state.kind,
-                "colour": state.colour,
-                "headline": state.headline,
-                "sentence": state.sentence,
-                "remedy": state.remedy,
-                "command": state.command,
-                "client": None if state.client is None else figures.taken.clients[state.client],
+                "kind": item.kind,
+                "severity": item.severity,
+                "message": item.message,
+                "action": item.action,
+                "command": item.command,
+                "client": None if item.client is None else view.metrics.clients[item.client],
             }
-            for state in states_of(figures, monitor.thresholds)
+            for item in status_of(view, monitor.thresholds)
         ]
-        return JSONResponse({"name": name, "position": figures.taken.position, "states": told})
+        return JSONResponse({"name": name, "position": view.metrics.position, "items": items})
 
     return router
 
@@ -145,12 +155,12 @@ def _found(page: _Page, root: str) -> _Page:
         try:
             return await page(request)
         except CampaignNotFound as error:
-            return _message(request, "No such campaign", str(error), 404, root)
+            return _message(request, "Campaign not found", str(error), 404, root)
         except CannotBeServed as error:
-            return _html(unserved_page(error.unserved, root, signed_in=_is_signed_in(request)), 503)
+            return _html(render_unservable_page(error.campaign, root, signed_in=_is_signed_in(request)), 503)
         except Refusal as error:
             status = {"unknown-campaign": 404, "invalid": 422}.get(error.reason, 503)
-            title = "No such campaign" if status == 404 else "This page cannot be shown"
+            title = "Campaign not found" if status == 404 else "This page cannot be shown"
             return _message(request, title, error.sentence, status, root)
 
     return told
@@ -158,10 +168,10 @@ def _found(page: _Page, root: str) -> _Page:
 
 async def _static(request: Request) -> Response:
     name = request.path_params["file"]
-    if (dot := icon_file(name)) is not None:
+    if (dot := render_icon(name)) is not None:
         return Response(dot, media_type="image/svg+xml", headers=HEADERS | _KEPT)
     if name not in _STATIC:
-        return _message(request, "Nothing here", "There is no such file.", 404, "../")
+        return _message(request, "Page not found", "The server has no such file.", 404, "../")
     content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
     kind = mimetypes.guess_type(name)[0]
     return Response(content, media_type=kind, headers=HEADERS | _KEPT)
@@ -172,4 +182,4 @@ def _html(page: str, status: int = 200) -> Response:
 
 
 def _message(request: Request, title: str, sentence: str, status: int, root: str) -> Response:
-    return _html(message_page(title, sentence, root, signed_in=_is_signed_in(request)), status)
+    return _html(render_message_page(title, sentence, root, signed_in=_is_signed_in(request)), status)

@@ -1,1 +1,1 @@
-"""What is told of a campaign to people and alarms: figures, states, metrics."""
+"""Observation of running campaigns for people and alarms: views, status items and Prometheus metrics."""

@@ -1,122 +1,168 @@
-"""What a campaign's ledger tells people: what happened, the bounds on each arm, the decision."""
+"""What a campaign's ledger says to people: its events, the bounds on each arm, the decision.
+
+Shapes: K arms.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from tutelage.service.display import shown
-from tutelage.service.monitoring.figures import Event, Settled, Told
+from tutelage.service.display import format_name
 from tutelage.stores.base import EntryRow
 from tutelage.text import counted
 
-MOST_EVENTS = 200
-_PLAIN = {"stopped": "Stopped", "exported": "Exported"}
+MAX_EVENTS = 200
+_PLAIN_EVENTS = {"stopped": "Stopped", "exported": "Exported"}
+
+
+@dataclass(frozen=True)
+class LedgerEvent:
+    """Something that happened.  ``round`` is None if none is stored."""
+
+    position: int
+    time: float
+    round: int | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class DecisionRecord:
+    """The decision for a target: when it was made, at which position of the ledger, and the cost until then.
+
+    ``pulls_since`` [K] are the pulls of each arm after it, None if no record reaches back so far.
+    """
+
+    position: int
+    time: float
+    round: int
+    directive: int
+    cost: float
+    pulls_since: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerSummary:
+    """What the ledger says, the newest event first.
+
+    ``lower`` and ``upper`` [K] are the bounds of the last consultation that looked at each arm, whose numbers
+    are ``directives`` [K] (0: none).  ``started`` is when the campaign was first started, ``resumed`` when it
+    was last started.
+    """
+
+    events: tuple[LedgerEvent, ...] = ()
+    started: float | None = None
+    resumed: float | None = None
+    decision: DecisionRecord | None = None
+    lower: tuple[float | None, ...] = ()
+    upper: tuple[float | None, ...] = ()
+    directives: tuple[int, ...] = ()
+
+    def add_pulls_since(self, pulls: tuple[int, ...] | None) -> "LedgerSummary":
+        """Return the summary with the pulls made since the decision."""
+        if self.decision is None:
+            return self
+        return replace(self, decision=replace(self.decision, pulls_since=pulls))
 
 
 class EventLog:
-    """Told entry by entry, in the order of the ledger; ``position`` is that of the last."""
+    """Reads the entries of a ledger in order; ``position`` is that of the last one read."""
 
     def __init__(self, arms: Sequence[str]) -> None:
         self.position = 0
-        self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[LedgerEvent] = deque(maxlen=MAX_EVENTS)
         self._arms = tuple(arms)
         self._active: tuple[str, ...] = self._arms
         self._target: str | None = None
         self._lower: list[float | None] = [None] * len(self._arms)
         self._upper: list[float | None] = [None] * len(self._arms)
-        self._epochs = [0] * len(self._arms)
-        self._registered, self._quiet_since, self._bypassed = 0, 0, 0
+        self._directives = [0] * len(self._arms)
+        self._num_registered, self._quiet_since, self._num_bypassed = 0, 0, 0
         self._started: float | None = None
         self._resumed: float | None = None
-        self._settled: Settled | None = None
+        self._decision: DecisionRecord | None = None
 
-    def told(self) -> Told:
-        """The newest event first."""
-        return Told(
+    def summarize(self) -> LedgerSummary:
+        """Return what the entries read so far say."""
+        return LedgerSummary(
             tuple(reversed(self._events)),
             self._started,
             self._resumed,
-            self._settled,
+            self._decision,
             tuple(self._lower),
             tuple(self._upper),
-            tuple(self._epochs),
+            tuple(self._directives),
         )
 
-    def take(self, entries: Iterable[EntryRow]) -> None:
-        """Go on with the ledger's next entries."""
+    def read(self, entries: Iterable[EntryRow]) -> None:
+        """Read the ledger's next entries."""
         for entry in entries:
             self.position = entry.position
             content = msgspec.json.decode(entry.content)
             if entry.kind in ("decided", "excluded"):
-                self._decide(entry, content)
+                self._read_decision(entry, content)
             elif entry.kind == "bypassed":
-                self._bypass(entry)
+                self._read_bypass(entry)
             elif entry.kind == "registered":
-                self._registered += 1
+                self._num_registered += 1
             elif entry.kind == "started":
-                self._start(entry)
-            elif entry.kind in _PLAIN:
-                self._tell(entry, None, _PLAIN[entry.kind])
+                self._read_start(entry)
+            elif entry.kind in _PLAIN_EVENTS:
+                self._add(entry, None, _PLAIN_EVENTS[entry.kind])
 
-    def _tell(self, entry: EntryRow, round: int | None, sentence: str) -> None:
-        self._quiet_since = self._bypassed = 0
-        self._events.append(Event(entry.position, entry.time / 1e6, round, sentence))
+    def _add(self, entry: EntryRow, round: int | None, sentence: str) -> None:
+        self._quiet_since = self._num_bypassed = 0
+        self._events.append(LedgerEvent(entry.position, entry.time / 1e6, round, sentence))
 
-    def _start(self, entry: EntryRow) -> None:
+    def _read_start(self, entry: EntryRow) -> None:
         self._resumed = entry.time / 1e6
         if self._started is None:
             self._started = entry.time / 1e6
-            more = f", {counted(self._registered, 'client')} registered" if self._registered else ""
-            self._tell(entry, 1, f"Started{more}")
+            more = f", {counted(self._num_registered, 'client')} registered" if self._num_registered else ""
+            self._add(entry, 1, f"Started{more}")
         else:
-            self._tell(entry, None, "Started again")
+            self._add(entry, None, "Started again")
 
-    def _bypass(self, entry: EntryRow) -> None:
-        count = self._bypassed + 1
+    def _read_bypass(self, entry: EntryRow) -> None:
+        count = self._num_bypassed + 1
         if count > 1:
             self._events.pop()
-        self._tell(entry, None, f"{counted(count, 'adjustment')} reported as bypassed")
-        self._bypassed = count
+        self._add(entry, None, f"{counted(count, 'adjustment')} reported as bypassed")
+        self._num_bypassed = count
 
-    def _decide(self, entry: EntryRow, content: dict[str, Any]) -> None:
-        epoch, active, target = content["directive"], tuple(content["active_arms"]), content["target"]
+    def _read_decision(self, entry: EntryRow, content: dict[str, Any]) -> None:
+        number, active, target = content["directive"], tuple(content["active_arms"]), content["target"]
         for arm, (lower, upper) in enumerate(zip(content["lower"], content["upper"], strict=True)):
             if lower is not None:
-                self._lower[arm], self._upper[arm], self._epochs[arm] = lower, upper, epoch
+                self._lower[arm], self._upper[arm], self._directives[arm] = lower, upper, number
         gone, back = set(self._active) - set(active), set(active) - set(self._active)
         if target is None:
-            self._settled = None
+            self._decision = None
         elif target != self._target:
-            self._settled = Settled(
-                entry.position, entry.time / 1e6, content["round"], epoch, content["cost"]
+            self._decision = DecisionRecord(
+                entry.position, entry.time / 1e6, content["round"], number, content["cost"]
             )
         if entry.kind == "excluded":
-            told = f"Client {shown(content['client'])} excluded" + (
-                f": {counted(len(back), 'arm')} back" if back else ""
+            sentence = f"Client {format_name(content['client'])} excluded" + (
+                f": {counted(len(back), 'arm')} back in play" if back else ""
             )
         elif target is not None and target != self._target:
-            told = f"Epoch {epoch}: decided for {shown(target)}"
+            sentence = f"Consultation {number}: decided for {format_name(target)}"
         elif gone or back:
-            told = f"Epoch {epoch}: {counted(len(gone), 'arm')} ruled out, {len(active)} left"
+            sentence = f"Consultation {number}: {counted(len(gone), 'arm')} ruled out, {len(active)} left"
         else:
-            told = f"Epoch {epoch}: none ruled out"
-        quiet = entry.kind == "decided" and not gone and not back and target == self._target
-        self._enter(entry, content["round"], told, epoch if quiet else 0)
+            sentence = f"Consultation {number}: no arm ruled out"
+        is_quiet = entry.kind == "decided" and not gone and not back and target == self._target
+        self._add_consultation(entry, content["round"], sentence, number if is_quiet else 0)
         self._active, self._target = active, target
 
-    def _enter(self, entry: EntryRow, round: int, told: str, quiet_epoch: int) -> None:
-        """Consultations without news in a row are one event."""
+    def _add_consultation(self, entry: EntryRow, round: int, sentence: str, quiet: int) -> None:
+        """Merge consecutive consultations that changed nothing into one event."""
         first = self._quiet_since
-        if quiet_epoch and first:
+        if quiet and first:
             self._events.pop()
-            told = f"Epochs {first} to {quiet_epoch}: none ruled out"
-        self._tell(entry, round, told)
-        self._quiet_since = (first or quiet_epoch) if quiet_epoch else 0
-
-
-def with_pulls(told: Told, since: tuple[int, ...] | None) -> Told:
-    """The same, with the pulls made since the decision."""
-    return replace(told, settled=replace(told.settled, since=since)) if told.settled else told
+            sentence = f"Consultations {first} to {quiet}: no arm ruled out"
+        self._add(entry, round, sentence)
+        self._quiet_since = (first or quiet) if quiet else 0

@@ -1,4 +1,4 @@
-"""When a quota will be full, and who keeps it from filling, if clients go on as they did of late.
+"""When the quota will be met, and which pairs keep it from being met, at the rates of the last minutes.
 
 Shapes: M clients, K arms.
 """
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.service.monitoring.figures import Array, Figures, Taken
+from tutelage.service.monitoring.campaign_view import Array, CampaignView, Metrics
 
 Flags = NDArray[np.bool_]
-LEAST_SPAN = 10.0  # seconds that must have been seen before anything is foretold
+MINIMUM_SECONDS = 10.0  # of recorded activity before anything is forecast
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Seconds and pulls that are still needed: inf where a pair makes none, NaN where nothing is known.
+    """Time and rounds until the quota is met: inf where a pair makes no pulls, NaN where nothing is known.
 
-    ``client_seconds`` [M] is when each client has met the quota; ``seconds`` when all have.
+    ``client_seconds`` [M] is the time until each client has met the quota, ``seconds`` until all have.
     ``rounds`` [M] is each client's round by then.
     """
 
@@ -27,34 +27,35 @@ class Forecast:
     rounds: Array
 
 
-def foretell(figures: Figures) -> Forecast:
-    """The forecast from the pulls of the window."""
-    taken, recent = figures.taken, figures.recent
-    if recent.span < LEAST_SPAN or not taken.missing.any():
-        rounds: Array = taken.rounds.astype(np.float64)
-        nothing: Array = np.full(len(taken.clients), np.nan if taken.missing.any() else 0.0)
+def compute_forecast(view: CampaignView) -> Forecast:
+    """Extrapolate the pulls of the last minutes."""
+    metrics, activity = view.metrics, view.activity
+    if activity.window_seconds < MINIMUM_SECONDS or not metrics.missing.any():
+        rounds: Array = metrics.rounds.astype(np.float64)
+        nothing: Array = np.full(len(metrics.clients), np.nan if metrics.missing.any() else 0.0)
         return Forecast(nothing, float(nothing[0]) if nothing.size else np.nan, nothing + rounds)
+    pulls = activity.window_pulls
     with np.errstate(divide="ignore", invalid="ignore"):
-        seconds = np.where(taken.missing > 0, taken.missing / (recent.window / recent.span), 0.0)
-        share = recent.window / recent.window.sum(axis=1, keepdims=True)
-        needs: Array = np.where(taken.missing > 0, taken.missing / share, 0.0)
-    if taken.mode == "any":
-        arm = min(np.flatnonzero(taken.listed), key=lambda arm: float(seconds[:, arm].max()))
+        seconds = np.where(metrics.missing > 0, metrics.missing / (pulls / activity.window_seconds), 0.0)
+        share = pulls / pulls.sum(axis=1, keepdims=True)
+        needs: Array = np.where(metrics.missing > 0, metrics.missing / share, 0.0)
+    if metrics.mode == "any":
+        arm = min(np.flatnonzero(metrics.in_quota), key=lambda arm: float(seconds[:, arm].max()))
         by_client, needed = seconds[:, arm], needs[:, arm]
     else:
         by_client, needed = seconds.max(axis=1), needs.max(axis=1)
-    by_then: Array = needed + taken.rounds
-    return Forecast(by_client, float(by_client.max()), by_then)
+    final_rounds: Array = needed + metrics.rounds
+    return Forecast(by_client, float(by_client.max()), final_rounds)
 
 
-def is_blocked(taken: Taken, blocked: Flags) -> bool:
-    """Whether a quota cannot fill while these pairs [M, K] make no pulls, and all others make all they can.
+def is_blocked(metrics: Metrics, blocked: Flags) -> bool:
+    """Whether the quota cannot be met as long as these pairs [M, K] make no pulls.
 
-    Of a quota for ``all`` listed arms it is also asked that nothing else is missing: until then the others
-    are what is waited for.
+    A quota for ``all`` arms counts as blocked only once nothing else is missing: until then it waits for the
+    other pairs as well.
     """
-    stuck: Flags = (taken.missing > 0) & blocked
-    if taken.mode == "any":
+    stuck: Flags = (metrics.missing > 0) & blocked
+    if metrics.mode == "any":
         by_arm: Flags = np.any(stuck, axis=0)
-        return bool(by_arm[taken.listed].all()) and bool(taken.listed.any())
-    return bool(stuck.any()) and not bool(((taken.missing > 0) & ~blocked).any())
+        return bool(by_arm[metrics.in_quota].all()) and bool(metrics.in_quota.any())
+    return bool(stuck.any()) and not bool(((metrics.missing > 0) & ~blocked).any())

@@ -1,7 +1,7 @@
-"""Watches campaigns, and renders each at most once a second for all viewers.
+"""Observes every campaign: samples counters once a second, and makes views of campaigns on request.
 
-Of campaigns that this server leads counters are taken every second, between two groups of the writer; all
-else happens in threads of readers and in one thread that renders.  Nothing of it is on the way of a pull.
+The counters of campaigns that this server leads are copied between two groups of the writer; everything else
+is computed in the threads of readers.  No pull waits for any of it.
 """
 
 import asyncio
@@ -9,10 +9,8 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,45 +19,55 @@ from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.jobs import ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
-from tutelage.service.dashboard.following import Following
-from tutelage.service.dashboard.pages import Rendered, render
-from tutelage.service.dashboard.reading import Reading, past_figures, seeded, take_entries
-from tutelage.service.dashboard.unserved import CannotBeServed, Unserved, Verdicts, out_of_sight
-from tutelage.service.monitoring.event_log import EventLog, with_pulls
-from tutelage.service.monitoring.figures import Figures, Sample, Server, Taken, sample, take
-from tutelage.service.monitoring.history import History, pulls_since
-from tutelage.service.monitoring.status import CANNOT_BE_SERVED
-from tutelage.service.monitoring.thresholds import Thresholds
+from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since
+from tutelage.service.monitoring.campaign_view import (
+    CampaignView,
+    CounterSample,
+    Metrics,
+    ServerHealth,
+    read_metrics,
+    sample_counters,
+)
+from tutelage.service.monitoring.event_log import EventLog
+from tutelage.service.monitoring.followers import Followers
+from tutelage.service.monitoring.ledger_views import ReaderPool, load_history, read_entries, view_at_round
+from tutelage.service.monitoring.status import Thresholds
+from tutelage.service.monitoring.status.outdated import describe_unreachable
+from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.unservable import CannotBeServed, LoadChecks, UnservableCampaign
 from tutelage.stores.base import CampaignNotFound, StoreError
 
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
-DISK_SECONDS = 30.0
+COMMIT_SECONDS = 30.0
 TAKE_UP_SECONDS = 3.0
-MOST_PASTS = 4  # pages of the past that are made or wait for it
+MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, Problem, StoreError, Disagreement, CampaignNotFound)
-Found = TypeVar("Found")
 
 
 @dataclass(eq=False)
-class _Watched:
-    """What is kept of a campaign."""
+class _MonitoredCampaign:
+    """What the monitor remembers of a campaign."""
 
-    history: History | None = None
+    history: ActivityHistory | None = None
     event_log: EventLog | None = None
     sampled: float = 0.0
-    figures: Figures | None = None
-    rendered: Rendered | None = None
+    view: CampaignView | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def interval(self) -> float:
+        """Seconds between two samples; large campaigns are sampled less often."""
+        cells = self.view.metrics.pulls.size if self.view else 0
+        return 10.0 if cells > HUGE_CELLS else 2.0 if cells > LARGE_CELLS else 0.95
 
 
 class Monitor:
-    """Figures and pages of every campaign.  ``name`` is how this server is called on its pages."""
+    """Views of every campaign.  ``name`` is how pages call this server."""
 
     def __init__(
         self,
         handoff: Handoff,
-        readers: Reading,
+        readers: ReaderPool,
         *,
         name: str = "",
         thresholds: Thresholds | None = None,
@@ -67,35 +75,37 @@ class Monitor:
     ) -> None:
         self.thresholds = thresholds or Thresholds()
         self._handoff, self._readers, self._name, self._clock = handoff, readers, name, clock
-        self._watched: dict[str, _Watched] = {}
-        self._following = Following(readers, clock)
-        self._verdicts = Verdicts(readers, self._now)
+        self._campaigns: dict[str, _MonitoredCampaign] = {}
+        self._followers = Followers(readers, clock)
+        self._load_checks = LoadChecks(readers, self._now)
         self._elsewhere: dict[str, str] = {}  # campaigns that another server leads, and its address
         self._taken_up = 0.0
-        self._past, self._pasts = asyncio.Lock(), 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="tutelage-pages")
+        self._past_lock, self._num_past = asyncio.Lock(), 0
+
+    def _now(self) -> float:
+        return self._clock()
 
     async def run(self) -> None:
-        """Take up what nobody leads, and the counters of every campaign that is led, until cancelled."""
+        """Update once a second until cancelled."""
         while True:
-            await self.watch()
+            await self.update()
             await asyncio.sleep(1.0)
 
-    async def watch(self) -> None:
-        """One round of that."""
+    async def update(self) -> None:
+        """Take up campaigns without a leader, and sample every campaign that this server leads."""
         if self._clock() - self._taken_up >= TAKE_UP_SECONDS:
             self._taken_up = self._clock()
             await self._guarded("*", self._take_up)
         for name in list(self._handoff.engine.sessions):
-            watched = self._watched.setdefault(name, _Watched())
-            if watched.figures is None:  # there are some from now on, whatever fails
-                await self._guarded(name, partial(self.figures, name))
-            elif self._clock() - watched.sampled >= _interval(watched):
-                watched.sampled = self._clock()
-                await self._guarded(name, partial(self._sample, name, watched))
+            campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
+            if campaign.view is None:  # from now on there is one, whatever fails later
+                await self._guarded(name, partial(self.view, name))
+            elif self._clock() - campaign.sampled >= campaign.interval():
+                campaign.sampled = self._clock()
+                await self._guarded(name, partial(self._sample, name, campaign))
 
     async def _guarded(self, name: str, act: Callable[[], Awaitable[object]]) -> None:
-        """Whatever fails, the other campaigns are watched; a page will tell, and there is another try."""
+        """Call ``act``; its failure is shown by the page and does not affect other campaigns."""
         try:
             await act()
         except _FAILURES:
@@ -105,197 +115,176 @@ class Monitor:
 
     async def _take_up(self) -> None:
         """Lead every running campaign that nobody leads: its alerts are due though nobody asks for it."""
-        engine, known = self._handoff.engine, self._verdicts.known()
+        engine, faults = self._handoff.engine, self._load_checks.faults()
         listed = await self._readers.read(lambda reader: reader.campaigns())
         free = (None, engine.address)
         self._elsewhere = {one.name: one.leader for one in listed if one.leader not in free and one.leader}
         for one in listed:
-            is_ours = one.leader in free and one.name not in known and one.name not in engine.sessions
+            is_ours = one.leader in free and one.name not in faults and one.name not in engine.sessions
             if is_ours and one.status == "running":
                 await self._guarded(one.name, partial(self._lead, one.name))
 
     async def _lead(self, name: str) -> None:
         try:
             await self._handoff.ask(ReadJob(name, look=lambda session: None))
-        except Refusal:  # its figures say why
-            await self.figures(name)
+        except Refusal:  # the view says why
+            await self.view(name)
 
-    def close(self) -> None:
-        """End the thread that renders."""
-        self._thread.shutdown()
-
-    async def all_figures(self) -> list[Figures | Unserved]:
-        """Every campaign; never fails for the sake of one."""
+    async def all_views(self) -> list[CampaignView | UnservableCampaign]:
+        """Every campaign; the failure of one does not affect the others."""
         listed = await self._readers.read(lambda reader: reader.campaigns())
-        found = [await self._figures_or_why(one.name) for one in listed]
+        found = [await self._view_or_reason(one.name) for one in listed]
         return [one for one in found if one is not None]
 
-    async def led_figures(self) -> list[Figures | Unserved]:
-        """The campaigns that this server leads, those too that are not in memory now."""
-        engine, unserved = self._handoff.engine, self._verdicts.known()
+    async def led_views(self) -> list[CampaignView | UnservableCampaign]:
+        """The campaigns that this server leads, including those that are not in memory at the moment."""
+        engine, faults = self._handoff.engine, self._load_checks.faults()
         elsewhere = self._elsewhere.keys() - engine.sessions.keys()
-        names = {*engine.sessions, *engine.led, *unserved} - elsewhere
-        found = [await self._figures_or_why(name) for name in sorted(names)]
+        names = {*engine.sessions, *engine.led, *faults} - elsewhere
+        found = [await self._view_or_reason(name) for name in sorted(names)]
         return [
             one
             for one in found
-            if (isinstance(one, Figures) and one.server.leads)
-            or (isinstance(one, Unserved) and one.state.kind == CANNOT_BE_SERVED)
+            if (isinstance(one, CampaignView) and one.server.leads)
+            or (isinstance(one, UnservableCampaign) and one.item.kind == UNSERVABLE.name)
         ]
 
-    async def _figures_or_why(self, name: str) -> Figures | Unserved | None:
-        """None if it was deleted a moment ago."""
+    async def _view_or_reason(self, name: str) -> CampaignView | UnservableCampaign | None:
+        """None if the campaign was just deleted."""
         try:
-            return await self.figures(name)
+            return await self.view(name)
         except CannotBeServed as error:
-            return error.unserved
+            return error.campaign
         except _FAILURES as error:
-            return None if _is_gone(error) else out_of_sight(name, str(error))
+            if _is_deleted(error):
+                return None
+            return UnservableCampaign(name, describe_unreachable(str(error)))
 
-    async def figures(self, name: str) -> Figures:
-        """A campaign's figures, at most a second old.  Raises :class:`Refusal` if there is no such one.
+    async def view(self, name: str) -> CampaignView:
+        """Return a campaign's view, at most a second old.  Raises :class:`Refusal` for an unknown name.
 
-        If the server does not get to it, they are older, and say so.  If the campaign cannot be served,
-        :class:`CannotBeServed` says why.
+        If the server is too busy, the view is older and says so.  Raises :class:`CannotBeServed` with the
+        reason if the campaign cannot be loaded.
         """
         if name in self._handoff.engine.sessions:
-            self._verdicts.forget(name)
-        if why := self._verdicts.known().get(name):
-            raise CannotBeServed(name, why)
-        watched = self._watched.setdefault(name, _Watched())
-        async with watched.lock:
-            old, now = watched.figures, self._clock()
-            if old is None or now - old.time >= _interval(watched):
+            self._load_checks.forget(name)
+        if reason := self._load_checks.faults().get(name):
+            raise CannotBeServed(name, reason)
+        campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
+        async with campaign.lock:
+            old, now = campaign.view, self._clock()
+            if old is None or now - old.measured >= campaign.interval():
                 try:
-                    async with asyncio.timeout(self.thresholds.cut_off_seconds):
-                        watched.figures = await self._fresh(name, watched)
+                    async with asyncio.timeout(self.thresholds.outdated_seconds):
+                        campaign.view = await self._fresh_view(name, campaign)
                 except _FAILURES as error:
-                    await self._give_reason(name, error, is_known=old is not None)
-                    assert old is not None  # noqa: S101 - or a reason was given
-                    watched.figures = replace(old, now=now, server=self._server_of(name, old))
-                watched.rendered = None
-            assert watched.figures is not None  # noqa: S101 - it was just put there
-            return watched.figures
+                    await self._raise_unless_known(name, error, is_known=old is not None)
+                    assert old is not None  # noqa: S101 - otherwise the line above has raised
+                    campaign.view = replace(old, now=now, server=self._server_of(name, old))
+            assert campaign.view is not None  # noqa: S101 - it was just set
+            return campaign.view
 
-    async def _give_reason(self, name: str, error: Exception, *, is_known: bool) -> None:
-        """Raise what whoever asked is told, unless there are figures from before and they may be shown."""
-        if _is_gone(error):
-            self._watched.pop(name, None)
-            self._verdicts.forget(name)
+    async def _raise_unless_known(self, name: str, error: Exception, *, is_known: bool) -> None:
+        """Raise the error for the caller, unless an older view may be shown instead."""
+        if _is_deleted(error):
+            self._campaigns.pop(name, None)
+            self._load_checks.forget(name)
             raise error
         if not isinstance(error, TimeoutError) and self._handoff.engine.failure is None:
-            why = None
+            reason = None
             with contextlib.suppress(*_FAILURES):
-                async with asyncio.timeout(self.thresholds.cut_off_seconds):
-                    why = await self._verdicts.judge(name)
-            if why is not None:
-                self._watched.pop(name, None)
-                LOG.warning("cannot be served", extra={"campaign": name, "reason": why})
-                raise CannotBeServed(name, why) from error
+                async with asyncio.timeout(self.thresholds.outdated_seconds):
+                    reason = await self._load_checks.check(name)
+            if reason is not None:
+                self._campaigns.pop(name, None)
+                LOG.warning("cannot be served", extra={"campaign": name, "reason": reason})
+                raise CannotBeServed(name, reason) from error
         if not is_known:
-            self._watched.pop(name, None)
-            raise _unavailable(name) if isinstance(error, TimeoutError) else error
+            self._campaigns.pop(name, None)
+            if isinstance(error, TimeoutError):
+                raise Refusal("unavailable", f"Reading the campaign {name} timed out.")
+            raise error
 
-    async def rendered(self, name: str) -> tuple[Figures, Rendered]:
-        """The same with its page's panels, rendered once for all viewers."""
-        figures = await self.figures(name)
-        watched = self._watched[name]
-        async with watched.lock:
-            rendered = watched.rendered
-            if rendered is None or watched.figures is not figures:
-                rendered = await self.in_thread(render, figures, self.thresholds)
-                watched.rendered = rendered if watched.figures is figures else None
-        return figures, rendered
+    async def past_view(self, name: str, round: int) -> CampaignView:
+        """Return a campaign's view after its first pull of a round, from the ledger only.
 
-    async def in_thread(self, act: Callable[..., Found], *arguments: Any) -> Found:
-        """Call a function where pages are rendered."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, act, *arguments)
-
-    async def past(self, name: str, round: int) -> Figures:
-        """A campaign after its first pull of a round, from the ledger alone.
-
-        One such page is made at a time, so that the other readers are left to everything else; few wait.
+        One such view is made at a time, which leaves the other readers free; few may wait.
         """
-        if self._pasts >= MOST_PASTS:
-            raise Problem("busy", "Other pages of the past are being made: try again.")
-        self._pasts += 1
-        made = asyncio.ensure_future(self._make_past(name, round))
+        if self._num_past >= MAX_PAST_VIEWS:
+            raise Problem("busy", "Too many pages of the past are being made: try again.")
+        self._num_past += 1
+        made = asyncio.ensure_future(self._make_past_view(name, round))
         made.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(made)  # its thread goes on though nobody waits any more
+        return await asyncio.shield(made)  # its thread goes on even if the caller is cancelled
 
-    async def _make_past(self, name: str, round: int) -> Figures:
+    async def _make_past_view(self, name: str, round: int) -> CampaignView:
         try:
-            async with self._past:
+            async with self._past_lock:
                 return await self._readers.read(
-                    lambda reader: past_figures(reader, name, round, Server(self._name))
+                    lambda reader: view_at_round(reader, name, round, ServerHealth(self._name))
                 )
         finally:
-            self._pasts -= 1
+            self._num_past -= 1
 
-    async def _sample(self, name: str, watched: _Watched) -> None:
-        taken: Sample = await self._handoff.ask(ReadJob(name, look=sample))
-        watched.sampled = self._clock()
-        if watched.history is not None:
-            watched.history.add(watched.sampled, taken)
+    async def _sample(self, name: str, campaign: _MonitoredCampaign) -> None:
+        counters: CounterSample = await self._handoff.ask(ReadJob(name, look=sample_counters))
+        campaign.sampled = self._clock()
+        if campaign.history is not None:
+            campaign.history.add(campaign.sampled, counters)
             return
         settings = await self._handoff.ask(ReadJob(name, look=lambda session: session.settings))
-        watched.history = await self._readers.read(
-            lambda reader: seeded(reader, name, taken, settings.high - settings.low, watched.sampled)
+        campaign.history = await self._readers.read(
+            lambda reader: load_history(
+                reader, name, counters, settings.high - settings.low, campaign.sampled
+            )
         )
 
-    async def _fresh(self, name: str, watched: _Watched) -> Figures:
+    async def _fresh_view(self, name: str, campaign: _MonitoredCampaign) -> CampaignView:
         try:
-            taken: Taken = await self._handoff.ask(ReadJob(name, look=take))
+            metrics: Metrics = await self._handoff.ask(ReadJob(name, look=read_metrics))
         except NotLeader as error:
-            watched.history = None
-            server = replace(self.server(), leads=False, leader=error.address)
-            return await self._following.figures(name, server)
-        self._following.forget(name)
-        if watched.figures is not None and taken.position < watched.figures.taken.position:
-            watched.history = watched.event_log = None  # another campaign has this name now
+            campaign.history = None
+            server = replace(self.server_health(), leads=False, leader=error.address)
+            return await self._followers.view(name, server)
+        self._followers.forget(name)
+        if campaign.view is not None and metrics.position < campaign.view.metrics.position:
+            campaign.history = campaign.event_log = None  # another campaign has this name now
         now = self._clock()
-        counters = Sample(taken.position, taken.pulls, taken.cost, taken.replays, taken.conflicts)
-        if watched.history is None:
-            await self._sample(name, watched)
-        assert watched.history is not None  # noqa: S101 - it was just put there
-        watched.history.add(now, counters)
-        event_log = watched.event_log = watched.event_log or EventLog(taken.arms)
-        await self._readers.read(lambda reader: take_entries(reader, name, event_log))
-        told = event_log.told()
-        if told.settled is not None:
-            told = with_pulls(told, pulls_since(taken, told.settled.time))
-        recent = watched.history.recent(now, taken, told.resumed)
-        return Figures(taken, recent, told, self.server(), now, self._clock())
+        if campaign.history is None:
+            await self._sample(name, campaign)
+        assert campaign.history is not None  # noqa: S101 - it was just set
+        campaign.history.add(
+            now,
+            CounterSample(metrics.position, metrics.pulls, metrics.cost, metrics.replays, metrics.conflicts),
+        )
+        event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
+        await self._readers.read(lambda reader: read_entries(reader, name, event_log))
+        ledger = event_log.summarize()
+        if ledger.decision is not None:
+            ledger = ledger.add_pulls_since(count_pulls_since(metrics, ledger.decision.time))
+        activity = campaign.history.summarize(now, metrics, ledger.resumed)
+        return CampaignView(metrics, activity, ledger, self.server_health(), now, self._clock())
 
-    def _now(self) -> float:
-        return self._clock()
-
-    def server(self) -> Server:
-        """This server at work."""
+    def server_health(self) -> ServerHealth:
+        """This server at the moment."""
         engine, now = self._handoff.engine, time.monotonic()
-        took = [seconds for ended, seconds in list(engine.commits) if now - ended <= DISK_SECONDS]
-        disk = float(np.quantile(took, 0.99)) if took else None
-        return Server(self._name, disk=disk, waiting=self._handoff.waiting, failure=engine.failure)
+        took = [seconds for ended, seconds in list(engine.commits) if now - ended <= COMMIT_SECONDS]
+        return ServerHealth(
+            self._name,
+            commit_seconds=float(np.quantile(took, 0.99)) if took else None,
+            waiting_pulls=self._handoff.waiting,
+            failure=engine.failure,
+        )
 
-    def _server_of(self, name: str, old: Figures) -> Server:
-        """This server, that had these figures when it last got to the campaign."""
+    def _server_of(self, name: str, old: CampaignView) -> ServerHealth:
+        """This server, which made this view when it last could."""
         leader = self._elsewhere.get(name)
         if leader is not None or not old.server.leads:
-            return replace(self.server(), leads=False, leader=leader)
-        return self.server()
+            return replace(self.server_health(), leads=False, leader=leader)
+        return self.server_health()
 
 
-def _is_gone(error: Exception) -> bool:
+def _is_deleted(error: Exception) -> bool:
     return isinstance(error, CampaignNotFound) or (
         isinstance(error, Refusal) and error.reason == "unknown-campaign"
     )
-
-
-def _unavailable(name: str) -> Refusal:
-    return Refusal("unavailable", f"The server did not get to the campaign {name} in time.")
-
-
-def _interval(watched: _Watched) -> float:
-    """Seconds between two looks: large campaigns are looked at less often."""
-    cells = watched.figures.taken.pulls.size if watched.figures else 0
-    return 10.0 if cells > HUGE_CELLS else 2.0 if cells > LARGE_CELLS else 0.95

@@ -1,0 +1,109 @@
+"""Views made from the ledger only: of the past, and of campaigns that this server does not lead."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.rebuilding import Disagreement, repeat, without_rows
+from tutelage.service.campaigns.session import Session
+from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since, read_history
+from tutelage.service.monitoring.campaign_view import (
+    CampaignView,
+    CounterSample,
+    ServerHealth,
+    read_metrics,
+    sample_counters,
+)
+from tutelage.service.monitoring.event_log import EventLog
+from tutelage.stores.base import EntryRow, PullRow, Reader, pages
+
+HISTORY_ROWS = 20_000  # of the ledger, for the activity before the first request
+MAX_REPLAYED_ROWS = 1_000_000  # of a ledger whose past can be shown
+_PAGE = 5_000
+Found = TypeVar("Found")
+
+
+class ReaderPool(Protocol):
+    """Runs a function with a reader of the store, in a thread of the pool."""
+
+    def read(self, look: Callable[[Reader], Found]) -> Awaitable[Found]: ...
+
+
+def load_history(
+    reader: Reader, name: str, counters: CounterSample, width: float, now: float
+) -> ActivityHistory:
+    """Read the recent activity from the ledger's end, up to the sample's position.
+
+    Without a pull the history starts at the campaign's last start, and without that now.
+    """
+    rows = list(pages(reader, name, max(0, counters.position - HISTORY_ROWS)))
+    starts = [row.time / 1e6 for row in rows if isinstance(row, EntryRow) and row.kind == "started"]
+    return read_history(counters, rows, width) or ActivityHistory(starts[-1] if starts else now, counters)
+
+
+def read_entries(reader: Reader, name: str, event_log: EventLog, last: int | None = None) -> None:
+    """Let an event log read the ledger's next entries, up to a position or to the end."""
+    while entries := reader.entries(name, event_log.position, _PAGE):
+        event_log.read(entry for entry in entries if last is None or entry.position <= last)
+        if last is not None and entries[-1].position > last:
+            return
+
+
+def view_at_round(reader: Reader, name: str, round: int, server: ServerHealth) -> CampaignView:
+    """The campaign up to the first pull that any client makes in a round, or at its end.
+
+    Raises :class:`Refusal` for a ledger that is too long or cannot be served.
+    """
+    stored, _ = reader.load(name)
+    if stored.head.position > MAX_REPLAYED_ROWS:
+        raise Refusal(
+            "invalid",
+            f"The ledger of {name} has {stored.head.position:,} rows; pages of the past are limited to "
+            f"{MAX_REPLAYED_ROWS:,}: export the campaign instead.",
+        )
+    last = [0.0]
+    try:
+        session = without_rows(stored)
+        repeat(session, _until_round(pages(reader, name), round, last))
+    except Disagreement as error:
+        raise Refusal("unavailable", str(error)) from error
+    if session.campaign is not None and session.status == "registering":
+        session.status = "running"
+    event_log, now = EventLog(session.settings.arms), last[0] or stored.created / 1e6
+    read_entries(reader, name, event_log, session.position)
+    view = build_view(session, start_history(reader, session, now), event_log, server, now)
+    return replace(view, at_round=min(round, max(view.metrics.round, 1)))
+
+
+def start_history(reader: Reader, session: Session, now: float) -> ActivityHistory:
+    """The recent activity of a campaign that was rebuilt from its ledger."""
+    counters, settings = sample_counters(session), session.settings
+    return load_history(reader, session.name, counters, settings.high - settings.low, now)
+
+
+def build_view(
+    session: Session, history: ActivityHistory, event_log: EventLog, server: ServerHealth, now: float
+) -> CampaignView:
+    """The view of a campaign that was rebuilt from its ledger."""
+    metrics, ledger = read_metrics(session), event_log.summarize()
+    if ledger.decision is not None:
+        ledger = ledger.add_pulls_since(count_pulls_since(metrics, ledger.decision.time))
+    return CampaignView(metrics, history.summarize(now, metrics, ledger.resumed), ledger, server, now, now)
+
+
+def _until_round(
+    rows: Iterable[PullRow | EntryRow], round: int, last: list[float]
+) -> Iterable[PullRow | EntryRow]:
+    """The rows up to the end of the step in which a client makes its pull number ``round``."""
+    made: dict[int, int] = {}
+    step = None
+    for row in rows:
+        if step is not None and row.step != step:
+            return
+        last[0] = row.time / 1e6
+        if isinstance(row, PullRow):
+            made[row.client] = made.get(row.client, 0) + 1
+            if made[row.client] >= round:
+                step = row.step
+        yield row

@@ -1,0 +1,77 @@
+"""A client pulls, but never an arm that the next consultation needs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tutelage.service.display import format_name
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.durations import format_minutes
+from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
+from tutelage.service.monitoring.status.commands import exclude_action
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.silence import SilenceThresholds, find_silent_clients
+from tutelage.service.settings_field import setting
+from tutelage.text import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class AvoidanceThresholds(SilenceThresholds):
+    """When an arm counts as avoided."""
+
+    avoided_pulls: int = setting(
+        20,
+        minimum=1,
+        metavar="N",
+        help="Report an avoided arm after this many pulls of the client per arm it still has to pull.",
+    )
+
+
+def check_arm_avoided(
+    view: CampaignView, forecast: Forecast, thresholds: AvoidanceThresholds
+) -> StatusItem | None:
+    """Name the client-arm pair with the largest number of missing pulls."""
+    metrics = view.metrics
+    avoided = _find_avoided(view, thresholds) & ~find_silent_clients(view, thresholds)[:, None]
+    if not metrics.is_learning or not avoided.any():
+        return None
+    if metrics.mode == "any" and not is_blocked(metrics, avoided):
+        return None
+    client, arm = divmod(int(np.where(avoided, metrics.missing, -1).argmax()), len(metrics.arms))
+    pairs = int(avoided.sum()) - 1
+    name = format_name(metrics.clients[client])
+    same = "shows" if pairs == 1 else "show"
+    more = f" {counted(pairs, 'other client-arm pair')} {same} the same." if pairs else ""
+    action, command = exclude_action(metrics, client, f"Find out why {name} does not pull it")
+    return StatusItem(
+        "arm avoided",
+        "critical",
+        f"{name} never pulls “{format_name(metrics.arms[arm])}”.",
+        f"It made {counted(int(view.activity.window_pulls[client].sum()), 'pull')} in the last "
+        f"{format_minutes(view.activity.window_seconds)}, none of them of this arm; consultation "
+        f"{metrics.directive} needs {int(metrics.missing[client, arm]):,} of it.{more}",
+        action,
+        command,
+        client,
+    )
+
+
+def _find_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> Flags:
+    """The pairs [M, K] of a client that pulls and an arm that is required of it and that it never pulls."""
+    metrics, window = view.metrics, view.activity.window_pulls
+    enough = thresholds.avoided_pulls * max(int(metrics.in_quota.sum()), 1)
+    avoided: Flags = (window == 0) & (window.sum(axis=1) >= enough)[:, None] & (metrics.missing > 0)
+    return avoided
+
+
+ARM_AVOIDED = StatusKind(
+    "arm avoided",
+    (
+        StatusCase(
+            "critical",
+            "A client made 20 pulls per required arm in the last five minutes, and none of one required arm.",
+            "Find out why the client cannot pull that arm, or exclude the client.",
+        ),
+    ),
+    check_arm_avoided,
+)

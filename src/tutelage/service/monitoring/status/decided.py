@@ -1,0 +1,57 @@
+"""The teacher has decided on a target.
+
+Shapes: K arms.
+"""
+
+import numpy as np
+
+from tutelage.service.display import format_name
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.durations import format_percent
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+
+
+def check_decided(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Say when, by which bounds, with which error probability, and where the evidence is."""
+    metrics, decision = view.metrics, view.ledger.decision
+    target = metrics.target
+    if metrics.phase != "decided" or target is None:
+        return None
+    when = f"In round {decision.round:,}, consultation {decision.directive}" if decision else "From the start"
+    parts = [f"{when}{_describe_bounds(view, target)}.", metrics.error_bound]
+    if decision is not None:
+        made = sum(decision.pulls_since or ())
+        if decision.pulls_since and made:
+            share = format_percent(decision.pulls_since[target] / made)
+            parts.append(f"Since then {share} of all pulls went to the target.")
+        parts.append(f"The evidence is at position {decision.position:,} of the ledger.")
+    title = f"Decided for “{format_name(metrics.arms[target])}”."
+    return StatusItem("decided", "info", title, " ".join(filter(None, parts)), info_colour="green")
+
+
+def _describe_bounds(view: CampaignView, target: int) -> str:
+    metrics = view.metrics
+    lower, others = metrics.lower[target], np.delete(metrics.upper, target)
+    if np.isfinite(lower) and np.isfinite(others).any():
+        return (
+            f": its mean is at least {metrics.to_reward(lower):.3f}, that of every other arm then in play at "
+            f"most {metrics.to_reward(float(np.nanmax(others))):.3f}"
+        )
+    if np.isfinite(np.delete(metrics.arm_evidence, target)).any():
+        return ": the evidence against every other arm has reached its threshold"
+    return ""
+
+
+DECIDED = StatusKind(
+    "decided",
+    (
+        StatusCase(
+            "info",
+            "There is a target.",
+            "Nothing. The message gives the round, the bounds, the error probability, the position of the "
+            "evidence in the ledger, and the target's share of the pulls since.",
+        ),
+    ),
+    check_decided,
+)

@@ -1,0 +1,35 @@
+"""Every client has reached the horizon."""
+
+from tutelage.service.display import format_name
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+
+
+def check_finished(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Say how the campaign ended."""
+    metrics = view.metrics
+    if metrics.phase != "finished":
+        return None
+    if metrics.target is not None:
+        end = f"it ended with a decision for “{format_name(metrics.arms[metrics.target])}”"
+    elif metrics.provisional_arm is not None:
+        arm = format_name(metrics.arms[metrics.provisional_arm])
+        end = f"it ended without a decision, and clients were led to “{arm}”, which is not proven best"
+    else:
+        end = "it ended without a decision"
+    details = f"All clients have made {metrics.horizon:,} pulls; {end}."
+    return StatusItem("finished", "info", "Finished.", details, info_colour="grey")
+
+
+FINISHED = StatusKind(
+    "finished",
+    (
+        StatusCase(
+            "info",
+            "Every client among the evidence has reached the horizon.",
+            "Nothing. Pulls are still answered, and counted separately.",
+        ),
+    ),
+    check_finished,
+)

@@ -1,0 +1,58 @@
+"""No client among the evidence pulls, so learning makes no progress."""
+
+import math
+from dataclasses import dataclass
+
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.durations import format_duration
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.settings_field import setting
+
+CHECK_PLATFORM = "Check whether the platform still sends its pulls to this server."
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdleThresholds:
+    """When data counts as missing."""
+
+    idle_seconds: float = setting(
+        120.0,
+        above=0,
+        metavar="SECONDS",
+        help="Report missing data after this many seconds without a pull.",
+    )
+
+
+def check_no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresholds) -> StatusItem | None:
+    """Compare the shortest silence of any client among the evidence with the threshold."""
+    metrics, silence = view.metrics, view.activity.silence
+    if metrics.status != "running" or metrics.is_finished or view.at_round is not None:
+        return None
+    seconds = float(silence[metrics.is_evidence].min(initial=math.inf))
+    if not thresholds.idle_seconds < seconds < math.inf:
+        return None
+    excluded_pull = (silence[~metrics.is_evidence] <= thresholds.idle_seconds).any()
+    who = "No client among the evidence" if excluded_pull else "No client"
+    more = "; excluded clients still pull" if excluded_pull else ""
+    return StatusItem(
+        "no data",
+        "critical" if metrics.missing.any() and metrics.is_learning else "warning",
+        "No data.",
+        f"{who} has pulled an arm for {format_duration(seconds)}{more}.",
+        CHECK_PLATFORM,
+    )
+
+
+NO_DATA = StatusKind(
+    "no data",
+    (
+        StatusCase(
+            "critical",
+            "No client among the evidence has pulled for 2 minutes, and learning waits for pulls.",
+            CHECK_PLATFORM,
+        ),
+        StatusCase("warning", "The same, while learning does not wait for pulls.", CHECK_PLATFORM),
+    ),
+    check_no_data,
+)

@@ -1,0 +1,59 @@
+"""The data shown is old, because the server has not updated it."""
+
+from dataclasses import dataclass
+
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.durations import format_duration
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.settings_field import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgeThresholds:
+    """When a view counts as out of date."""
+
+    outdated_seconds: float = setting(
+        5.0,
+        minimum=2,
+        metavar="SECONDS",
+        help="Mark the data of a page out of date when it is older than this many seconds.",
+    )
+
+
+def check_outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresholds) -> StatusItem | None:
+    """Compare the age of the metrics with the threshold."""
+    age = view.now - view.measured
+    if age <= thresholds.outdated_seconds:
+        return None
+    return StatusItem(
+        "outdated",
+        "warning",
+        "This data is out of date.",
+        f"The server last updated it {format_duration(age)} ago.",
+        "Check whether the server is overloaded or has stopped.",
+    )
+
+
+def describe_unreachable(reason: str) -> StatusItem:
+    """The item of a campaign for which there is no data at the moment."""
+    return StatusItem(
+        "outdated",
+        "warning",
+        "No data available at the moment.",
+        reason,
+        "It will appear once the server answers.",
+    )
+
+
+OUTDATED = StatusKind(
+    "outdated",
+    (
+        StatusCase(
+            "warning",
+            "The page received no answer for 5 s, or the server did not update the campaign's data for 5 s.",
+            "The page says how old its data is. Check whether the server is overloaded or has stopped.",
+        ),
+    ),
+    check_outdated,
+)

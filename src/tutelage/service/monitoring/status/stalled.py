@@ -1,0 +1,78 @@
+"""The campaign waits only for clients that have fallen silent."""
+
+import numpy as np
+
+from tutelage.service.display import format_name
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.durations import format_duration, format_percent
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.commands import exclude_action
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.no_data import CHECK_PLATFORM
+from tutelage.service.monitoring.status.silence import (
+    SilenceThresholds,
+    find_silent_clients,
+    waits_for_silent_clients,
+)
+from tutelage.text import counted
+
+
+def check_stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
+    """Name the silent client with the largest number of missing pulls."""
+    metrics, silent = view.metrics, find_silent_clients(view, thresholds)
+    if not metrics.is_learning or not waits_for_silent_clients(view, thresholds):
+        return None
+    if bool((silent == metrics.is_evidence).all()):
+        return _describe_silence_of_all(view)
+    blockers = silent & (metrics.missing > 0).any(axis=1)
+    client = int(np.where(blockers, metrics.missing.max(axis=1), -1).argmax())
+    arm = int(metrics.missing[client].argmax())
+    other_clients, other_arms = int(blockers.sum()) - 1, int((metrics.missing[client] > 0).sum()) - 1
+    name, missing = format_name(metrics.clients[client]), int(metrics.missing[client, arm])
+    arms = f"“{format_name(metrics.arms[arm])}”"
+    if other_arms:
+        arms += f" (and fewer of {counted(other_arms, 'other arm')})"
+    sources = (
+        f"{name} and {counted(other_clients, 'other silent client')}" if other_clients else f"{name} only"
+    )
+    rest = "; all other clients have met the quota" if metrics.mode == "all" else ""
+    action, command = exclude_action(metrics, client, f"Get {name} to pull again")
+    return StatusItem(
+        "stalled",
+        "critical",
+        f"Stalled by {name}" + (f" and {counted(other_clients, 'other client')}." if other_clients else "."),
+        f"No pull for {format_duration(view.activity.silence[client])}. Consultation {metrics.directive} "
+        f"waits for {counted(missing, 'more pull')} of {arms} from {sources}{rest}.",
+        action,
+        command,
+        client,
+    )
+
+
+def _describe_silence_of_all(view: CampaignView) -> StatusItem:
+    """No single client is to blame, and excluding one would not help."""
+    metrics = view.metrics
+    seconds = float(view.activity.silence[metrics.is_evidence].min())
+    return StatusItem(
+        "stalled",
+        "critical",
+        "Stalled: no client pulls.",
+        f"No client among the evidence has pulled an arm for {format_duration(seconds)}; "
+        f"{format_percent(metrics.quota_share)} of the pulls for consultation {metrics.directive} are in.",
+        CHECK_PLATFORM,
+    )
+
+
+STALLED = StatusKind(
+    "stalled",
+    (
+        StatusCase(
+            "critical",
+            "All missing pulls belong to clients that have been silent for over 60 s and over 20 times their "
+            "usual interval between pulls.",
+            "Get the client to pull again, or exclude it with `tutelage campaign exclude`: decisions then "
+            "rest on the other clients. If no client pulls at all, none is named: check the platform.",
+        ),
+    ),
+    check_stalled,
+)

@@ -1,0 +1,33 @@
+"""The server cannot load the campaign; there is no view of it."""
+
+from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+
+_NAME = "cannot be served"
+
+
+def describe_unservable(name: str, reason: str) -> StatusItem:
+    """The item of a campaign that this release cannot load, or whose ledger is damaged."""
+    return StatusItem(
+        _NAME,
+        "critical",
+        "This campaign cannot be served.",
+        reason,
+        "If it was created by another release, use that release; otherwise restore a backup. "
+        "To find where the ledger is damaged:",
+        f"tutelage ledger verify {name}",
+    )
+
+
+UNSERVABLE = StatusKind(
+    _NAME,
+    (
+        StatusCase(
+            "critical",
+            "This release does not have the rules under which the campaign was created, or its settings "
+            "or its ledger cannot be read.",
+            "The page gives the reason. Use the release that created the campaign, or restore a "
+            "[backup](operating.md#backup-and-restore); `tutelage ledger verify` says where a ledger is "
+            "damaged. The server tries again once a minute; other campaigns are not affected.",
+        ),
+    ),
+)

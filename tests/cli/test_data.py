@@ -32,7 +32,7 @@ def test_a_copy_that_is_not_as_published(tmp_path, capsys):
     """Status 1 and a sentence; as JSON too."""
     (tmp_path / "ratings.csv").write_text("1,2,3\n")
     assert execute(["data", "--check", str(tmp_path)]) == 1
-    assert "is not ratings.csv of ml-latest-small" in capsys.readouterr().out
+    assert "differs from the published ratings.csv of ml-latest-small" in capsys.readouterr().out
     assert execute(["data", "--check", str(tmp_path), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["whole"] is False
@@ -48,6 +48,6 @@ def test_a_copy_that_is_as_published(data, capsys):
 def test_nothing_to_check(tmp_path, capsys):
     """Nothing known there, or nothing at all, is one sentence and status 2."""
     assert execute(["data", "--check", str(tmp_path)]) == 2
-    assert "holds no file of a known data set" in capsys.readouterr().err
+    assert "contains no file of a known data set" in capsys.readouterr().err
     assert execute(["data", "--check", str(tmp_path / "no")]) == 2
     assert "There is no file or folder" in capsys.readouterr().err

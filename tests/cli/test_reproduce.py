@@ -27,7 +27,7 @@ def test_one_figure(tmp_path, capsys):
     assert len(list((folder / "cells").iterdir())) == 7
     stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert app.execute(arguments) == 0
-    assert "All was there already (7 cells, 2 pictures)" in capsys.readouterr().out
+    assert "Everything is up to date (7 cells, 2 pictures)" in capsys.readouterr().out
     assert stamps == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
@@ -69,7 +69,7 @@ def test_options_reach_the_experiments(tmp_path, capsys):
     ("arguments", "told"),
     [
         (["fig2m"], "no figure 'fig2m'"),
-        (["--movielens", "."], "'.' holds no ml-latest-small"),
+        (["--movielens", "."], "'.' does not contain ml-latest-small"),
         (["--movielens", "nowhere"], "'nowhere'"),
         (["--runs", "0"], "0"),
         (["--out", "file"], "'file'"),

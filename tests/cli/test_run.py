@@ -71,9 +71,9 @@ def test_the_first_time_all_is_played(file, tmp_path, capsys):
     told = words(printed.out)
     assert not printed.err
     assert "panels one instance fixed clients all played 20 runs of 200 rounds with each teacher" in told
-    assert "one, I: Knowing is better than learning. YES: regret: known " in told
-    assert "Left out: films. ml-latest-small is not at hand" in told
-    assert "2 cells played and 0 cells kept from before" in told
+    assert "one, I: Knowing is better than learning. SUPPORTED: regret: known " in told
+    assert "Left out: films. The data set ml-latest-small was not found" in told
+    assert "2 cells simulated and 0 cells reused" in told
     assert (out / "report.html").is_file()
     assert (out / "one.pdf").is_file()
     assert (out / "one.png").is_file()
@@ -91,10 +91,10 @@ def test_the_second_time_nothing_is(file, tmp_path, capsys):
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     line, left_out = capsys.readouterr().out.splitlines()
     assert line == (
-        "All was there already (2 cells, 2 pictures), nothing was played or drawn: the report is "
+        "Everything is up to date (2 cells, 2 pictures); nothing was run.  The report is "
         f"{out / 'report.html'}."
     )
-    assert left_out.startswith("Left out: films. ml-latest-small is not at hand")
+    assert left_out.startswith("Left out: films. The data set ml-latest-small was not found")
 
 
 def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
@@ -107,7 +107,7 @@ def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
     assert document["report"] == str(out / "report.html")
     (panel,) = document["panels"]
     assert [row["teacher"] for row in panel["teachers"]] == ["twl(gamma1=1,gamma2=0)", "known"]
-    assert [row["finished"] for row in panel["teachers"]] == [0, 20]
+    assert [row["decided"] for row in panel["teachers"]] == [0, 20]
     assert panel["claims"][0]["holds"] is True
     assert [missing["panel"] for missing in document["missing"]] == ["films"]
     assert [cell["new"] for cell in document["cells"]] == [True, True]
@@ -116,7 +116,7 @@ def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
 def test_the_library_gives_the_same(file, tmp_path, capsys):
     """What the command keeps is what experiments.play keeps, byte for byte."""
     assert execute(["run", str(file), "--out", str(tmp_path / "a"), "--executor", "threads"]) == 0
-    experiments.play(experiments.read(file), tmp_path / "b")
+    experiments.run_experiment(experiments.read_experiment(file), tmp_path / "b")
     kept = [{path.name: path.read_bytes() for path in (tmp_path / x / "cells").iterdir()} for x in "ab"]
     assert kept[0] == kept[1]
 
@@ -131,12 +131,12 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
 @pytest.mark.parametrize(
     ("written", "instead", "told"),
     [
-        ("runs = 2", "rums = 2", "there is no key 'rums' in the head of the file"),
+        ("runs = 2", "rums = 2", "top level: unknown key 'rums' (did you mean 'runs'?)"),
         ("horizons = [200]", "horizons = [0]", "horizons = 0 in the head of the file is below 1"),
         (
             'spec = "ucb1"',
             'spec = "ucb2"',
-            "[[clients]] number 1 ('all'): spec = 'ucb2': There is no policy 'ucb2'",
+            "[[clients]] number 1 ('all'): invalid spec 'ucb2': ",
         ),
     ],
 )

@@ -1,21 +1,20 @@
 """Cells: what their hash depends on, and that they hold what the lab gives."""
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import tutelage
 from tutelage import experiments, results
 from tutelage.experiments import cells
-from tutelage.experiments.cells import cells_of, load_entry
-from tutelage.experiments.parsing import parse
+from tutelage.experiments.cells import load_entry, make_cells
+from tutelage.experiments.parsing import parse_experiment
 
 
 def digests(experiment, number=0):
     """The hashes of the cells of one instance."""
     loaded = load_entry(experiment.instances[number], "test", None)
-    return [cell.digest for cell in cells_of(experiment, loaded, experiment.clients[0], 300)]
+    return [cell.digest for cell in make_cells(experiment, loaded, experiment.clients[0], 300)]
 
 
 @pytest.mark.parametrize(
@@ -32,15 +31,15 @@ def digests(experiment, number=0):
 )
 def test_a_setting_changes_the_hash(small, written, instead):
     """Nothing that a result depends on is left out; the teachers' cells differ from each other."""
-    before = digests(parse(small, "a"))
-    after = digests(parse(small.replace(written, instead, 1), "a"))
+    before = digests(parse_experiment(small, "a"))
+    after = digests(parse_experiment(small.replace(written, instead, 1), "a"))
     assert len(set(before) | set(after)) == 2 * len(before)
 
 
 def test_the_set_and_its_seeds_change_the_hash(small):
     """A set of other instances is another set, also if it is as large."""
-    before = digests(parse(small, "a"), 1)
-    after = digests(parse(small.replace("4..6", "5..7"), "a"), 1)
+    before = digests(parse_experiment(small, "a"), 1)
+    after = digests(parse_experiment(small.replace("4..6", "5..7"), "a"), 1)
     assert not set(before) & set(after)
 
 
@@ -49,15 +48,15 @@ def test_shifts_change_the_hash(small):
     one = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=100"')
     other = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=101"')
     third = small.replace('"paper"', '"shift:paper,then=planted:seed=2,at=100"')
-    found = {tuple(digests(parse(text, "a"))) for text in (small, one, other, third)}
+    found = {tuple(digests(parse_experiment(text, "a"))) for text in (small, one, other, third)}
     assert len(found) == 4
 
 
 def test_the_version_changes_the_hash(small, monkeypatch):
     """Another version of Tutelage may play otherwise."""
-    before = digests(parse(small, "a"))
+    before = digests(parse_experiment(small, "a"))
     monkeypatch.setattr(results, "version", lambda package="tutelage": "99.0")
-    assert not set(before) & set(digests(parse(small, "a")))
+    assert not set(before) & set(digests(parse_experiment(small, "a")))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +69,8 @@ def test_the_version_changes_the_hash(small, monkeypatch):
 )
 def test_what_no_result_depends_on_keeps_the_hash(small, written, instead):
     """Titles, claims and the order of the teachers can be changed without playing again."""
-    before = digests(parse(small, "a"))
-    assert sorted(digests(parse(small.replace(written, instead, 1), "a"))) == sorted(before)
+    before = digests(parse_experiment(small, "a"))
+    assert sorted(digests(parse_experiment(small.replace(written, instead, 1), "a"))) == sorted(before)
 
 
 def test_moved_data_is_the_same_data(small, tmp_path):
@@ -79,14 +78,14 @@ def test_moved_data_is_the_same_data(small, tmp_path):
     found = []
     for name in ("here.csv", "there.csv"):
         (tmp_path / name).write_text("0.1,0.9\n0.3,0.2\n")
-        found.append(digests(parse(small.replace('"paper"', f'"{tmp_path / name}"'), "a")))
+        found.append(digests(parse_experiment(small.replace('"paper"', f'"{tmp_path / name}"'), "a")))
     assert found[0] == found[1]
 
 
 @pytest.fixture(scope="module")
 def played(small, tmp_path_factory):
     """The small experiment, played."""
-    return experiments.play(parse(small, "small.toml"), tmp_path_factory.mktemp("small"))
+    return experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path_factory.mktemp("small"))
 
 
 def test_a_panel_is_what_simulate_gives(played):
@@ -136,7 +135,7 @@ def test_events_are_padded_alike(played):
 def test_a_changed_value_changes_the_content(played):
     """The mark of a cell's content sees one bit in any variable."""
     dataset = played.panels[0].dataset
-    before = cells.content_digest(dataset)
+    before = cells.hash_content(dataset)
     for name in dataset.variables:
         other = dataset.copy(deep=True)
         values = np.array(other[name].values)
@@ -145,28 +144,28 @@ def test_a_changed_value_changes_the_content(played):
         other = other.assign_coords({name: (other[name].dims, values)}) if name in other.coords else other
         if name not in other.coords:
             other[name] = (other[name].dims, values)
-        assert cells.content_digest(other) != before, name
+        assert cells.hash_content(other) != before, name
 
 
 def test_names_of_files(small):
     """A cell's file says what it is and is unique by its hash."""
-    experiment = parse(small, "a")
-    experiment = dataclasses.replace(experiment, teachers=("blt", "tal(gamma1=0.5,gamma2=0)"))
+    experiment = parse_experiment(small, "a")
+    experiment = replace(experiment, teachers=("blt", "tal(gamma1=0.5,gamma2=0)"))
     loaded = load_entry(experiment.instances[0], "test", None)
-    made = cells_of(experiment, loaded, experiment.clients[0], 300)
+    made = make_cells(experiment, loaded, experiment.clients[0], 300)
     assert [cell.name for cell in made] == ["fixed-all-blt-300", "fixed-all-tal-0.5-0-300"]
     assert made[0].file_name == f"fixed-all-blt-300-{made[0].digest[:16]}.nc"
 
 
 def test_a_flipped_bit_is_never_accepted(small, tmp_path):
     """Wherever one bit is flipped, the cell is equal or is played again with a sentence that says why."""
-    experiment = parse(small, "small.toml")
-    experiments.play(experiment, tmp_path)
+    experiment = parse_experiment(small, "small.toml")
+    experiments.run_experiment(experiment, tmp_path)
     loaded = load_entry(experiment.instances[0], "test", None)
-    cell = cells_of(experiment, loaded, experiment.clients[0], 300)[0]
+    cell = make_cells(experiment, loaded, experiment.clients[0], 300)[0]
     path = tmp_path / "cells" / cell.file_name
     whole = path.read_bytes()
-    before, _ = cells.kept(cell, path.parent)
+    before, _ = cells.read_cell(cell, path.parent)
     texts = [whole.index(b'"num_clients"'), whole.index(b"pseudo-regret so far")]
     drawn = np.random.default_rng(5).integers(0, 8 * len(whole), size=24).tolist()
     outcomes = set()
@@ -174,9 +173,9 @@ def test_a_flipped_bit_is_never_accepted(small, tmp_path):
         damaged = bytearray(whole)
         damaged[position // 8] ^= 1 << position % 8
         path.write_bytes(damaged)
-        found, reason = cells.kept(cell, path.parent)
+        found, reason = cells.read_cell(cell, path.parent)
         if found is None:
-            assert reason.endswith(f"; {cell.name} is played again."), position
+            assert reason.endswith(f"; {cell.name} is simulated again."), position
             assert "\n" not in reason
         else:
             assert found.identical(before), position
@@ -189,7 +188,7 @@ def test_a_changed_text_changes_the_content(played, text):
     """Also one that is no Unicode, as a damaged file may hold, and that of a single variable."""
     before = played.panels[0].dataset
     changed = before.assign_attrs(request=text)
-    assert cells.content_digest(changed) != cells.content_digest(before)
+    assert cells.hash_content(changed) != cells.hash_content(before)
     changed = before.copy()
     changed["regret"].attrs = {"long_name": text}
-    assert cells.content_digest(changed) != cells.content_digest(before)
+    assert cells.hash_content(changed) != cells.hash_content(before)

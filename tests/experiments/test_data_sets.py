@@ -8,7 +8,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.experiments import data_sets
-from tutelage.experiments.data_sets import DATA_SETS, DataSet, Part, check, find
+from tutelage.experiments.data_sets import DATA_SETS, DataSet, DataSetFile, check_files, locate
 
 
 @pytest.fixture
@@ -16,10 +16,10 @@ def known(monkeypatch):
     """A small data set in place of the real ones."""
     content = {"ratings.csv": b"1,2,3\n", "README.txt": b"read me\n"}
     parts = tuple(
-        Part(name, len(told), hashlib.sha256(told).hexdigest(), needed=name == "ratings.csv")
+        DataSetFile(name, len(told), hashlib.sha256(told).hexdigest(), needed=name == "ratings.csv")
         for name, told in content.items()
     )
-    archive = Part("little.zip", 1, "0")
+    archive = DataSetFile("little.zip", 1, "0")
     little = DataSet(
         "little", "Little", "https://example.org", "https://example.org/l", "free", archive, parts
     )
@@ -36,7 +36,7 @@ def fill(folder, content):
 
 def states(path):
     """What check finds, by file name."""
-    return {finding.part: finding.state for finding in check(str(path))}
+    return {finding.part: finding.state for finding in check_files(str(path))}
 
 
 @pytest.mark.parametrize("layout", ["folder", "outer", "zip", "zip in folder"])
@@ -65,7 +65,7 @@ def test_a_changed_copy(known, tmp_path):
     little, content = known
     fill(tmp_path, content | {"ratings.csv": b"1,2,4\n"})
     assert states(tmp_path) == {"ratings.csv": "different", "README.txt": "as published"}
-    (told,) = data_sets.doubts(str(tmp_path))
+    (told,) = data_sets.list_differences(str(tmp_path))
     for word in (hashlib.sha256(b"1,2,4\n").hexdigest(), little.parts[0].sha256, "6 bytes", little.address):
         assert word in told
 
@@ -73,7 +73,7 @@ def test_a_changed_copy(known, tmp_path):
 def test_what_is_not_needed_raises_no_doubt(known, tmp_path):
     """Another README changes no result."""
     fill(tmp_path, known[1] | {"README.txt": b"other"})
-    assert data_sets.doubts(str(tmp_path)) == []
+    assert data_sets.list_differences(str(tmp_path)) == []
 
 
 def test_a_readme_of_something_else_is_no_fault(known, tmp_path):
@@ -87,8 +87,8 @@ def test_a_readme_of_something_else_is_no_fault(known, tmp_path):
 def test_nothing_known(known, tmp_path, content):
     """A folder without any known file is an error that names those."""
     fill(tmp_path, content)
-    with pytest.raises(InputError, match=r"holds no file of a known data set \(ratings\.csv, README\.txt\)"):
-        check(str(tmp_path))
+    with pytest.raises(InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"):
+        check_files(str(tmp_path))
 
 
 def test_a_damaged_archive(known, tmp_path):
@@ -98,7 +98,7 @@ def test_a_damaged_archive(known, tmp_path):
         archive.writestr("ratings.csv", known[1]["ratings.csv"])
     path.write_bytes(path.read_bytes().replace(b"1,2,3\n", b"1,2,4\n"))
     with pytest.raises(InputError, match=r"little\.zip/ratings\.csv.* cannot be read"):
-        check(str(path))
+        check_files(str(path))
 
 
 @pytest.mark.parametrize(
@@ -119,19 +119,19 @@ def test_find(known, tmp_path, monkeypatch, place, named):
     file.write_bytes(b"x")
     expected = file.parent if file.name == "ratings.csv" and named == "." else file
     text = str(tmp_path / named)
-    assert find(little, text) == expected
+    assert locate(little, text) == expected
     monkeypatch.setenv("TUTELAGE_DATA", text)
-    assert find(little, None) == expected
+    assert locate(little, None) == expected
 
 
 def test_find_nothing(known, tmp_path, monkeypatch):
     """No folder named, an empty one, or a file of something else."""
     little, _ = known
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
-    assert find(little, None) is None
-    assert find(little, str(tmp_path)) is None
+    assert locate(little, None) is None
+    assert locate(little, str(tmp_path)) is None
     (tmp_path / "notes.txt").touch()
-    assert find(little, str(tmp_path / "notes.txt")) is None
+    assert locate(little, str(tmp_path / "notes.txt")) is None
 
 
 def test_every_known_set_can_be_checked_and_got():
@@ -144,13 +144,13 @@ def test_every_known_set_can_be_checked_and_got():
         for part in (*each.parts, *([each.archive] if each.archive else [])):
             assert len(part.sha256) == 64
             assert part.size > 0
-        assert each.address in data_sets.how_to_get(each)
+        assert each.address in data_sets.describe_download(each)
     assert len({each.name for each in DATA_SETS}) == len(DATA_SETS)
     assert all(dataclasses.is_dataclass(each) for each in DATA_SETS)
 
 
 def test_real_files_are_as_published(data):
     """What TUTELAGE_DATA holds has the sizes and sums that are told."""
-    findings = check(str(data))
+    findings = check_files(str(data))
     assert {finding.part for finding in findings} >= {"ratings.csv", "grenoble.k7.gz"}
     assert {finding.state for finding in findings} == {"as published"}

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tutelage import experiments, results
-from tutelage.experiments.parsing import parse
+from tutelage.experiments.parsing import parse_experiment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 
@@ -34,7 +34,7 @@ KINDS = [("paper", ""), ("uniform", 'seeds = "0..2"')]
 _KILL_AT = """if True:
     import os, signal, sys
     from tutelage import experiments
-    from tutelage.experiments.parsing import parse
+    from tutelage.experiments.parsing import parse_experiment
 
     seen = 0
 
@@ -46,7 +46,7 @@ _KILL_AT = """if True:
             os.kill(os.getpid(), signal.SIGKILL)
 
     os.fsync = fsync
-    experiments.play(parse(sys.argv[1], "small.toml"), sys.argv[2])
+    experiments.run_experiment(parse_experiment(sys.argv[1], "small.toml"), sys.argv[2])
 """
 
 
@@ -61,11 +61,11 @@ def test_killed_while_writing_a_cell(small, python, tmp_path, at):
     assert len(whole) == at - 1
     for path in whole:
         results.load(path)
-    played = experiments.play(parse(small, "small.toml"), tmp_path)
+    played = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path)
     assert sorted(cell.path for cell in played.cells if not cell.is_new) == whole
     assert not played.notes
     assert not list(cells.glob(".*"))
-    fresh = experiments.play(parse(small, "small.toml"), tmp_path / "fresh")
+    fresh = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path / "fresh")
     for mine, its in zip(played.panels, fresh.panels, strict=True):
         assert mine.dataset.identical(its.dataset)
 
@@ -95,5 +95,5 @@ def test_interrupted_while_playing(tmp_path, number, spec, seeds):
         assert (running.returncode, printed, error) == (130, "", "Interrupted.\n")
     assert [path.suffix for path in (out / "cells").iterdir()] == [".nc", ".nc"]
     short = text.replace(", 1_000_000_000", "")
-    played = experiments.play(parse(short, "endless.toml"), out)
+    played = experiments.run_experiment(parse_experiment(short, "endless.toml"), out)
     assert [cell.is_new for cell in played.cells] == [False, False]

@@ -18,13 +18,13 @@ def result():
 
 @pytest.fixture(scope="session")
 def one_run():
-    """One run, and only its horizon kept."""
+    """One run, with the horizon as its only checkpoint."""
     return tutelage.simulate("paper", ["blt", "none"], horizon=300, runs=1, checkpoints=1)
 
 
 @pytest.fixture(scope="session")
 def instances():
-    """A set of three instances, two runs of each, as an experiment keeps it."""
+    """A set of three instances with two runs each, as an experiment stores it."""
     each = [
         tutelage.simulate(
             f"uniform:clients=3,arms=4,seed={seed}", ["twl", "none"], horizon=200, runs=2, checkpoints=1

@@ -1,4 +1,4 @@
-"""What is drawn is what the dataset holds."""
+"""Lines, dots and labels show the numbers of the dataset."""
 
 import io
 
@@ -8,8 +8,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from tutelage.errors import InputError
-from tutelage.plots import curves, per_client, pull_map, samples, scatter, style_sheet, teacher_style
-from tutelage.plots.loading import quiet
+from tutelage.plots import (
+    draw_curves,
+    draw_per_client,
+    draw_pull_map,
+    draw_scatter,
+    samples,
+    style_sheet,
+    teacher_style,
+)
+from tutelage.plots.matplotlib_import import quiet_matplotlib
 
 
 @pytest.fixture
@@ -18,15 +26,15 @@ def axes():
     return Figure().add_subplot()
 
 
-def names(axes):
-    """What the legend names."""
+def legend_labels(axes):
+    """Return the labels of the legend."""
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize("quantity", ["regret", "cost"])
 def test_curves(result, axes, quantity):
-    """Means from (0, 0) on, bands from the 10th to the 90th percentile, and a legend that names the band."""
-    assert curves(result, axes, quantity) is axes
+    """Curves are means from (0, 0) on, bands go from the 10th to the 90th percentile, and the legend has both."""
+    assert draw_curves(result, axes, quantity) is axes
     values = result[quantity].sum("client")
     for n, line in enumerate(axes.lines):
         assert line.get_xdata().tolist() == [0, *result.checkpoint.values]
@@ -36,47 +44,47 @@ def test_curves(result, axes, quantity):
         edge = axes.collections[n].get_paths()[0].vertices
         at_end = edge[edge[:, 0] == 400, 1]
         assert (at_end.min(), at_end.max()) == pytest.approx((low, high))
-    assert names(axes) == ["TAL(1,0)", "TWL(1,0)", "BLT", "NG", "no teaching", "80 % of runs"]
+    assert legend_labels(axes) == ["TAL(1,0)", "TWL(1,0)", "BLT", "NG", "no teaching", "80 % of runs"]
 
 
 def test_one_run_has_no_band(result, axes):
-    """Neither drawn nor named."""
-    curves(result.isel(run=[2]), axes)
+    """A band is neither drawn nor in the legend."""
+    draw_curves(result.isel(run=[2]), axes)
     assert not axes.collections
-    assert "80 % of runs" not in names(axes)
+    assert "80 % of runs" not in legend_labels(axes)
 
 
 def test_one_checkpoint_is_a_dot_and_a_bar(result, axes):
-    """No line suggests what happened before."""
-    curves(result.isel(checkpoint=[-1]), axes, "cost")
+    """No line suggests a course of time."""
+    draw_curves(result.isel(checkpoint=[-1]), axes, "cost")
     assert [len(line.get_xdata()) for line in axes.lines] == [1] * 5
     assert {line.get_linestyle() for line in axes.lines} == {"None"}
     assert len(axes.collections) == 5
     assert [text.get_text() for text in axes.get_xticklabels()] == ["round 400"]
 
 
-def test_curves_are_whole_at_the_edges(result, axes):
+def test_axes_of_curves_enclose_everything(result, axes):
     """The axes begin at 0 and end at the horizon, and nothing lies above."""
-    curves(result, axes)
+    draw_curves(result, axes)
     assert axes.get_xlim() == (0, 400)
     low, high = axes.get_ylim()
     assert low == 0
     assert high > max(line.get_ydata().max() for line in axes.lines)
 
 
-def test_nothing_but_zeros(one_run, axes):
-    """Without teaching the cost is 0 throughout; the axis still has a height."""
-    curves(one_run.sel(teacher=["none"]), axes, "cost")
+def test_a_cost_of_zero_throughout(one_run, axes):
+    """Without teaching the cost is 0, and the axis still has a height."""
+    draw_curves(one_run.sel(teacher=["none"]), axes, "cost")
     assert axes.get_ylim() == (0, 1)
 
 
 def test_scatter(result, axes):
-    """A dot a run where both are above 0; a cost of 0 stands at the axis, where 0 is written."""
-    assert scatter(result, axes) is axes
+    """There is one dot per run, and a cost of 0 lies at the tick labelled 0."""
+    assert draw_scatter(result, axes) is axes
     regret, cost = (result[quantity].sum("client")[:, :, -1].values for quantity in ("regret", "cost"))
     assert axes.lines[2].get_xdata() == pytest.approx(regret[2])
     assert axes.lines[2].get_ydata() == pytest.approx(cost[2])
-    floor = samples.log_scale(cost).floor
+    floor = samples.make_log_scale(cost).floor
     assert (cost[4] == 0).all()
     assert axes.lines[4].get_ydata().tolist() == [floor] * 4
     written = dict(
@@ -84,20 +92,20 @@ def test_scatter(result, axes):
     )
     assert written[floor] == "0"
     assert axes.get_xscale() == axes.get_yscale() == "log"
-    assert "80 % of runs" not in names(axes)
+    assert "80 % of runs" not in legend_labels(axes)
 
 
 def test_scatter_of_a_set(instances, axes):
-    """A dot an instance."""
-    scatter(instances, axes)
+    """There is one dot per instance."""
+    draw_scatter(instances, axes)
     assert [len(line.get_xdata()) for line in axes.lines] == [3, 3]
 
 
 def test_pull_map(result, axes):
-    """Percent of each client's pulls; the best arm is marked."""
-    assert pull_map(result, axes, "none") is axes
+    """The map shows percentages of each client's pulls and marks the best arm."""
+    assert draw_pull_map(result, axes, "none") is axes
     shown = np.asarray(axes.images[0].get_array())
-    assert shown == pytest.approx(100 * samples.pull_shares(result, "none"))
+    assert shown == pytest.approx(100 * samples.compute_pull_shares(result, "none"))
     assert axes.lines[0].get_xdata().tolist() == [4]
     assert axes.get_title(loc="center") == "no teaching"
     written = {tuple(text.get_position()): text.get_text() for text in axes.texts}
@@ -105,41 +113,41 @@ def test_pull_map(result, axes):
 
 
 def test_names_of_clients_and_arms(axes):
-    """They stand at the map; long ones are cut."""
+    """They label the map; long names are cut."""
     import tutelage
 
     data = tutelage.simulate("grenoble:clients=3", ["none"], horizon=50, runs=1)
-    pull_map(data, axes, "none")
+    draw_pull_map(data, axes, "none")
     assert [text.get_text() for text in axes.get_yticklabels()] == data.client_name.values.tolist()
     assert [text.get_text() for text in axes.get_xticklabels()] == data.arm_name.values.tolist()
 
 
 @pytest.mark.parametrize("quantity", ["regret", "cost"])
 def test_per_client(result, axes, quantity):
-    """The mean of every client, beside each other for the teachers, with a bar of 80 % of the runs."""
-    assert per_client(result, axes, quantity) is axes
+    """Each client has a mean per teacher, side by side, with a bar of 80 % of the runs."""
+    assert draw_per_client(result, axes, quantity) is axes
     last = result[quantity][..., -1]
     for n, line in enumerate(axes.lines):
         assert line.get_ydata() == pytest.approx(last[n].mean("run").values)
         assert np.rint(line.get_xdata()).tolist() == [0, 1, 2, 3, 4]
         first = axes.collections[n].get_segments()[0][:, 1]
         assert first == pytest.approx(np.quantile(last[n, :, 0], [0.1, 0.9]))
-    assert names(axes)[-1] == "80 % of runs"
+    assert legend_labels(axes)[-1] == "80 % of runs"
 
 
 def test_many_clients_are_not_all_named(axes):
-    """Labels would lie on each other."""
+    """Only some of many clients are named, since labels would overlap."""
     import tutelage
 
     data = tutelage.simulate("uniform:clients=60,arms=3,seed=1", ["none"], horizon=20, runs=1)
-    per_client(data, axes)
+    draw_per_client(data, axes)
     assert len(axes.get_xticklabels()) <= 24
 
 
 @pytest.mark.parametrize("log", ["time", "quantity", "both"])
 def test_logarithmic_axes(result, axes, log):
-    """The scale is as asked; curves begin at the first checkpoint, a cost of 0 stands where 0 is written."""
-    curves(result, axes, "cost", log=log)
+    """Curves begin at the first checkpoint, and a cost of 0 lies at the tick labelled 0."""
+    draw_curves(result, axes, "cost", log=log)
     assert axes.get_xscale() == ("linear" if log == "quantity" else "log")
     assert axes.get_yscale() == ("linear" if log == "time" else "log")
     values = result.cost.sum("client").mean("run").values
@@ -152,46 +160,46 @@ def test_logarithmic_axes(result, axes, log):
     if log != "time":
         none = axes.lines[4].get_ydata()
         assert len(set(none)) == 1
-        told = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks())
-        assert dict(zip(axes.get_yticks(), told, strict=True))[none[0]] == "0"
+        labels = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks())
+        assert dict(zip(axes.get_yticks(), labels, strict=True))[none[0]] == "0"
 
 
 def test_logarithmic_time_has_ticks_within(result, axes):
-    """From the first checkpoint to the horizon."""
-    curves(result, axes, log="time")
+    """Ticks lie between the first checkpoint and the horizon."""
+    draw_curves(result, axes, log="time")
     assert axes.get_xlim() == (20, 400)
     assert [tick for tick in axes.get_xticks() if 20 <= tick <= 400] == axes.get_xticks().tolist()
     assert len(axes.get_xticks()) >= 2
 
 
 def test_other_logarithmic_axes_are_refused(result, axes):
-    """With those that there are."""
+    """The message lists the allowed ones."""
     with pytest.raises(InputError, match=r"'x'.*none, time, quantity, both"):
-        curves(result, axes, log="x")
+        draw_curves(result, axes, log="x")
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_dollar_is_a_dollar(result, inside):
-    """Also in pairs, in names of clients and arms and in legends, within the style sheet and without."""
+def test_dollar_signs_are_printed_as_they_are(result, inside):
+    """This is so also in pairs, in names and legends, with and without the style sheet."""
     names = ["$x^$", "c_{", "$5", "a$b$c", "日本 🙂"]
     data = result.isel(teacher=[0, 4]).assign_coords(
         client_name=("client", names), arm_name=("arm", names), teacher=["$\\frac$", "$5 $6"]
     )
     figure = Figure(figsize=(6, 8))
-    with style_sheet() if inside else quiet():
+    with style_sheet() if inside else quiet_matplotlib():
         one, two, three = figure.subplots(3)
-        curves(data, one)
-        per_client(data, two)
-        pull_map(data, three, "$5 $6")
+        draw_curves(data, one)
+        draw_per_client(data, two)
+        draw_pull_map(data, three, "$5 $6")
         figure.savefig(io.BytesIO(), format="png")
     assert [text.get_text() for text in two.get_xticklabels()] == names
     assert three.get_title() == "$5 $6" or three.get_title(loc="left") == "$5 $6"
 
 
-def test_a_mean_above_its_band_is_on_the_picture(result, axes):
-    """A few runs may be far from the rest: the axes reach to the mean."""
+def test_a_mean_above_its_band_is_inside_the_axes(result, axes):
+    """The axes reach up to a mean that outliers move out of the band."""
     skewed = result.isel(run=[0] * 20).copy(deep=True)
     skewed.regret[:, 0] *= 1000
-    curves(skewed, axes)
+    draw_curves(skewed, axes)
     assert axes.get_ylim()[1] > max(line.get_ydata().max() for line in axes.lines)

@@ -1,4 +1,4 @@
-"""Whole figures: what is on them, that nothing overlaps, and the bytes they are saved as."""
+"""Whole figures: their content, that nothing overlaps, and the bytes of their files."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ import pytest
 
 from tutelage import save
 from tutelage.errors import InputError
-from tutelage.plots import FORMATS, KINDS, kinds_of, panel, picture, save_figure
+from tutelage.plots import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, save_figure
 
 MANY = [
     *(
@@ -25,14 +25,14 @@ MANY = [
 
 @pytest.fixture(scope="module")
 def many():
-    """Sixteen teachers."""
+    """A result of many teachers."""
     import tutelage
 
     return tutelage.simulate("paper", MANY, horizon=100, runs=2, checkpoints=5)
 
 
-def boxes(figure):
-    """The boxes of axes and legends, in inches from the lower left."""
+def measure_boxes(figure):
+    """Return the boxes of axes and legends, in inches from the lower left."""
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     drawn = [*figure.axes, *figure.legends]
@@ -41,17 +41,17 @@ def boxes(figure):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_overlaps_or_is_cut_off(many, kind):
-    """With many teachers of long names, too."""
+    """This is so also with many teachers with long names."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
 
     from tutelage.plots import style_sheet
 
-    figure = picture(many, kind)
+    figure = draw_picture(many, kind)
     FigureCanvasAgg(figure)
     width, height = figure.get_size_inches()
     with style_sheet():
-        found = boxes(figure)
+        found = measure_boxes(figure)
     for number, box in enumerate(found):
         assert box.x0 >= -0.02
         assert box.y0 >= -0.02
@@ -64,8 +64,8 @@ def test_nothing_overlaps_or_is_cut_off(many, kind):
 
 @pytest.mark.parametrize("quantity", ["regret", "cost", "regret-cost"])
 def test_a_panel_fits_a_column(result, quantity):
-    """3.5 inches wide, one axes with its title, and the band in the legend of curves."""
-    figure = panel(result, quantity, "UCB1 clients")
+    """A panel is 3.5 inches wide, with one title, and curves have their band in the legend."""
+    figure = draw_panel(result, quantity, "UCB1 clients")
     assert figure.get_size_inches()[0] == 3.5
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["UCB1 clients"]
     named = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -73,38 +73,38 @@ def test_a_panel_fits_a_column(result, quantity):
 
 
 @pytest.mark.parametrize("quantity", ["regret", "cost", "regret-cost"])
-def test_no_picture_without_a_title(result, quantity):
-    """Where none is given the quantity is one; a long one is broken and its dollars stay."""
-    (axes,) = panel(result, quantity).axes
+def test_every_panel_has_a_title(result, quantity):
+    """The quantity is the default title; a long title is broken, and its dollar signs stay."""
+    (axes,) = draw_panel(result, quantity).axes
     assert axes.get_title(loc="left") in ("Regret", "Cost", "Regret against cost")
     long = "what $5 and $6 a pull come to, " * 4
-    (axes,) = panel(result, quantity, long).axes
+    (axes,) = draw_panel(result, quantity, long).axes
     assert axes.get_title(loc="left").split() == long.split()
     assert axes.get_title(loc="left").count("\n") > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pictures_have_titles(result, kind):
-    """Of the figure or of each of its axes."""
-    figure = picture(result, kind)
+    """The figure or each of its axes has a title."""
+    figure = draw_picture(result, kind)
     titled = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert figure.get_suptitle() or len(titled) == len(figure.axes)
 
 
-def test_kinds(result, instances):
-    """A set of instances has no map of pulls; another kind does not exist."""
-    assert kinds_of(result) == KINDS
-    assert kinds_of(instances) == ("curves", "scatter", "clients")
+def test_drawable_kinds(result, instances):
+    """A set of instances has no map of pulls, and an unknown kind is refused."""
+    assert drawable_kinds(result) == KINDS
+    assert drawable_kinds(instances) == ("curves", "scatter", "clients")
     with pytest.raises(InputError, match=r"'curve'.*curves, scatter"):
-        picture(result, "curve")
+        draw_picture(result, "curve")
 
 
 @pytest.mark.parametrize("dataset", ["one_run", "instances"])
-def test_every_kind_of_every_shape(request, dataset, tmp_path):
-    """One run, one checkpoint, a set of instances: each kind that there is can be saved."""
+def test_every_kind_can_be_saved(request, dataset, tmp_path):
+    """This is so with one run, one checkpoint, and a set of instances."""
     data = request.getfixturevalue(dataset)
-    for kind in kinds_of(data):
-        save_figure(picture(data, kind), tmp_path / f"{kind}.pdf")
+    for kind in drawable_kinds(data):
+        save_figure(draw_picture(data, kind), tmp_path / f"{kind}.pdf")
         assert (tmp_path / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
 
 
@@ -115,44 +115,44 @@ from tutelage import load, plots
 folder = Path(sys.argv[1])
 data = load(folder / "r.nc")
 for kind in sys.argv[2:]:
-    figure = plots.picture(data, kind)
+    figure = plots.draw_picture(data, kind)
     for ending in plots.FORMATS:
         plots.save_figure(figure, folder / f"x{ending}")
         print(kind, ending, hashlib.sha256((folder / f"x{ending}").read_bytes()).hexdigest())
 """
 
 
-def test_the_same_bytes_on_every_run(result, tmp_path, python):
-    """In other processes, with other hashes of strings, at another time, under another user's settings."""
+def test_files_have_the_same_bytes_on_every_run(result, tmp_path, python):
+    """They do not depend on the process, hash seed, time or user settings."""
     data = result.isel(teacher=[2, 4])
     save(data, tmp_path / "r.nc")
     settings = tmp_path / "settings"
     settings.write_text("font.size: 20\nsvg.fonttype: none\nsavefig.dpi: 50\n")
-    told = [
+    lines = [
         python("-c", _DRAW, tmp_path, "curves", "pulls", env=os.environ | variables).stdout.splitlines()
         for variables in (
             {"PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "0"},
             {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "MATPLOTLIBRC": str(settings)},
         )
     ]
-    assert len(told[0]) == 2 * len(FORMATS)
-    assert told[0] == told[1]
-    for line in told[0][: len(FORMATS)]:  # each ending alone, without those that were saved before it
+    assert len(lines[0]) == 2 * len(FORMATS)
+    assert lines[0] == lines[1]
+    for line in lines[0][: len(FORMATS)]:  # each ending alone, without those that were saved before it
         ending = line.split()[1]
-        save_figure(picture(data, "curves"), tmp_path / f"y{ending}")
+        save_figure(draw_picture(data, "curves"), tmp_path / f"y{ending}")
         assert line.split()[2] == hashlib.sha256((tmp_path / f"y{ending}").read_bytes()).hexdigest()
 
 
-def test_other_endings_are_refused(result, tmp_path):
-    """With those that there are."""
+def test_unknown_endings_are_refused(result, tmp_path):
+    """The message lists the allowed ones."""
     with pytest.raises(InputError, match=r"'x.jpg'.*\.pdf, \.png, \.svg"):
-        save_figure(panel(result, "regret"), tmp_path / "x.jpg")
+        save_figure(draw_panel(result, "regret"), tmp_path / "x.jpg")
 
 
-def test_a_failure_leaves_the_earlier_picture(result, tmp_path):
-    """And nothing half written."""
+def test_a_failure_leaves_the_existing_picture(result, tmp_path):
+    """It also leaves no partial file."""
     path = tmp_path / "x.png"
     path.mkdir()
     with pytest.raises(OSError, match="cannot be written"):
-        save_figure(panel(result, "regret"), path)
+        save_figure(draw_panel(result, "regret"), path)
     assert [each.name for each in tmp_path.iterdir()] == ["x.png"]

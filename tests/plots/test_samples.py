@@ -1,4 +1,4 @@
-"""The numbers behind a picture."""
+"""The numbers that pictures show."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ from tutelage.plots import samples
 
 
 def test_a_sample_is_a_run(result):
-    """Totals add the clients of a run; the band is that of the command line's table."""
+    """Totals add the clients of a run, and the band is that of the command line's table."""
     regret = samples.totals(result, "regret")
     assert regret.shape == (5, 4, 20)
     assert regret[2, 3, 7] == pytest.approx(float(result.regret[2, 3, :, 7].sum()))
-    over, told = samples.band(regret), summarize_runs(regret[1, :, -1])
-    assert (over.q10[1, -1], over.q90[1, -1]) == (told.q10, told.q90)
-    assert over.mean[1, -1] == pytest.approx(told.mean)
+    over, summary = samples.compute_band(regret), summarize_runs(regret[1, :, -1])
+    assert (over.q10[1, -1], over.q90[1, -1]) == (summary.q10, summary.q90)
+    assert over.mean[1, -1] == pytest.approx(summary.mean)
     assert samples.band_name(result) == "80 % of runs"
 
 
@@ -31,37 +31,37 @@ def test_a_sample_of_a_set_is_an_instance(instances):
 
 
 def test_quantities_are_two(result):
-    """Anything else is named with what there is."""
+    """An unknown quantity is refused with the allowed ones."""
     with pytest.raises(InputError, match=r"'regrets'.*regret or cost"):
         samples.totals(result, "regrets")
 
 
 def test_pull_shares(result):
-    """Each client's shares add up to one; the most pulled arm of an untaught client is its own favourite."""
-    shares = samples.pull_shares(result, "none")
+    """Each client's shares add up to 1, and without teaching a client mostly pulls its own best arm."""
+    shares = samples.compute_pull_shares(result, "none")
     assert shares.sum(axis=1) == pytest.approx(np.ones(5))
     assert shares[2].argmax() == result.local_means[2].to_numpy().argmax()
-    with pytest.raises(InputError, match="no teacher 'na'"):
-        samples.pull_shares(result, "na")
+    with pytest.raises(InputError, match="Unknown teacher 'na'"):
+        samples.compute_pull_shares(result, "na")
 
 
 def test_pull_shares_of_a_client_that_never_acted(result):
-    """Nothing is divided by nothing."""
+    """Its shares are NaN."""
     silent = result.copy(deep=True)
     silent.pulls[:, :, 1] = 0
-    assert np.isnan(samples.pull_shares(silent, "none")[1]).all()
+    assert np.isnan(samples.compute_pull_shares(silent, "none")[1]).all()
 
 
-def test_arms_of_different_instances_are_not_put_into_one_map(instances):
-    """Arm 0 of one instance has nothing to do with arm 0 of another."""
-    with pytest.raises(InputError, match="different instances"):
-        samples.pull_shares(instances, "none")
+def test_a_set_of_instances_has_no_map_of_pulls(instances):
+    """Arm 0 of one instance is unrelated to arm 0 of another."""
+    with pytest.raises(InputError, match="different arms"):
+        samples.compute_pull_shares(instances, "none")
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 19, 20, 500])
 def test_thinning_keeps_the_horizon(result, most):
-    """As many checkpoints as asked for, the last among them."""
-    thin = samples.thinned(result, most)
+    """The requested number of checkpoints remains, with the last among them."""
+    thin = samples.thin(result, most)
     assert thin.sizes["checkpoint"] == min(most, 20)
     assert samples.horizon(thin) == 400
 
@@ -69,7 +69,7 @@ def test_thinning_keeps_the_horizon(result, most):
 @pytest.mark.parametrize("most", [2, 5, 20])
 def test_thinning_by_the_logarithm_of_time(result, most):
     """The first and the last stay, and early ones are kept more densely."""
-    rounds = samples.thinned(result, most, logarithmic=True).checkpoint.values
+    rounds = samples.thin(result, most, logarithmic=True).checkpoint.values
     assert (rounds[0], rounds[-1]) == (20, 400)
     assert rounds.size <= most
     assert (np.diff(rounds) > 0).all()
@@ -79,9 +79,9 @@ def test_thinning_by_the_logarithm_of_time(result, most):
 
 @example(np.array([2.00000001e8]))
 @given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.one_of(st.just(0.0), st.floats(1e-3, 1e9))))
-def test_log_scale_has_a_place_for_everything(values):
-    """Every value lies on the axis; zero left of all others, on a tick that says 0; ticks can be read."""
-    scale = samples.log_scale(values)
+def test_a_log_scale_contains_every_value(values):
+    """Every value lies on the axis, zero at a tick labelled 0 below all others, with 2 to 10 ticks."""
+    scale = samples.make_log_scale(values)
     placed = scale.place(values)
     assert (placed > scale.low).all()
     assert (placed < scale.high).all()
@@ -89,7 +89,7 @@ def test_log_scale_has_a_place_for_everything(values):
     assert all(scale.low <= position <= scale.high for position in positions)
     assert positions == sorted(positions)
     assert 2 <= len(positions) <= 10
-    assert len({told for _, told in scale.ticks}) == len(positions)
+    assert len({label for _, label in scale.ticks}) == len(positions)
     if (values == 0).any():
         assert scale.ticks[0] == (scale.floor, "0")
         assert (placed[values == 0] == scale.floor).all()
@@ -99,7 +99,7 @@ def test_log_scale_has_a_place_for_everything(values):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (0, "0"),
         (0.01, "0.01"),
@@ -111,6 +111,6 @@ def test_log_scale_has_a_place_for_everything(values):
         (2.5e6, "2.5M"),
     ],
 )
-def test_short_numbers(value, told):
-    """As axes show them."""
-    assert samples.short(value) == told
+def test_ticks_are_short(value, text):
+    """Thousands and millions have a letter."""
+    assert samples.write_tick(value) == text

@@ -62,7 +62,7 @@ def lab(colour, blindness):
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-def test_known_teachers_are_told_apart(blindness):
+def test_default_teachers_look_different(blindness):
     """Two of the teachers that are put side by side differ visibly in colour, or else in marker and dash.
 
     A CIE 1976 difference of 2.3 is just noticeable; thin lines want several times as much.

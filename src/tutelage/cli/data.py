@@ -33,8 +33,8 @@ def data(
         with printing():
             _list(as_json=as_json)
         return
-    findings = data_sets.check(check)
-    whole = all(finding.state == "as published" for finding in findings)
+    findings = data_sets.check_files(check)
+    whole = all(finding.state == data_sets.AS_PUBLISHED for finding in findings)
     with printing():
         if as_json:
             document = {"whole": whole, "files": [asdict(finding) for finding in findings]}

@@ -70,11 +70,11 @@ def plot(
     if one_file:
         _check_one(str(out), kinds)
     dataset = results.load(file)
-    kinds = kinds or (("curves",) if one_file else plots.kinds_of(dataset))
+    kinds = kinds or (("curves",) if one_file else plots.drawable_kinds(dataset))
     plots.check_drawable(dataset, kinds, repr(str(file)))
     places = list(_places(file, out, kinds, one_file=one_file))
-    figures = {each: plots.picture(dataset, each, log=log) for each in kinds}
-    drawn = {path: (each, plots.rendered(figures[each], path.suffix.lower())) for each, path in places}
+    figures = {each: plots.draw_picture(dataset, each, log=log) for each in kinds}
+    drawn = {path: (each, plots.render_figure(figures[each], path.suffix.lower())) for each, path in places}
     for path, (_, content) in drawn.items():  # nothing is written until all is drawn
         ending.clears(path.parent)
         sweep(path.parent)

@@ -89,14 +89,14 @@ def reproduce(
     get it, and all else is made.
     """
     from tutelage import experiments
-    from tutelage.experiments.data_sets import data_set, find
+    from tutelage.experiments.data_sets import find_data_set, locate
 
-    chosen = experiments.paper(
+    chosen = experiments.load_paper_experiments(
         figures or (), runs=runs, horizon=horizon, runs_per_instance=runs_per_instance, seed=seed
     )
-    if movielens is not None and find(data_set(_MOVIELENS), movielens) is None:
+    if movielens is not None and locate(find_data_set(_MOVIELENS), movielens) is None:
         raise InputError(
-            f"{movielens!r} holds no {_MOVIELENS}: name its folder or archive; tutelage data says where "
-            "it is published."
+            f"{movielens!r} does not contain {_MOVIELENS}: name its folder or archive; tutelage data says "
+            "where it is published."
         )
     carry_out(chosen, out, workers=workers, executor=executor, data=movielens, as_json=as_json)

@@ -18,7 +18,7 @@ from tutelage.text import counted
 
 if TYPE_CHECKING:
     from tutelage.experiments import Experiment
-    from tutelage.report import Made
+    from tutelage.report import ReportBuild
 
 
 def run(
@@ -66,7 +66,7 @@ def run(
     """
     from tutelage import experiments
 
-    experiment = experiments.read(file)
+    experiment = experiments.read_experiment(file)
     folder = Path("out") / experiment.name if out is None else out
     carry_out((experiment,), folder, workers=workers, executor=executor, data=data, as_json=as_json)
 
@@ -81,13 +81,15 @@ def carry_out(
     as_json: bool,
 ) -> None:
     """Play and draw, and print what came of it."""
-    from tutelage.report import make
+    import msgspec
+
+    from tutelage.report import build_report
 
     place = expanded(folder).resolve()
     for each in (place, place / "cells"):
         ending.clears(each)
     with Bar(0) as bar:
-        made = make(
+        build = build_report(
             chosen,
             folder,
             workers=workers,
@@ -98,32 +100,32 @@ def carry_out(
         )
     with printing():
         if as_json:
-            sys.stdout.write(json.dumps(made.document(), allow_nan=False) + "\n")
-        elif made.played is None:
-            _tell_finished(made)
+            document = msgspec.to_builtins(build.document())
+            sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        elif build.result is None:
+            _print_up_to_date(build)
         else:
             from tutelage.cli import run_page
 
-            run_page.show(made.played, made.report.page)
+            run_page.show(build.result, build.files.page)
 
 
-def _tell_finished(made: "Made") -> None:
-    """One line, and one for each thing that is to be said of the data."""
+def _print_up_to_date(build: "ReportBuild") -> None:
+    """Print one line, and one for each warning about the data."""
     from tutelage.cli.run_page import left_out
 
-    cells = counted(len(made.prepared.cells), "cell")
-    drawn = counted(sum(map(len, made.report.pictures.values())), "picture")
+    cells = counted(len(build.preparation.cells), "cell")
+    drawn = counted(sum(map(len, build.files.pictures.values())), "picture")
     sys.stdout.write(
-        f"All was there already ({cells}, {drawn}), nothing was played or drawn: the report is "
-        f"{made.report.page}.\n"
+        f"Everything is up to date ({cells}, {drawn}); nothing was run.  The report is {build.files.page}.\n"
     )
-    sys.stdout.writelines(f"{doubt}\n" for doubt in made.prepared.doubts)
-    for sentence, names in left_out(made.prepared.missing).items():
+    sys.stdout.writelines(f"{warning}\n" for warning in build.preparation.warnings)
+    for sentence, names in left_out(build.preparation.missing).items():
         sys.stdout.write(f"Left out: {', '.join(names)}. {sentence}\n")
 
 
 def following(bar: Bar) -> Callable[[float, int, str], None]:
-    """What tells ``bar`` how far :func:`tutelage.experiments.play` has come."""
+    """What tells ``bar`` how far :func:`tutelage.experiments.run_experiment` has come."""
 
     def tell(done: float, total: int, cell: str) -> None:
         bar(done, total=total, what=cell)

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 from rich.table import Table as Grid
 
 from tutelage.cli.page import Page, broken, grid, with_band
-from tutelage.metrics import RunStatistics
 from tutelage.text import counted
 
 if TYPE_CHECKING:
-    from tutelage.experiments import Missing, PanelData, Played
+    from tutelage.experiments import ExperimentResult, MissingPanel, PanelResult
 
-_VERDICTS = {True: "YES", False: "NO", None: "CANNOT TELL"}
-
-
+_VERDICTS = {True: "SUPPORTED", False: "NOT SUPPORTED", None: "INCONCLUSIVE"}
 _COLUMNS = (
     "Regret and cost are totals of all clients at the horizon, the mean and below it the range of 80 % of "
     "the runs (of a set: of the instances); decided counts the runs with a target arm (- for a teacher that "
@@ -23,7 +20,7 @@ _COLUMNS = (
 )
 
 
-def show(played: "Played", report: Path) -> None:
+def show(played: "ExperimentResult", report: Path) -> None:
     """Print everything to standard output."""
     page = Page()
     for note in played.notes:
@@ -46,22 +43,22 @@ def show(played: "Played", report: Path) -> None:
     new = sum(cell.is_new for cell in played.cells)
     kept = len(played.cells) - new
     page.put(
-        f"{counted(new, 'cell')} played and {counted(kept, 'cell')} kept from before, in {played.folder}."
+        f"{counted(new, 'cell')} simulated and {counted(kept, 'cell')} reused, in {played.folder}."
         if new
-        else f"No cell was played, since all were there already ({kept}), in {played.folder}.",
+        else f"All {counted(kept, 'cell')} reused, nothing was simulated, in {played.folder}.",
         f"The report is {report}.",
     )
 
 
-def _groups(played: "Played") -> list[list["PanelData"]]:
+def _groups(played: "ExperimentResult") -> list[list["PanelResult"]]:
     """Panels that show the same cells."""
-    groups: dict[int, list[PanelData]] = {}
+    groups: dict[int, list[PanelResult]] = {}
     for data in played.panels:
         groups.setdefault(id(data.dataset), []).append(data)
     return list(groups.values())
 
 
-def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
+def _head(panels: list["PanelResult"]) -> list[tuple[str, str]]:
     panel, dataset = panels[0].panel, panels[0].dataset
     count = int(dataset.sizes["run"])
     runs = counted(count, "run")
@@ -75,22 +72,22 @@ def _head(panels: list["PanelData"]) -> list[tuple[str, str]]:
     ]
 
 
-def _rows(data: "PanelData") -> Grid:
-    from tutelage.experiments.claims import briefly
-    from tutelage.report.summary import decided_and_wrong, rows
+def _rows(data: "PanelResult") -> Grid:
+    from tutelage.experiments.verdicts import brief_spec
+    from tutelage.report.summary import make_rows
 
     table = grid("regret", "cost", "decided", "wrong", first="teacher", width=24)
-    for told in rows(data.dataset):
+    for row in make_rows(data.dataset):
         table.add_row(
-            broken(briefly(told["teacher"])),
-            with_band(RunStatistics(**told["regret"])),
-            with_band(RunStatistics(**told["cost"])),
-            *decided_and_wrong(told),
+            broken(brief_spec(row.teacher)),
+            with_band(row.regret),
+            with_band(row.cost),
+            *row.write_counts(),
         )
     return table
 
 
-def left_out(missing: "Sequence[Missing]") -> dict[str, list[str]]:
+def left_out(missing: "Sequence[MissingPanel]") -> dict[str, list[str]]:
     """What to do about panels that could not be made, with the names of those that it is about."""
     found: dict[str, list[str]] = {}
     for each in missing:

@@ -1,7 +1,7 @@
-"""Cells: one instance (or set), one kind of clients, one teacher, one horizon; the unit that is kept.
+"""Cells: one instance (or set), one kind of clients, one teacher and one horizon; each is one file on disk.
 
-A cell's file is named after the hash of everything that its content depends on, so a file that is there needs
-no second look at how it was made.
+A cell's file is named after the hash of everything that its content depends on, so that a file with the right
+name and content never has to be simulated again.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tutelage import instances, lab, results
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
-from tutelage.experiments.data_sets import DataSet, data_set, doubts, find, how_to_get
+from tutelage.experiments.data_sets import describe_download, find_data_set, list_differences, locate
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry
 from tutelage.instances import Instance
 from tutelage.registry import split_call
@@ -28,79 +28,80 @@ from tutelage.teachers import TEACHERS
 if TYPE_CHECKING:
     import xarray as xr
 
-_LAYOUT = 2  # of a cell's file; another layout is another hash
-_PADDING: Mapping[str, Any] = {"event_target": results.NONE, "event_active": False}  # of others it is 0
+_LAYOUT = 3  # of a cell's file; another layout has another hash
+_PADDING: Mapping[str, Any] = {"event_target": results.NONE, "event_active": False}  # 0 for all others
 _PER_SET = ("teacher", "run", "client", "arm", "checkpoint", "policy")  # the same for all instances of a set
-Key = tuple[str, str, str, int]  # instance, clients, teacher, horizon
+CellKey = tuple[str, str, str, int]  # instance, clients, teacher, horizon
 
 
-class NotAtHand(Exception):
-    """An instance needs a data set that is not there; the message says how to get it."""
+class DataNotFound(Exception):
+    """An instance needs a data set that was not found; the message says how to get it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
-    """The instances of an entry, with the hash of each and what is to be said of their data."""
+class EntryInstances:
+    """The instances of an entry, the hash of each, and warnings about their data."""
 
     entry: InstanceEntry
     instances: tuple[Instance, ...]
     digests: tuple[str, ...]
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
-    """What is to be played: one request, or one for each instance of a set, whose seeds ``seeds`` are.
+class ExperimentCell:
+    """What is to be simulated: one request, or one for each instance of a set, which has these ``seeds``.
 
-    ``name`` is what people read; ``digest`` the hash of all that the content depends on.
+    ``name`` is for people; ``digest`` is the hash of everything that the content depends on.
     """
 
-    key: Key
+    key: CellKey
     name: str
     requests: tuple[SimulationRequest, ...]
     seeds: tuple[int, ...] | None
     digest: str
 
     @property
-    def runs(self) -> int:
-        """How many runs there are to play."""
+    def num_runs(self) -> int:
+        """The number of runs to simulate."""
         return sum(request.runs for request in self.requests)
 
     @property
     def file_name(self) -> str:
-        """What the cell's file is called."""
         return f"{self.name}-{self.digest[:16]}.nc"
 
-    def dataset(self, outcomes: Sequence[SimulationResult]) -> "xr.Dataset":
-        """What is saved: the outcomes, joined along ``instance`` if they are of a set, and marked."""
-        made = outcomes[0].to_dataset() if self.seeds is None else _over_instances(outcomes, self.seeds)
-        made.attrs["cell"] = self.digest
-        made.attrs["content"] = content_digest(made)
-        return made
+    def make_dataset(self, parts: Sequence[SimulationResult]) -> "xr.Dataset":
+        """Return what the file holds: the results, joined along ``instance`` for a set, with the hashes."""
+        dataset = parts[0].to_dataset() if self.seeds is None else _stack_instances(parts, self.seeds)
+        dataset.attrs["cell"] = self.digest
+        dataset.attrs["content"] = hash_content(dataset)
+        return dataset
 
 
-def load_entry(entry: InstanceEntry, where: str, folder: str | None) -> Loaded:
-    """Read or draw the instances of an entry.
+def load_entry(entry: InstanceEntry, experiment: str, folder: str | None) -> EntryInstances:
+    """Read or draw the instances of an entry; ``folder`` is where real data sets are.
 
-    Raises :class:`NotAtHand` where its data set is not there, ``InputError`` for all else.
+    Raises :class:`DataNotFound` where the entry's data set is not there, ``InputError`` for everything else.
     """
     path = None
     if entry.data is not None:
-        wanted: DataSet = data_set(entry.data)
-        found = find(wanted, folder)
+        wanted = find_data_set(entry.data)
+        found = locate(wanted, folder)
         if found is None:
-            raise NotAtHand(how_to_get(wanted))
+            raise DataNotFound(describe_download(wanted))
         path = str(found)
     try:
         loaded = tuple(instances.load(spec) for spec in entry.specs(path))
     except InputError as error:
-        raise InputError(f"{where}: spec in [[instances]] {entry.label!r}: {error}") from None
-    digests = tuple(instance_digest(each) for each in loaded)
-    return Loaded(entry, loaded, digests, () if path is None else tuple(doubts(path)))
+        raise InputError(f"{experiment}: [[instances]] {entry.label!r}: invalid spec: {error}") from None
+    digests = tuple(hash_instance(each) for each in loaded)
+    return EntryInstances(entry, loaded, digests, () if path is None else tuple(list_differences(path)))
 
 
-def cells_of(experiment: Experiment, loaded: Loaded, clients: ClientsEntry, horizon: int) -> list[Cell]:
-    """The cells of all teachers, in their order."""
+def make_cells(
+    experiment: Experiment, loaded: EntryInstances, clients: ClientsEntry, horizon: int
+) -> list[ExperimentCell]:
+    """Return the cells of all teachers, in their order."""
     entry = loaded.entry
     try:
         requests = [
@@ -119,49 +120,48 @@ def cells_of(experiment: Experiment, loaded: Loaded, clients: ClientsEntry, hori
         raise InputError(
             f"{experiment.name}: clients {clients.label!r} on instance {entry.label!r}: {error}"
         ) from None
-    made = []
+    cells = []
     for number, spec in enumerate(requests[0].teacher_specs):
         teacher = requests[0].teachers[number]
-        each = tuple(replace(request, teachers=(request.teachers[number],)) for request in requests)
-        made.append(
-            Cell(
+        own = tuple(replace(request, teachers=(request.teachers[number],)) for request in requests)
+        cells.append(
+            ExperimentCell(
                 key=(entry.label, clients.label, spec, horizon),
-                name=_slug(entry.label, clients.label, TEACHERS.brief(teacher), str(horizon)),
-                requests=each,
+                name=_file_stem(entry.label, clients.label, TEACHERS.brief(teacher), str(horizon)),
+                requests=own,
                 seeds=entry.seed_numbers if entry.is_set else None,
-                digest=_cell_digest(each, loaded.digests, entry.seed_numbers),
+                digest=_hash_cell(own, loaded.digests, entry.seed_numbers),
             )
         )
-    return made
+    return cells
 
 
-def _slug(instance: str, clients: str, teacher: str, horizon: str) -> str:
-    """A name for files: ``fixed-mixed-twl-1-0-50000``."""
+def _file_stem(instance: str, clients: str, teacher: str, horizon: str) -> str:
+    """``fixed-mixed-twl-1-0-50000``."""
     name, arguments = split_call(teacher, "teacher")
-    written = [name, *(value for _, value in arguments)]
-    return "-".join(re.sub(r"[^A-Za-z0-9._]+", "-", part) for part in (instance, clients, *written, horizon))[
-        :120
-    ]
+    words = [instance, clients, name, *(value for _, value in arguments), horizon]
+    return "-".join(re.sub(r"[^A-Za-z0-9._]+", "-", word) for word in words)[:120]
 
 
-def instance_digest(instance: Instance) -> str:
-    """The hash of all of an instance that a result depends on; its name and where it was read are not."""
+def hash_instance(instance: Instance) -> str:
+    """Hash everything of an instance that a result depends on, so neither its name nor its file."""
     digest = hashlib.sha256()
     for array in (instance.local_means, instance.weights, *vars(instance.samples).values()):
-        _feed(digest, array)
-    real = instance.conditions
-    for shift in real.shifts:
+        _update(digest, array)
+    conditions = instance.conditions
+    for shift in conditions.shifts:
         digest.update(str(shift.after).encode())
-        _feed(digest, shift.local_means)
+        _update(digest, shift.local_means)
     names = instance.client_names, instance.arm_names
-    told = [DISTRIBUTIONS.spec(instance.rewards), real.activity, real.delays, real.stops, names]
-    digest.update(json.dumps(told).encode())
+    rewards = DISTRIBUTIONS.spec(instance.rewards)
+    rest = [rewards, conditions.activity, conditions.delays, conditions.stops, names]
+    digest.update(json.dumps(rest).encode())
     return digest.hexdigest()
 
 
-def _cell_digest(requests: Sequence[SimulationRequest], digests: Sequence[str], seeds: Sequence[int]) -> str:
+def _hash_cell(requests: Sequence[SimulationRequest], digests: Sequence[str], seeds: Sequence[int]) -> str:
     first = requests[0]
-    told = {
+    settings = {
         "layout": _LAYOUT,
         "tutelage": results.version(),
         "instances": list(digests),
@@ -173,42 +173,42 @@ def _cell_digest(requests: Sequence[SimulationRequest], digests: Sequence[str], 
         "seeds": [request.seed for request in requests],
         "checkpoints": first.checkpoints.tolist(),
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
-def content_digest(dataset: "xr.Dataset") -> str:
-    """The hash of all of a dataset but this mark: a file that was changed or damaged has another."""
+def hash_content(dataset: "xr.Dataset") -> str:
+    """Hash everything in a dataset except this hash itself; a changed or damaged file has another hash."""
     digest = hashlib.sha256()
     for name in sorted(map(str, dataset.variables)):
         variable = dataset[name]
-        digest.update(_bytes([name, variable.dims, _texts(variable.attrs)]))
+        digest.update(_to_bytes([name, variable.dims, _sorted_texts(variable.attrs)]))
         values = variable.values
         if values.dtype.kind in "UO":
-            digest.update(_bytes(values.tolist()))
+            digest.update(_to_bytes(values.tolist()))
         else:
-            _feed(digest, values)
+            _update(digest, values)
     marked = {key: value for key, value in dataset.attrs.items() if key != "content"}
-    digest.update(_bytes(_texts(marked)))
+    digest.update(_to_bytes(_sorted_texts(marked)))
     return digest.hexdigest()
 
 
-def _texts(attributes: Mapping[Any, Any]) -> list[list[str]]:
+def _sorted_texts(attributes: Mapping[Any, Any]) -> list[list[str]]:
     return sorted([str(key), str(value)] for key, value in attributes.items())
 
 
-def _bytes(content: Any) -> bytes:
-    """Any values as bytes, also those that only a damaged file holds; what is no Unicode is escaped."""
+def _to_bytes(content: Any) -> bytes:
+    """Encode any values, also those that only a damaged file holds; lone surrogates are escaped."""
     return json.dumps(content, default=repr).encode("ascii")
 
 
-def _feed(digest: Any, array: NDArray[Any]) -> None:
+def _update(digest: Any, array: NDArray[Any]) -> None:
     digest.update(f"{array.dtype.str}{array.shape}".encode())
     if array.size:
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def kept(cell: Cell, folder: Path) -> "tuple[xr.Dataset | None, str | None]":
-    """The cell as kept in a folder, or None and, where a file is there that is not the cell, why not."""
+def read_cell(cell: ExperimentCell, folder: Path) -> "tuple[xr.Dataset | None, str | None]":
+    """Read a cell's file: its dataset or None and, where a file is there but cannot be used, the reason."""
     path = folder / cell.file_name
     if not path.exists():
         return None, None
@@ -219,57 +219,57 @@ def kept(cell: Cell, folder: Path) -> "tuple[xr.Dataset | None, str | None]":
     else:
         if dataset.attrs.get("cell") != cell.digest:
             reason = f"{str(path)!r} is the result of other settings"
-        elif dataset.attrs.get("content") != content_digest(dataset):
-            reason = f"{str(path)!r} has been changed or damaged"
+        elif dataset.attrs.get("content") != hash_content(dataset):
+            reason = f"{str(path)!r} was changed or damaged"
         else:
             return dataset, None
-    return None, f"{reason}; {cell.name} is played again."
+    return None, f"{reason}; {cell.name} is simulated again."
 
 
-def _over_instances(outcomes: Sequence[SimulationResult], seeds: Sequence[int]) -> "xr.Dataset":
-    """One dataset with the dimension ``instance`` in front of all that depends on the instance."""
+def _stack_instances(parts: Sequence[SimulationResult], seeds: Sequence[int]) -> "xr.Dataset":
+    """Return one dataset with the dimension ``instance`` first in all that depends on the instance."""
     import xarray as xr
 
-    first = outcomes[0].to_dataset()  # xarray takes longer over a hundred datasets than the runs take
+    first = parts[0].to_dataset()  # a hundred xarray datasets take longer than the runs
     variables = {str(name): (variable.dims, variable.values) for name, variable in first.variables.items()}
     stacked = {
         name: (
             ("instance", *dims),
-            np.stack(_padded(_of_each(name, outcomes), dims, _PADDING.get(name, 0))),
+            np.stack(_pad_events(_values_of(name, parts), dims, _PADDING.get(name, 0))),
             first[name].attrs,
         )
         for name, (dims, _) in variables.items()
         if name not in _PER_SET
     }
-    requests = [outcome.request for outcome in outcomes]
+    requests = [part.request for part in parts]
     coordinates = {
         "instance": np.array(seeds),
         "instance_name": ("instance", np.array([request.instance.name for request in requests])),
         **{name: variables[name] for name in _PER_SET},
     }
-    told = requests[0].as_json()
-    told["instance"] = [request.as_json()["instance"] for request in requests]
-    told["seed"] = [request.seed for request in requests]
-    attributes = {**first.attrs, "request": json.dumps(told, ensure_ascii=False)}
+    content = requests[0].as_json()
+    content["instance"] = [request.as_json()["instance"] for request in requests]
+    content["seed"] = [request.seed for request in requests]
+    attributes = {**first.attrs, "request": json.dumps(content, ensure_ascii=False)}
     names = [str(name) for name in first.data_vars]
     coordinates |= {name: stacked[name] for name in stacked if name not in names}
     return xr.Dataset({name: stacked[name] for name in names}, coords=coordinates, attrs=attributes)
 
 
-def _of_each(name: str, outcomes: Sequence[SimulationResult]) -> list[NDArray[Any]]:
-    """A variable of ``SimulationResult.to_dataset``, of each outcome."""
+def _values_of(name: str, parts: Sequence[SimulationResult]) -> list[NDArray[Any]]:
+    """Return a variable of ``SimulationResult.to_dataset`` for each result."""
     if name == "event_num_active":
-        return [outcome.event_active.sum(axis=-1, dtype=np.int32) for outcome in outcomes]
-    known = {"gap": "gaps", "weight": "weights", "client_name": "client_names", "arm_name": "arm_names"}
-    on_instance = name in known or name in ("local_means", "global_means")
-    things: Sequence[Any] = [outcome.request.instance for outcome in outcomes] if on_instance else outcomes
-    return [np.asarray(getattr(thing, known.get(name, name))) for thing in things]
+        return [part.event_active.sum(axis=-1, dtype=np.int32) for part in parts]
+    aliases = {"gap": "gaps", "weight": "weights", "client_name": "client_names", "arm_name": "arm_names"}
+    on_instance = name in aliases or name in ("local_means", "global_means")
+    sources: Sequence[Any] = [part.request.instance for part in parts] if on_instance else parts
+    return [np.asarray(getattr(source, aliases.get(name, name))) for source in sources]
 
 
-def join(datasets: "Sequence[xr.Dataset]") -> "xr.Dataset":
-    """Datasets of equal instances, clients and runs as one, along ``teacher``.
+def join_teachers(datasets: "Sequence[xr.Dataset]") -> "xr.Dataset":
+    """Join datasets of the same instances, clients and runs along ``teacher``.
 
-    Events are padded to the longest run, as in each of them.
+    Events are padded to the longest run, as within each dataset.
     """
     import xarray as xr
 
@@ -280,14 +280,16 @@ def join(datasets: "Sequence[xr.Dataset]") -> "xr.Dataset":
         if "teacher" not in dims:
             variables[str(name)] = variable
             continue
-        values = _padded([each.variables[name].values for each in datasets], dims, _PADDING.get(str(name), 0))
+        values = _pad_events(
+            [each.variables[name].values for each in datasets], dims, _PADDING.get(str(name), 0)
+        )
         variables[str(name)] = (dims, np.concatenate(values, axis=dims.index("teacher")), variable.attrs)
     coordinates = {str(name): variables.pop(str(name)) for name in first.coords}
     return xr.Dataset(variables, coords=coordinates, attrs=first.attrs)
 
 
-def _padded(arrays: Sequence[NDArray[Any]], dims: Sequence[Any], value: Any) -> Sequence[NDArray[Any]]:
-    """The arrays, all with as many events as the longest."""
+def _pad_events(arrays: Sequence[NDArray[Any]], dims: Sequence[Any], value: Any) -> Sequence[NDArray[Any]]:
+    """Return the arrays, all with as many events as the longest."""
     if "event" not in dims:
         return arrays
     axis = list(dims).index("event")

@@ -1,45 +1,40 @@
-"""What an experiment is: instances, clients, teachers and horizons, panels of them, claims about panels.
+"""What an experiment is: instances, clients, teachers and horizons, panels of them, and claims about panels.
 
-The dataclasses here are the sections of the TOML file, key by key (docs/experiments.md); pydantic checks the
-types, also where one is made in Python.  ``check`` checks what needs two sections at once.
+The structs here are the sections of the TOML file, key by key (docs/experiments.md).  Each checks its own
+values; ``check_sections`` checks what involves two sections.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from msgspec import Meta
+from msgspec.structs import replace
 
 from tutelage import instances, lab
 from tutelage.errors import InputError
-from tutelage.experiments.claim_kinds import Claim, Growth
-from tutelage.experiments.strict import (
-    STRICT,
-    Checkpoints,
-    Label,
-    PanelName,
-    Positive,
-    Some,
-    TeacherSpec,
-    in_one_sentence,
-)
+from tutelage.experiments.claims import Claim, Growth
+from tutelage.experiments.data_sets import find_data_set
+from tutelage.experiments.section import Label, PanelName, Positive, Section, TeacherSpecs, canonical_teachers
 from tutelage.policies import POLICIES
-from tutelage.registry import parameters_of, split_top
+from tutelage.registry import split_top
 
 CURVES = ("regret", "cost")
+PanelQuantity = Literal["regret", "cost", "regret-cost"]
+Checkpoints = Annotated[
+    str | int | tuple[int, ...],
+    Meta(description="linear(count=200), logarithmic(count=200), a whole number, or a list of rounds"),
+]
 _SEEDS = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 _MOST_SEEDS = 100_000
 
 
-@in_one_sentence
-@dataclass(frozen=True, config=STRICT)
-class InstanceEntry:
-    """``[[instances]]``: one instance, or with ``seeds`` a set of them that differ in their seed.
+class InstanceEntry(Section, frozen=True, kw_only=True):
+    """``[[instances]]``: one instance, or with ``seeds`` a set of instances that differ in their seed.
 
-    ``data`` names a data set whose path is put in front of the SPEC's parameters; where it is not at hand,
-    what needs it is left out.  ``runs`` is for each instance; the experiment's where left out.
+    ``data`` names a data set whose path is put before the SPEC's parameters; where the data set is not found,
+    panels that need it are left out.  ``runs`` is the number of runs on each instance, by default that of the
+    experiment.
     """
 
     label: Label
@@ -48,18 +43,14 @@ class InstanceEntry:
     runs: Positive | None = None
     data: str | None = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.data is not None:
-            from tutelage.experiments.data_sets import data_set
-
-            data_set(self.data)
+            find_data_set(self.data)
         first = next(self.specs("ratings.csv"))
         try:
-            source = instances.parse(first)
+            instances.parse(first)
         except InputError as error:
-            raise InputError(f"spec = {self.spec!r}: {error}") from None
-        if self.is_set and all(item.name != "seed" for item in parameters_of(type(source))):
-            raise InputError(f"spec = {self.spec!r} takes no seed, so seeds cannot make a set of it")
+            raise InputError(f"invalid spec {self.spec!r}: {error}") from None
 
     @property
     def is_set(self) -> bool:
@@ -67,18 +58,19 @@ class InstanceEntry:
 
     @property
     def seed_numbers(self) -> tuple[int, ...]:
-        """The seeds of a set, in order; none for a single instance."""
+        """The seeds of a set, in order; empty for a single instance."""
         if self.seeds is None:
             return ()
         found = _SEEDS.fullmatch(self.seeds.strip())
         if found is None or not 0 <= int(found[2]) - int(found[1]) < _MOST_SEEDS:
             raise InputError(
-                f"seeds = {self.seeds!r} is not FIRST..LAST with at most {_MOST_SEEDS} between, as in 0..99"
+                f"invalid seeds {self.seeds!r}: use FIRST..LAST, as in 0..99, with at most {_MOST_SEEDS:,} "
+                "seeds."
             )
         return tuple(range(int(found[1]), int(found[2]) + 1))
 
     def specs(self, path: str | None = None) -> Iterator[str]:
-        """The INSTANCE of each, with the path of ``data`` and the seeds of a set filled in."""
+        """Yield the SPEC of each instance, with the path of ``data`` and the seeds of a set filled in."""
         name, _, rest = self.spec.partition(":")
         parts = [rest] if rest.strip() else []
         if self.data is not None:
@@ -90,158 +82,168 @@ class InstanceEntry:
             yield f"{name}:{','.join([*parts, f'seed={seed}'])}"
 
 
-@in_one_sentence
-@dataclass(frozen=True, config=STRICT)
-class ClientsEntry:
-    """``[[clients]]``: how the clients play, as ``--clients`` says it."""
+class ClientsEntry(Section, frozen=True, kw_only=True):
+    """``[[clients]]``: the clients' policies, written as for ``--clients``."""
 
     label: Label
     spec: str
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not self.spec.strip():
-            raise InputError("spec is empty: name a policy, as in ucb1")
+            raise InputError("invalid spec '': name a policy, as in ucb1.")
         try:
             for part in split_top(self.spec, ","):
                 count, star, policy = part.partition("*")
                 POLICIES.parse(policy if star and count.strip().isdigit() else part)
         except InputError as error:
-            raise InputError(f"spec = {self.spec!r}: {error}") from None
+            raise InputError(f"invalid spec {self.spec!r}: {error}") from None
 
 
-@in_one_sentence
-@dataclass(frozen=True, config=STRICT)
-class Panel:
+class Panel(Section, frozen=True, kw_only=True):
     """``[[panels]]``: one picture of one instance (or set), one kind of clients and one horizon.
 
-    ``quantity`` is ``regret`` or ``cost`` for curves against time, ``regret-cost`` for one against the other
-    at T.  ``horizon`` may be left out where the experiment has one.
+    ``quantity`` is ``regret`` or ``cost`` for curves over time, ``regret-cost`` for regret against cost at T.
+    ``horizon`` may be left out where the experiment has only one.
     """
 
     name: PanelName
-    quantity: Literal["regret", "cost", "regret-cost"]
+    quantity: PanelQuantity
     instance: str
     clients: str
     title: str = ""
     horizon: Positive | None = None
-    claims: tuple[Annotated[Claim, Field(discriminator="kind")], ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
-@in_one_sentence
-@dataclass(frozen=True, config=STRICT)
-class Experiment:
-    """A whole file.  Each instance is played with each clients, teacher and horizon.
+class Experiment(Section, frozen=True, kw_only=True):
+    """A whole file: every instance is simulated with all clients, teachers and horizons.
 
-    ``panels`` left out means one for each quantity of everything.
+    Without ``panels`` there is one panel for each quantity of every instance, clients and horizon.
     """
 
     name: Label
-    teachers: Annotated[tuple[TeacherSpec, ...], Some]
-    instances: Annotated[tuple[InstanceEntry, ...], Some]
-    clients: Annotated[tuple[ClientsEntry, ...], Some]
+    teachers: TeacherSpecs
+    instances: Annotated[
+        tuple[InstanceEntry, ...], Meta(min_length=1, description="one or more [[instances]] sections")
+    ]
+    clients: Annotated[
+        tuple[ClientsEntry, ...], Meta(min_length=1, description="one or more [[clients]] sections")
+    ]
     title: str = ""
     runs: Positive = 100
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = lab.DEFAULT_SEED
-    horizons: Annotated[tuple[Positive, ...], Some] = (lab.DEFAULT_HORIZON,)
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = lab.DEFAULT_SEED
+    horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (lab.DEFAULT_HORIZON,)
     checkpoints: Checkpoints = "linear(count=200)"
-    panels: tuple[Panel, ...] = ()
+    panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()
+
+    def check(self) -> None:
+        canonical_teachers(self, "teachers")
+        if not isinstance(self.checkpoints, tuple):
+            try:
+                lab.checkpoint_rounds(self.checkpoints, 1)
+            except InputError as error:
+                raise InputError(f"invalid checkpoints: {error}") from None
 
     def instance(self, label: str) -> InstanceEntry:
-        """The entry of that label."""
+        """Return the entry of that label; raise ``InputError`` if there is none."""
         for entry in self.instances:
             if entry.label == label:
                 return entry
         labels = ", ".join(entry.label for entry in self.instances)
-        raise InputError(f"There is no instance {label!r} in {self.name}: they are {labels}.")
+        raise InputError(f"Unknown instance {label!r} in {self.name}: the instances are {labels}.")
 
-    def shown(self) -> tuple[Panel, ...]:
-        """The panels, each with its horizon; where there are none, one for each quantity of everything."""
+    def all_panels(self) -> tuple[Panel, ...]:
+        """Return the panels with their horizons; without ``panels`` one for each quantity of everything."""
         if self.panels:
             return tuple(replace(panel, horizon=panel.horizon or self.horizons[0]) for panel in self.panels)
-        return tuple(self._all_panels())
+        return tuple(self._default_panels())
 
-    def _all_panels(self) -> Iterator[Panel]:
+    def _default_panels(self) -> Iterator[Panel]:
         for instance in self.instances:
-            quantities = ("regret-cost",) if instance.is_set else (*CURVES, "regret-cost")
+            quantities: tuple[PanelQuantity, ...] = ("regret", "cost", "regret-cost")
             for clients in self.clients:
                 for horizon in self.horizons:
                     parts = [instance.label, clients.label, *([str(horizon)] * (len(self.horizons) > 1))]
-                    for quantity in quantities:
+                    for quantity in quantities[2:] if instance.is_set else quantities:
                         yield Panel(
                             name="-".join([*parts, quantity]),
                             title=f"{instance.label}, {clients.label}, T = {horizon:,}",
-                            quantity=cast(Any, quantity),
+                            quantity=quantity,
                             instance=instance.label,
                             clients=clients.label,
                             horizon=horizon,
                         )
 
-    def only(self, names: set[str]) -> "Experiment":
-        """The experiment with these panels alone, and of the matrix what they show."""
+    def select(self, names: set[str]) -> "Experiment":
+        """Return the experiment with these panels only, and with only the instances and clients they show."""
         panels = tuple(panel for panel in self.panels if panel.name in names)
+        shown_instances = {panel.instance for panel in panels}
+        shown_clients = {panel.clients for panel in panels}
         return replace(
             self,
             panels=panels,
-            instances=tuple(
-                entry for entry in self.instances if entry.label in {panel.instance for panel in panels}
-            ),
-            clients=tuple(
-                entry for entry in self.clients if entry.label in {panel.clients for panel in panels}
-            ),
+            instances=tuple(entry for entry in self.instances if entry.label in shown_instances),
+            clients=tuple(entry for entry in self.clients if entry.label in shown_clients),
         )
 
 
-def check(experiment: Experiment, where: str) -> None:
-    """Raise ``InputError`` where sections do not fit each other; ``where`` names the file."""
-    for section, key, given in (
-        ("[[instances]]", "label", [entry.label for entry in experiment.instances]),
-        ("[[clients]]", "label", [entry.label for entry in experiment.clients]),
+def check_sections(experiment: Experiment, file: str) -> None:
+    """Raise ``InputError`` where sections do not fit each other; ``file`` names the file in the message."""
+    labels = [entry.label for entry in experiment.instances]
+    kinds = [entry.label for entry in experiment.clients]
+    for section, key, values in (
+        ("[[instances]]", "label", labels),
+        ("[[clients]]", "label", kinds),
         ("[[panels]]", "name", [panel.name for panel in experiment.panels]),
-        ("the head of the file", "teachers", list(experiment.teachers)),
-        ("the head of the file", "horizons", [str(horizon) for horizon in experiment.horizons]),
+        ("top level", "teachers", list(experiment.teachers)),
+        ("top level", "horizons", [str(horizon) for horizon in experiment.horizons]),
     ):
-        for each in given:
-            if given.count(each) > 1:
-                raise InputError(f"{where}: {key} {each!r} in {section} is given twice: leave one.")
+        for value in values:
+            if values.count(value) > 1:
+                raise InputError(f"{file}: {section}: {key} {value!r} appears twice: remove one.")
     if not all(entry.is_set for entry in experiment.instances):
         for horizon in experiment.horizons:
             try:
                 lab.checkpoint_rounds(experiment.checkpoints, horizon)
             except InputError as error:
-                raise InputError(f"{where}: checkpoints with the horizon {horizon}: {error}") from None
+                raise InputError(
+                    f"{file}: top level: invalid checkpoints for the horizon {horizon}: {error}"
+                ) from None
     for number, panel in enumerate(experiment.panels, start=1):
-        _check_panel(experiment, panel, f"{where}: [[panels]] number {number} ({panel.name!r})")
+        place = f"{file}: [[panels]] number {number} ({panel.name!r})"
+        _check_label(place, "instance", panel.instance, labels)
+        _check_label(place, "clients", panel.clients, kinds)
+        _check_panel(experiment, panel, place)
 
 
-def _check_panel(experiment: Experiment, panel: Panel, where: str) -> None:
-    for key, entries in (("instance", experiment.instances), ("clients", experiment.clients)):
-        labels = [entry.label for entry in cast(Any, entries)]
-        if getattr(panel, key) not in labels:
-            raise InputError(f"{where}: {key} = {getattr(panel, key)!r} is none of {', '.join(labels)}.")
-    horizons = ", ".join(str(horizon) for horizon in experiment.horizons)
-    if panel.horizon is None and len(experiment.horizons) > 1:
-        raise InputError(f"{where} lacks the key horizon: name one of {horizons}.")
-    if panel.horizon is not None and panel.horizon not in experiment.horizons:
-        raise InputError(f"{where}: horizon = {panel.horizon} is none of {horizons}.")
+def _check_label(place: str, key: str, value: object, allowed: list[str]) -> None:
+    if str(value) not in allowed:
+        raise InputError(f"{place}: invalid {key} {value!r}: use one of {', '.join(allowed)}.")
+
+
+def _check_panel(experiment: Experiment, panel: Panel, place: str) -> None:
+    horizons = [str(horizon) for horizon in experiment.horizons]
+    if panel.horizon is None and len(horizons) > 1:
+        raise InputError(f"{place}: missing key 'horizon': use one of {', '.join(horizons)}.")
+    if panel.horizon is not None:
+        _check_label(place, "horizon", panel.horizon, horizons)
     if panel.quantity in CURVES and experiment.instance(panel.instance).is_set:
         raise InputError(
-            f"{where}: quantity = {panel.quantity!r} is against time, but a set of instances is kept at its "
-            "horizon alone: use regret-cost."
+            f"{place}: invalid quantity {panel.quantity!r}: a set of instances is stored at its horizon only "
+            "and has no curves over time, so use regret-cost."
         )
     for number, claim in enumerate(panel.claims, start=1):
-        _check_claim(experiment, panel, claim, f"{where}, [[panels.claims]] number {number}")
+        _check_claim(experiment, panel, claim, f"{place}, [[panels.claims]] number {number}")
 
 
-def _check_claim(experiment: Experiment, panel: Panel, claim: Claim, where: str) -> None:
+def _check_claim(experiment: Experiment, panel: Panel, claim: Claim, place: str) -> None:
     for key in ("teachers", "than"):
         for spec in getattr(claim, key, ()):
-            if spec not in experiment.teachers:
-                raise InputError(
-                    f"{where}: {spec} in {key} is none of the teachers {', '.join(experiment.teachers)}."
-                )
-    if hasattr(claim, "quantity") and claim.quantity is None and panel.quantity not in CURVES:
-        raise InputError(f"{where} lacks the key quantity: say regret or cost.")
+            _check_label(place, f"teacher in {key}", spec, list(experiment.teachers))
+    if getattr(claim, "quantity", panel.quantity) is None and panel.quantity not in CURVES:
+        raise InputError(f"{place}: missing key 'quantity': use regret or cost.")
     if isinstance(claim, Growth) and experiment.instance(panel.instance).is_set:
         raise InputError(
-            f"{where}: kind = 'growth' needs curves, and a set of instances is kept at its horizon alone."
+            f"{place}: invalid kind 'growth': it needs curves, and a set of instances is stored at its "
+            "horizon only; use another kind."
         )

@@ -1,21 +1,29 @@
-"""Figures from results on disk.  Nothing here simulates.
+"""Figures of saved results.  Nothing here simulates.
 
     from matplotlib.figure import Figure
     from tutelage import load, plots
 
-    axes = plots.curves(load("result.nc"), Figure().add_subplot(), "regret")
+    axes = plots.draw_curves(load("result.nc"), Figure().add_subplot(), "regret")
     plots.save_figure(axes.figure, "regret.pdf")
 
-``with plots.style_sheet():`` around it gives the size and look of a journal's column.
+Within ``with plots.style_sheet():`` text and lines have the sizes of a journal's column.
 """
 
-from tutelage.plots.loading import load_matplotlib
+from tutelage.plots.matplotlib_import import load_matplotlib
 
 load_matplotlib()
 
 from tutelage.plots.checks import check_drawable  # noqa: E402
-from tutelage.plots.drawing import LOGS, curves, per_client, pull_map, scatter  # noqa: E402
-from tutelage.plots.figures import FORMATS, KINDS, kinds_of, panel, picture, rendered, save_figure  # noqa: E402
+from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter  # noqa: E402
+from tutelage.plots.figures import (  # noqa: E402
+    FORMATS,
+    KINDS,
+    draw_panel,
+    draw_picture,
+    drawable_kinds,
+    render_figure,
+    save_figure,
+)
 from tutelage.plots.styles import (  # noqa: E402
     BAND_ALPHA,
     MARKERS,
@@ -34,15 +42,15 @@ __all__ = [
     "MARKERS",
     "TeacherStyle",
     "check_drawable",
-    "curves",
-    "kinds_of",
-    "panel",
-    "per_client",
-    "picture",
-    "pull_map",
-    "rendered",
+    "draw_curves",
+    "draw_panel",
+    "draw_per_client",
+    "draw_picture",
+    "draw_pull_map",
+    "draw_scatter",
+    "drawable_kinds",
+    "render_figure",
     "save_figure",
-    "scatter",
     "style_sheet",
     "teacher_label",
     "teacher_style",

@@ -1,8 +1,8 @@
-"""What is drawn into a matplotlib ``Axes``: functions of a dataset and an ``Axes`` that return the ``Axes``.
+"""Draw a dataset into a matplotlib ``Axes``: each function returns the ``Axes``.
 
-A dataset is what ``tutelage.simulate`` returns and ``tutelage.load`` reads, or one with a dimension
-``instance`` in front (a set of instances).  Nothing here simulates, and nothing here makes a figure: style
-and size are the caller's, see :mod:`tutelage.plots.figures`.
+A dataset is what ``tutelage.simulate`` returns and ``tutelage.load`` reads, or a set of instances with
+``instance`` as its first dimension.  Nothing here simulates, and nothing here makes a figure: the caller sets
+style and size, see :mod:`tutelage.plots.figures`.
 """
 
 from collections.abc import Iterable
@@ -21,97 +21,97 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.plots import samples
-from tutelage.plots.samples import LogScale, short
-from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrapped
+from tutelage.plots.samples import LogScale, write_tick
+from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrap_label
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.artist import Artist
     from matplotlib.text import Text
 
-LOGS = ("none", "time", "quantity", "both")  # which axes of curves can be logarithmic
-_BAND_COLOUR = "#777777"  # of the band in a legend: no teacher's own
+LOGS = ("none", "time", "quantity", "both")  # choices of logarithmic axes of curves
+_BAND_COLOUR = "#777777"  # of the band in a legend; no teacher has it
 _MOST_DRAWN = 1000  # checkpoints of a curve: more than a column of print can show
-_MOST_WRITTEN = 100  # cells of a map of pulls into which their number is written
-_MOST_NAMED = 24  # clients or arms that are named one by one
+_MOST_NUMBERED = 100  # cells of a map of pulls that show their number
+_MOST_NAMED = 24  # clients or arms with a tick of their own
 
 
-def curves(
+def draw_curves(
     dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, log: str = "none", legend: bool = True
 ) -> Axes:
-    """Regret or cost of all clients against time: the mean of the samples, and the band of 80 % of them.
+    """Draw regret or cost of all clients over time: the mean of the samples and the band of 80 % of them.
 
-    ``log`` says which axis is logarithmic: ``none``, ``time`` (what grows like log T is then a straight
-    line), ``quantity`` or ``both``.  On a logarithmic axis curves begin at the first checkpoint, and zero
-    has a place of its own.  Where only the horizon was kept, a dot and a bar stand for curve and band.  One
-    run has no band.  Raises ``InputError`` for another quantity or ``log``.
+    ``log`` is the logarithmic axis: ``none``, ``time`` (what grows like log T is then a straight line),
+    ``quantity`` or ``both``.  On a logarithmic axis curves begin at the first checkpoint, and zero has
+    a place of its own.  A result with the horizon as its only checkpoint has a dot and a bar instead of curve
+    and band.  A single run has no band.  Raises ``InputError`` for another quantity or ``log``.
     """
     if log not in LOGS:
-        raise InputError(f"There is no logarithmic axis {log!r}: use {', '.join(LOGS)}.")
-    dataset = samples.thinned(dataset, _MOST_DRAWN, logarithmic=log in ("time", "both"))
+        raise InputError(f"Invalid logarithmic axis {log!r}: use {', '.join(LOGS)}.")
+    dataset = samples.thin(dataset, _MOST_DRAWN, logarithmic=log in ("time", "both"))
     values = samples.totals(dataset, quantity)
-    over, rounds = samples.band(values), dataset["checkpoint"].to_numpy()
+    over, rounds = samples.compute_band(values), dataset["checkpoint"].to_numpy()
     has_band = samples.has_band(dataset)
     shown = [over.mean, over.q10, over.q90] if has_band else [over.mean]
-    scale = samples.log_scale(np.stack(shown)) if log in ("quantity", "both") else None
+    scale = samples.make_log_scale(np.stack(shown)) if log in ("quantity", "both") else None
     lines = [each if scale is None else scale.place(each) for each in (over.mean, over.q10, over.q90)]
     if log == "none" and rounds.size > 1:
         rounds = np.concatenate([[0], rounds])
         lines = [np.concatenate([np.zeros((each.shape[0], 1)), each], axis=1) for each in lines]
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
         mean, q10, q90 = (each[n] for each in lines)
-        look = _look(style)
+        properties = _line_properties(style)
         if rounds.size == 1:
             shift = _dodge(n, values.shape[0])
-            axes.plot([shift], mean, linestyle="none", **look)
+            axes.plot([shift], mean, linestyle="none", **properties)
             if has_band:
                 axes.vlines(shift, q10, q90, color=style.colour, alpha=0.6)
             continue
-        places = _marked(rounds, 6, n / values.shape[0], logarithmic=log in ("time", "both"))
-        axes.plot(rounds, mean, linestyle=_line(style), markevery=places, **look)
+        places = _marker_positions(rounds, 6, n / values.shape[0], logarithmic=log in ("time", "both"))
+        axes.plot(rounds, mean, linestyle=_line_style(style), markevery=places, **properties)
         if has_band:
             axes.fill_between(rounds, q10, q90, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
-    _time_axis(axes, rounds, logarithmic=log in ("time", "both"))
+    _set_time_axis(axes, rounds, logarithmic=log in ("time", "both"))
     if scale is None:
-        _from_zero(axes, max(float(each.max()) for each in shown))
+        _set_linear_axis(axes, max(float(each.max()) for each in shown))
     else:
-        _logarithmic(axes, "y", scale)
+        _set_log_axis(axes, "y", scale)
     axes.set_ylabel(samples.QUANTITIES[quantity])
-    return _finish(axes, dataset, legend=legend)
+    return _add_legend(axes, dataset, legend=legend)
 
 
-def scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> Axes:
-    """Regret against cost at the horizon, log-log, a dot a sample.  Zero stands at the axis, marked ``0``."""
+def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> Axes:
+    """Draw regret against cost at the horizon, log-log, one dot per sample; zero has a tick of its own."""
     regret = samples.totals(dataset, "regret")[:, :, -1]
     cost = samples.totals(dataset, "cost")[:, :, -1]
-    across, up = samples.log_scale(regret), samples.log_scale(cost)
+    across, up = samples.make_log_scale(regret), samples.make_log_scale(cost)
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
         axes.plot(
             across.place(regret[n]),
             up.place(cost[n]),
             linestyle="none",
             alpha=0.8,
-            **_look(style, 1.0 if regret.shape[1] <= 50 else 0.8),
+            **_line_properties(style, 1.0 if regret.shape[1] <= 50 else 0.8),
         )
-    _logarithmic(axes, "x", across)
-    _logarithmic(axes, "y", up)
+    _set_log_axis(axes, "x", across)
+    _set_log_axis(axes, "y", up)
     axes.set_xlabel(f"regret at round {samples.horizon(dataset):,}")
     axes.set_ylabel(f"cost at round {samples.horizon(dataset):,}")
-    return _finish(axes, dataset, legend=legend, band=False)
+    return _add_legend(axes, dataset, legend=legend, band=False)
 
 
-def pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
-    """How each client's pulls were spread over the arms under one teacher, in percent, as a heat map.
+def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
+    """Draw the share of each client's pulls that each arm received under one teacher, as a heat map.
 
-    The mean of the runs at the horizon; arms that are best for all are marked above the map.  ``teacher``
-    is a SPEC of the dataset.  Raises ``InputError`` for another one and for a set of instances.
+    The numbers are percentages at the horizon, means over the runs; a mark above the map shows the best arms.
+    ``teacher`` is a SPEC in the dataset.  Raises ``InputError`` for another one and for a set of instances.
     """
-    shares = 100 * samples.pull_shares(dataset, teacher)
+    shares = 100 * samples.compute_pull_shares(dataset, teacher)
     num_arms = shares.shape[1]
-    norm = PowerNorm(0.5, vmin=0, vmax=100)  # one percent can still be told from none
+    norm = PowerNorm(0.5, vmin=0, vmax=100)  # one percent still differs visibly from zero
     axes.imshow(shares, norm=norm, aspect="auto", interpolation="nearest")
     axes.grid(visible=False)
-    if shares.size <= _MOST_WRITTEN:
+    if shares.size <= _MOST_NUMBERED:
         size = 5.5 if num_arms <= 8 else 4
         for client, arm in np.argwhere(shares >= 0.5):
             share = shares[client, arm]
@@ -128,18 +128,20 @@ def pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
         transform=axes.get_xaxis_transform(),
         clip_on=False,
     )
-    _label(axes, "x", _names(dataset, "arm"))
-    _label(axes, "y", _names(dataset, "client"))
-    axes.set_xlabel("arm (▾ best for all)")
+    _set_ticks(axes, "x", _list_names(dataset, "arm"))
+    _set_ticks(axes, "y", _list_names(dataset, "client"))
+    axes.set_xlabel("arm (▾ best arm)")
     axes.set_ylabel("client")
-    axes.set_title(wrapped(teacher_label(teacher), 24), pad=6, parse_math=False)
+    axes.set_title(wrap_label(teacher_label(teacher), 24), pad=6, parse_math=False)
     return axes
 
 
-def per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
-    """What each client lost (regret) or was paid (cost) by the horizon: the mean and 80 % of the samples."""
+def draw_per_client(
+    dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True
+) -> Axes:
+    """Draw each client's regret or cost at the horizon: the mean and the band of 80 % of the samples."""
     values = samples.per_client_samples(dataset, quantity)[..., -1]
-    over = samples.band(values)
+    over = samples.compute_band(values)
     num_teachers, num_clients = over.mean.shape
     clients = np.arange(num_clients)
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
@@ -150,25 +152,27 @@ def per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, l
             places,
             over.mean[n],
             linestyle="none",
-            **_look(style, 1.0 if num_clients * num_teachers <= 60 else 0.7),
+            **_line_properties(style, 1.0 if num_clients * num_teachers <= 60 else 0.7),
         )
     axes.set_xlim(-0.5, num_clients - 0.5)
-    _label(axes, "x", _names(dataset, "client"))
+    _set_ticks(axes, "x", _list_names(dataset, "client"))
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("client")
-    axes.set_ylabel({"regret": "regret of each client", "cost": "cost of teaching it"}[quantity])
+    axes.set_ylabel({"regret": "regret of each client", "cost": "cost of each client"}[quantity])
     shown = [over.mean, over.q90] if samples.has_band(dataset) else [over.mean]
-    _from_zero(axes, max(float(each.max()) for each in shown))
-    return _finish(axes, dataset, legend=legend)
+    _set_linear_axis(axes, max(float(each.max()) for each in shown))
+    return _add_legend(axes, dataset, legend=legend)
 
 
 def legend_entries(
     dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34
 ) -> "list[Artist]":
-    """A legend's handles, one a teacher and one that names the band; labels on lines of ``width`` letters."""
+    """Return a legend's handles, one per teacher and one for the band; ``width`` is the letters in a line."""
     styles = teacher_styles(samples.teacher_specs(dataset))
     handles: list[Artist] = [
-        Line2D([], [], linestyle=_line(style) if lines else "none", **_look(style, width=width))
+        Line2D(
+            [], [], linestyle=_line_style(style) if lines else "none", **_line_properties(style, width=width)
+        )
         for style in styles
     ]
     if band and samples.has_band(dataset):
@@ -176,12 +180,12 @@ def legend_entries(
     return handles
 
 
-def _look(style: TeacherStyle, size: float = 1.0, width: int = 34) -> dict[str, Any]:
-    """What matplotlib is told of a teacher's lines; marks on the edge of the axes are drawn whole."""
+def _line_properties(style: TeacherStyle, size: float = 1.0, width: int = 34) -> dict[str, Any]:
+    """Return the properties of a teacher's lines; markers at the edge of the axes are not clipped."""
     thin = style.marker in ("plus", "x", "star")
     return {
         "color": style.colour,
-        "label": wrapped(style.label, width),
+        "label": wrap_label(style.label, width),
         "marker": MARKERS[style.marker],
         "markersize": rcParams["lines.markersize"] * size * (1.35 if thin else 1.0),
         "markeredgecolor": "white",
@@ -190,20 +194,22 @@ def _look(style: TeacherStyle, size: float = 1.0, width: int = 34) -> dict[str, 
     }
 
 
-def _line(style: TeacherStyle) -> Any:
+def _line_style(style: TeacherStyle) -> Any:
     return (0, style.dash) if style.dash else "-"
 
 
-def _finish(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool = True) -> Axes:
-    """The legend, inside the axes: on the upper left, where curves that begin at 0 leave room."""
+def _add_legend(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool = True) -> Axes:
+    """Add the legend at the upper left of the axes, where curves that begin at 0 leave room."""
     if legend:
         lines = any(line.get_linestyle() != "None" for line in axes.lines)
         handles = legend_entries(dataset, lines=lines, band=band)
-        _plain(axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left").get_texts())
+        _disable_math(
+            axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left").get_texts()
+        )
     return axes
 
 
-def _time_axis(axes: Axes, rounds: NDArray[np.int64], *, logarithmic: bool) -> None:
+def _set_time_axis(axes: Axes, rounds: NDArray[np.int64], *, logarithmic: bool) -> None:
     if rounds.size == 1:
         axes.set_xlim(-0.6, 0.6)
         axes.set_xticks([0], [f"round {rounds[0]:,}"])
@@ -211,25 +217,25 @@ def _time_axis(axes: Axes, rounds: NDArray[np.int64], *, logarithmic: bool) -> N
     axes.set_xlabel("round")
     if logarithmic:
         first, last = float(rounds[0]), float(rounds[-1])
-        scale = samples.log_scale(rounds.astype(np.float64))
-        ticks = tuple((place, told) for place, told in scale.ticks if first <= place <= last)
-        _logarithmic(axes, "x", replace(scale, low=first, high=last, ticks=ticks))
+        scale = samples.make_log_scale(rounds.astype(np.float64))
+        ticks = tuple((place, label) for place, label in scale.ticks if first <= place <= last)
+        _set_log_axis(axes, "x", replace(scale, low=first, high=last, ticks=ticks))
         return
     axes.set_xlim(rounds[0], rounds[-1])
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
 
 
-def _plain(texts: "Iterable[Text]") -> None:
-    """A dollar is a dollar, also under settings by which it would begin a formula."""
+def _disable_math(texts: "Iterable[Text]") -> None:
+    """Print a dollar sign as it is, although the user's settings may let it begin a formula."""
     for text in texts:
         text.set_parse_math(False)
 
 
-def _marked(rounds: NDArray[np.int64], count: int, shift: float, *, logarithmic: bool) -> list[int]:
-    """Positions of ``count`` markers, evenly spaced on the axis and shifted by a part of their distance.
+def _marker_positions(rounds: NDArray[np.int64], count: int, shift: float, *, logarithmic: bool) -> list[int]:
+    """Return the positions of ``count`` markers, evenly spaced on the axis and shifted by part of a step.
 
-    Curves that lie on each other then show the markers of both.
+    The shift keeps the markers of curves that coincide apart.
     """
     parts = (np.arange(count) + 0.15 + 0.7 * shift) / count
     wanted = rounds[0] * (rounds[-1] / rounds[0]) ** parts if logarithmic else rounds[-1] * parts
@@ -237,37 +243,37 @@ def _marked(rounds: NDArray[np.int64], count: int, shift: float, *, logarithmic:
 
 
 def _dodge(n: int, count: int) -> float:
-    """Where the n-th of ``count`` things stands around its place, within 0.35."""
+    """Return the offset of the n-th of ``count`` things that share a place, within 0.35 of it."""
     return 0.0 if count == 1 else 0.7 * (n / (count - 1) - 0.5)
 
 
-def _from_zero(axes: Axes, most: float) -> None:
+def _set_linear_axis(axes: Axes, most: float) -> None:
     axes.set_ylim(0, 1.05 * most if most > 0 else 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(6))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
 
 
-def _logarithmic(axes: Axes, which: str, scale: LogScale) -> None:
+def _set_log_axis(axes: Axes, which: str, scale: LogScale) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     (axes.set_xlim if which == "x" else axes.set_ylim)(scale.low, scale.high)
-    written = dict(scale.ticks)
-    axis.set_major_locator(FixedLocator(list(written)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: written.get(value, "")))
+    labels = dict(scale.ticks)
+    axis.set_major_locator(FixedLocator(list(labels)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: labels.get(value, "")))
     axis.set_minor_locator(NullLocator())
 
 
-def _names(dataset: "xr.Dataset", dimension: str) -> list[str]:
-    """Names of the clients or arms, where they have any, else their numbers."""
+def _list_names(dataset: "xr.Dataset", dimension: str) -> list[str]:
+    """Return the names of the clients or arms, or their numbers if they have no names."""
     named = f"{dimension}_name"
     return [str(name) for name in dataset[named if named in dataset.coords else dimension].values]
 
 
-def _label(axes: Axes, which: str, names: list[str]) -> None:
-    """One tick a name; of many only some, evenly spaced."""
+def _set_ticks(axes: Axes, which: str, names: list[str]) -> None:
+    """Put one tick at each name; of many names only some, evenly spaced."""
     step = -(-len(names) // _MOST_NAMED)
     places = list(range(0, len(names), step))
     shown = [names[place] if len(names[place]) <= 16 else f"{names[place][:15]}…" for place in places]
     crowded = which == "x" and sum(len(name) + 1 for name in shown) > 30
-    put = axes.set_xticks if which == "x" else axes.set_yticks
-    put(places, shown, rotation=90 if crowded else 0, parse_math=False)
+    set_ticks = axes.set_xticks if which == "x" else axes.set_yticks
+    set_ticks(places, shown, rotation=90 if crowded else 0, parse_math=False)

@@ -1,6 +1,6 @@
-"""Whole figures and how they are saved.
+"""Whole figures, and how they are saved.
 
-Vector files and PNG are the same bytes on every run: no dates, no random names.
+PDF, PNG and SVG files have the same bytes on every run: they contain no dates and no random names.
 """
 
 import io
@@ -15,8 +15,8 @@ from tutelage.atomic_files import write_whole
 from tutelage.errors import InputError
 from tutelage.plots import samples
 from tutelage.plots.checks import check_drawable
-from tutelage.plots.drawing import curves, legend_entries, per_client, pull_map, scatter
-from tutelage.plots.styles import style_sheet, wrapped
+from tutelage.plots.drawing import draw_curves, draw_per_client, draw_pull_map, draw_scatter, legend_entries
+from tutelage.plots.styles import style_sheet, wrap_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,66 +26,66 @@ KINDS = ("curves", "scatter", "pulls", "clients")
 
 _ONE_COLUMN, _TWO_COLUMNS = 3.5, 7.16  # inches
 _TITLES = {"regret": "Regret", "cost": "Cost", "regret-cost": "Regret against cost"}
-_TITLE_WIDTH = 52  # letters in a line above one column
-_LINE = 0.135  # inches that a line of a legend takes
+_TITLE_WIDTH = 52  # letters in a line of a title above one column
+_LINE_HEIGHT = 0.135  # of a line of a legend, in inches
 
 
-def panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
-    """One panel for one column: ``regret`` or ``cost`` against time, or ``regret-cost`` against each other.
+def draw_panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
+    """Draw one panel for one column: ``regret`` or ``cost`` over time, or ``regret-cost`` as a scatter plot.
 
-    The legend stands below; without a title the quantity is one.
+    The legend is below the axes.  Without a title the quantity is the title.
     """
     with style_sheet():
         is_scatter = quantity == "regret-cost"
         lines = not is_scatter and dataset.sizes["checkpoint"] > 1
         entries = legend_entries(dataset, lines=lines, band=not is_scatter, width=20)
-        columns = _legend_columns(entries, _ONE_COLUMN)
-        figure = Figure(figsize=(_ONE_COLUMN, 2.2 + _legend_height(entries, columns)))
+        columns = _count_legend_columns(entries, _ONE_COLUMN)
+        figure = Figure(figsize=(_ONE_COLUMN, 2.2 + _measure_legend(entries, columns)))
         axes = figure.add_subplot()
         if is_scatter:
-            scatter(dataset, axes, legend=False)
+            draw_scatter(dataset, axes, legend=False)
         else:
-            curves(dataset, axes, quantity, legend=False)
-        axes.set_title(_broken(title) or _TITLES[quantity], parse_math=False)
-        _put_legend(figure, entries, columns, lines=lines)
-        return _laid_out(figure)
+            draw_curves(dataset, axes, quantity, legend=False)
+        axes.set_title(_break_title(title) or _TITLES[quantity], parse_math=False)
+        _add_legend(figure, entries, columns, lines=lines)
+        return _fix_layout(figure)
 
 
-def picture(dataset: "xr.Dataset", kind: str, *, log: str = "none") -> Figure:
-    """Everything of one kind in one figure of two columns' width.
+def draw_picture(dataset: "xr.Dataset", kind: str, *, log: str = "none") -> Figure:
+    """Draw a figure of one kind, two columns wide (``scatter`` is one column wide).
 
-    ``curves`` (regret and cost against time), ``scatter`` (one against the other), ``pulls`` (a map for each
-    teacher) or ``clients`` (regret and cost of each client).  ``log`` is for :func:`curves`.  Raises
-    ``InputError`` for another kind, and for what the dataset cannot show.
+    ``curves`` (regret and cost over time), ``scatter`` (regret against cost), ``pulls`` (a map for each
+    teacher) or ``clients`` (regret and cost of each client).  ``log`` is for :func:`draw_curves`.  Raises
+    ``InputError`` for another kind, and for a kind that the dataset lacks the data for.
     """
     if kind not in KINDS:
-        raise InputError(f"There is no kind of picture {kind!r}: use {', '.join(KINDS)}.")
+        raise InputError(f"Unknown kind of picture {kind!r}: use {', '.join(KINDS)}.")
     check_drawable(dataset, (kind,))
     if kind == "scatter":
-        return panel(dataset, "regret-cost")
+        return draw_panel(dataset, "regret-cost")
     with style_sheet():
-        return _laid_out(_pull_maps(dataset) if kind == "pulls" else _pair(dataset, kind, log))
+        return _fix_layout(_draw_pull_maps(dataset) if kind == "pulls" else _draw_pair(dataset, kind, log))
 
 
-def kinds_of(dataset: "xr.Dataset") -> tuple[str, ...]:
-    """The kinds of picture that this dataset can show."""
+def drawable_kinds(dataset: "xr.Dataset") -> tuple[str, ...]:
+    """Return the kinds of picture that can be drawn from this dataset."""
     return tuple(kind for kind in KINDS if kind != "pulls" or not samples.is_set(dataset))
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Save as PDF, PNG or SVG, by the path's ending; an earlier file stays until the new one is complete.
+    """Save as PDF, PNG or SVG, by the path's ending; an existing file stays until the new one is complete.
 
     Raises ``InputError`` for another ending, ``OSError`` if the file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise InputError(f"{path.name!r} is no picture that can be made: end it in {', '.join(FORMATS)}.")
-    write_whole(path, rendered(figure, ending))
+        raise InputError(f"Unknown picture format {path.name!r}: end the name in {', '.join(FORMATS)}.")
+    write_whole(path, render_figure(figure, ending))
 
 
-def rendered(figure: Figure, ending: str) -> bytes:
-    """What a file of that ending, one of ``FORMATS``, holds."""
+def render_figure(figure: Figure, ending: str) -> bytes:
+    """Return the content of a file of that ending, one of ``FORMATS``."""
     undated: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(ending, {})
     content = io.BytesIO()
     with style_sheet():
@@ -93,51 +93,51 @@ def rendered(figure: Figure, ending: str) -> bytes:
     return content.getvalue()
 
 
-def _broken(title: str) -> str:
-    """The title on lines that one column holds; a title's own lines do not stay."""
-    return wrapped(" ".join(title.split()), _TITLE_WIDTH)
+def _break_title(title: str) -> str:
+    """Return the title broken into lines that fit one column."""
+    return wrap_label(" ".join(title.split()), _TITLE_WIDTH)
 
 
-def _laid_out(figure: Figure) -> Figure:
-    """The figure with everything at its final place.
+def _fix_layout(figure: Figure) -> Figure:
+    """Fix everything at its final place and return the figure.
 
-    The layout would otherwise be found anew at each saving, from the one before, and a PNG after a PDF would
-    not be the PNG alone.
+    Otherwise each saving would compute the layout again, starting from the one before, and a PNG saved after
+    a PDF would differ from the same PNG saved first.
     """
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
 
 
-def _pair(dataset: "xr.Dataset", kind: str, log: str) -> Figure:
-    """Regret on the left, cost on the right, one legend below."""
+def _draw_pair(dataset: "xr.Dataset", kind: str, log: str) -> Figure:
+    """Draw regret on the left and cost on the right, with one legend below."""
     lines = kind == "curves" and dataset.sizes["checkpoint"] > 1
     entries = legend_entries(dataset, lines=lines)
-    columns = _legend_columns(entries, _TWO_COLUMNS)
-    figure = Figure(figsize=(_TWO_COLUMNS, 2.5 + _legend_height(entries, columns)))
+    columns = _count_legend_columns(entries, _TWO_COLUMNS)
+    figure = Figure(figsize=(_TWO_COLUMNS, 2.5 + _measure_legend(entries, columns)))
     for axes, quantity in zip(figure.subplots(1, 2), ("regret", "cost"), strict=True):
         if kind == "curves":
-            curves(dataset, axes, quantity, log=log, legend=False)
+            draw_curves(dataset, axes, quantity, log=log, legend=False)
             axes.set_title(_TITLES[quantity])
         else:
-            per_client(dataset, axes, quantity, legend=False)
+            draw_per_client(dataset, axes, quantity, legend=False)
             axes.set_title(f"{_TITLES[quantity]} by client")
-    _put_legend(figure, entries, columns, lines=lines)
+    _add_legend(figure, entries, columns, lines=lines)
     return figure
 
 
-def _pull_maps(dataset: "xr.Dataset") -> Figure:
-    """A map for each teacher, with one scale of colours."""
+def _draw_pull_maps(dataset: "xr.Dataset") -> Figure:
+    """Draw one map for each teacher, with one colour scale."""
     specs = samples.teacher_specs(dataset)
     columns = min(4, len(specs)) if dataset.sizes["arm"] <= 8 else min(2, len(specs))
     rows = math.ceil(len(specs) / columns)
     height = min(3.0, max(1.3, 0.8 + 0.13 * dataset.sizes["client"]))
     width = _TWO_COLUMNS if columns > 1 else _ONE_COLUMN
     figure = Figure(figsize=(width, 0.5 + height * rows))
-    figure.suptitle("How each client's pulls were spread over the arms", x=0.01, ha="left")
+    figure.suptitle("Share of each client's pulls by arm", x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, spec in zip(grid.flat, specs, strict=False):
-        pull_map(dataset, axes, spec)
+        draw_pull_map(dataset, axes, spec)
         axes.label_outer()
     for axes in list(grid.flat)[len(specs) :]:
         axes.set_axis_off()
@@ -149,22 +149,24 @@ def _pull_maps(dataset: "xr.Dataset") -> Figure:
     return figure
 
 
-def _put_legend(figure: Figure, entries: list[Any], columns: int, *, lines: bool) -> None:
-    """The legend below all axes."""
+def _add_legend(figure: Figure, entries: list[Any], columns: int, *, lines: bool) -> None:
+    """Add the legend below all axes."""
     length = rcParams["legend.handlelength"] if lines else 1.2
     figure.legend(handles=entries, loc="outside lower center", ncols=columns, handlelength=length)
 
 
-def _legend_columns(entries: list[Any], width: float) -> int:
-    """As many columns as the longest label leaves room for, less those that the last row would not fill."""
+def _count_legend_columns(entries: list[Any], width: float) -> int:
+    """Return as many columns as the longest label allows, without columns that would stay empty."""
     longest = max(len(line) for entry in entries for line in str(entry.get_label()).split("\n"))
     most = max(1, int(width / (0.5 + 0.055 * longest)))
     return math.ceil(len(entries) / math.ceil(len(entries) / most))
 
 
-def _legend_height(entries: list[Any], columns: int) -> float:
-    """Inches that the legend takes; a row is as high as its highest label."""
+def _measure_legend(entries: list[Any], columns: int) -> float:
+    """Return the height of the legend in inches; a row is as high as its highest label."""
     heights = [str(entry.get_label()).count("\n") + 1 for entry in entries]
     rows = math.ceil(len(heights) / columns)
     # matplotlib fills column by column
-    return 0.1 + _LINE * max(sum(heights[start : start + rows]) for start in range(0, len(heights), rows))
+    return 0.1 + _LINE_HEIGHT * max(
+        sum(heights[start : start + rows]) for start in range(0, len(heights), rows)
+    )

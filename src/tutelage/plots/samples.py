@@ -1,7 +1,7 @@
-"""From a saved result to the numbers that are drawn.
+"""The numbers that are drawn from a saved result.
 
-A *sample* is one dot or one member of a band: a run, or, where a dataset holds a set of instances (a
-dimension ``instance`` in front), an instance, its runs averaged.  Shapes: N teachers, S samples, C
+A *sample* is one dot or one member of a band: a run, or, in a set of instances (whose datasets have
+``instance`` as their first dimension), an instance with its runs averaged.  Shapes: N teachers, S samples, C
 checkpoints, M clients.
 """
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 QUANTITIES = {
     "regret": "regret of all clients",
-    "cost": "cost of teaching",
+    "cost": "cost of all clients",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Mean and 80 % of the samples, 10th to 90th percentile by linear interpolation; each [N, ...]."""
+    """The mean of the samples and their 10th and 90th percentile (linear interpolation); each [N, ...]."""
 
     mean: NDArray[np.float64]
     q10: NDArray[np.float64]
@@ -33,7 +33,7 @@ class Band:
 
 
 def is_set(dataset: "xr.Dataset") -> bool:
-    """Whether the dataset holds a set of instances."""
+    """Whether the dataset is of a set of instances."""
     return "instance" in dataset.sizes
 
 
@@ -48,17 +48,17 @@ def horizon(dataset: "xr.Dataset") -> int:
 
 
 def sample_count(dataset: "xr.Dataset") -> int:
-    """S, the number of runs or of instances."""
+    """The number S of runs or of instances."""
     return int(dataset.sizes["instance" if is_set(dataset) else "run"])
 
 
 def sample_word(dataset: "xr.Dataset") -> str:
-    """What the samples are: runs or instances."""
+    """The word for the samples: runs or instances."""
     return "instances" if is_set(dataset) else "runs"
 
 
 def band_name(dataset: "xr.Dataset") -> str:
-    """What a band is called, as in ``80 % of runs``."""
+    """The name of a band: ``80 % of runs`` or ``80 % of instances``."""
     return f"80 % of {sample_word(dataset)}"
 
 
@@ -68,52 +68,52 @@ def has_band(dataset: "xr.Dataset") -> bool:
 
 
 def totals(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
-    """Regret or cost of all clients together, clients in order: [N, S, C]."""
+    """Sum regret or cost over clients, in order: [N, S, C]."""
     return sum_over_clients(np.moveaxis(per_client_samples(dataset, quantity), 2, 0))
 
 
 def per_client_samples(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
-    """Regret or cost of each client: [N, S, M, C].  Raises ``InputError`` for any other quantity."""
+    """Return regret or cost of each client: [N, S, M, C].  Raises ``InputError`` for another quantity."""
     if quantity not in QUANTITIES:
-        raise InputError(f"There is no quantity {quantity!r} to draw: use {' or '.join(QUANTITIES)}.")
+        raise InputError(f"Unknown quantity {quantity!r}: use {' or '.join(QUANTITIES)}.")
     values = dataset[quantity]
     values = values.mean("run").rename(instance="sample") if is_set(dataset) else values.rename(run="sample")
     array: NDArray[np.float64] = values.transpose("teacher", "sample", "client", "checkpoint").to_numpy()
     return array.astype(np.float64, copy=False)
 
 
-def band(values: NDArray[Any]) -> Band:
-    """Mean and band over the samples, axis 1."""
+def compute_band(values: NDArray[Any]) -> Band:
+    """Compute mean and band over the samples, axis 1."""
     q10, q90 = np.quantile(values, (0.1, 0.9), axis=1, method="linear")
     return Band(values.mean(axis=1), q10, q90)
 
 
-def pull_shares(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float64]:
-    """The share of each client's pulls that each arm got by the horizon, mean over runs: [M, K].
+def compute_pull_shares(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float64]:
+    """Compute the share of each client's pulls that each arm received by the horizon, mean over runs: [M, K].
 
     NaN for a client that never acted.  Raises ``InputError`` for a teacher that is not in the dataset, and
-    for a set of instances, whose arms are not the same ones.
+    for a set of instances, whose arms are not the same.
     """
     if is_set(dataset):
         raise InputError(
-            "The arms of different instances cannot be put into one map of pulls: draw curves, scatter or "
-            "clients of this file."
+            "A set of instances has no map of pulls, because its instances have different arms: use the kind "
+            "curves, scatter or clients."
         )
     specs = teacher_specs(dataset)
     if teacher not in specs:
-        raise InputError(f"The result has no teacher {teacher!r}; it has {', '.join(specs)}.")
+        raise InputError(f"Unknown teacher {teacher!r}: the result has {', '.join(specs)}.")
     last = dataset["pulls"].isel(teacher=specs.index(teacher), checkpoint=-1)
     pulls = last.mean("run").transpose("client", "arm").to_numpy()
-    made = pulls.sum(axis=1, keepdims=True)
-    shares: NDArray[np.float64] = np.divide(pulls, made, out=np.full(pulls.shape, np.nan), where=made > 0)
+    totals = pulls.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = np.divide(pulls, totals, out=np.full(pulls.shape, np.nan), where=totals > 0)
     return shares
 
 
 @dataclass(frozen=True)
 class LogScale:
-    """A logarithmic axis on which zero has a place: at ``floor``, left of every positive value.
+    """A logarithmic axis on which zero has a place: at ``floor``, below every positive value.
 
-    ``floor`` is None where no value is zero.  ``ticks`` pairs positions with what is written there.
+    ``floor`` is None where no value is zero.  ``ticks`` pairs positions with their labels.
     """
 
     low: float
@@ -122,40 +122,40 @@ class LogScale:
     ticks: tuple[tuple[float, str], ...]
 
     def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where the values are drawn."""
+        """Return the positions of the values on the axis."""
         return values if self.floor is None else np.where(values > 0, values, self.floor)
 
 
-def log_scale(values: NDArray[np.float64]) -> LogScale:
-    """The scale on which these values (at least 0, any shape) are drawn."""
+def make_log_scale(values: NDArray[np.float64]) -> LogScale:
+    """Return a scale for these values (at least 0, any shape)."""
     positive = values[values > 0]
     least, most = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
     wider = max(1.25, np.sqrt(5.1 * least / most))  # two ticks of 1, 2, 5, 10 lie within any factor of 5
     low, high = least / wider, most * wider
     first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
     step = max(0, last - first) // 7 + 1
-    ticks = [(10.0**power, short(10.0**power)) for power in range(first, last + 1, step)]
+    ticks = [(10.0**power, write_tick(10.0**power)) for power in range(first, last + 1, step)]
     if len(ticks) < 3:
         steps = [digit * 10.0**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
-        ticks = [(value, short(value)) for value in steps if low <= value <= high]
+        ticks = [(value, write_tick(value)) for value in steps if low <= value <= high]
     if positive.size == values.size:
         return LogScale(low, high, None, tuple(ticks))
     floor = low / (high / low) ** 0.12
     return LogScale(floor / (high / low) ** 0.05, high, floor, ((floor, "0"), *ticks))
 
 
-def short(value: float) -> str:
-    """A number as axes show it: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
+def write_tick(value: float) -> str:
+    """Write a number as axes show it: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
     for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:.4g}{letter}"
     return f"{value:.4g}"
 
 
-def thinned(dataset: "xr.Dataset", most: int, *, logarithmic: bool = False) -> "xr.Dataset":
-    """The dataset with at most so many checkpoints, the last among them.
+def thin(dataset: "xr.Dataset", most: int, *, logarithmic: bool = False) -> "xr.Dataset":
+    """Return the dataset with at most ``most`` checkpoints, which include the last.
 
-    They are evenly spread among those that there are, or, ``logarithmic``, over the logarithm of time.
+    They are evenly spaced among the existing ones or, if ``logarithmic``, over the logarithm of time.
     """
     count = dataset.sizes["checkpoint"]
     if count <= most:
@@ -163,7 +163,7 @@ def thinned(dataset: "xr.Dataset", most: int, *, logarithmic: bool = False) -> "
     if logarithmic:
         rounds = dataset["checkpoint"].to_numpy()
         wanted = np.geomspace(rounds[-1], rounds[0], most)
-        kept = np.unique(np.searchsorted(rounds, wanted).clip(0, count - 1))
+        chosen = np.unique(np.searchsorted(rounds, wanted).clip(0, count - 1))
     else:
-        kept = np.unique(np.linspace(count - 1, 0, most).round().astype(np.int64))
-    return dataset.isel(checkpoint=kept)
+        chosen = np.unique(np.linspace(count - 1, 0, most).round().astype(np.int64))
+    return dataset.isel(checkpoint=chosen)

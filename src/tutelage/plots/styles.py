@@ -1,8 +1,8 @@
-"""How each teacher is drawn: one palette and one set of markers for paper and for the screen.
+"""The style of each teacher: one palette and one set of markers for paper and for the screen.
 
-Colour never stands alone: teachers also differ in marker and dash, so that a print in grey can be read.
-The known teachers' colours are those of Okabe and Ito, "Color Universal Design" (2008), the lightest
-darkened; tests/plots/test_styles.py measures how far apart they stay for a colour-blind reader.
+Teachers differ not only in colour but also in marker and dash, so that a print in grey can be read.  Teachers
+that declare a style have the colours of Okabe and Ito, "Color Universal Design" (2008), the lightest of them
+darkened; tests/plots/test_styles.py measures how different they look to a colour-blind reader.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from tutelage.errors import InputError
-from tutelage.plots.loading import quiet
+from tutelage.plots.matplotlib_import import quiet_matplotlib
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 
@@ -33,6 +33,7 @@ MARKERS = {
     "star": "*",
 }
 
+
 @dataclass(frozen=True)
 class TeacherStyle:
     """The look of one teacher.
@@ -49,9 +50,7 @@ class TeacherStyle:
 
 _OTHER_COLOURS = ("#332288", "#882255", "#117733", "#8c510a", "#2a8c82", "#aa4499")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4.0, 1.5), (5.0, 1.5, 1.0, 1.5))
-_OTHERS = tuple(
-    itertools.product(_OTHER_COLOURS, ("star", "diamond", "square", "circle"), _DASHES)
-)
+_OTHERS = tuple(itertools.product(_OTHER_COLOURS, ("star", "diamond", "square", "circle"), _DASHES))
 
 
 def teacher_style(spec: str) -> TeacherStyle:
@@ -98,18 +97,18 @@ def _parse(spec: str) -> Teacher | None:
     return teacher
 
 
-def wrapped(label: str, width: int) -> str:
-    """The label on lines of so many letters."""
+def wrap_label(label: str, width: int) -> str:
+    """Break the label into lines of at most ``width`` letters."""
     return "\n".join(textwrap.wrap(label, width)) or label
 
 
 @contextlib.contextmanager
 def style_sheet() -> Iterator[None]:
-    """Within, matplotlib draws by the style sheet of this package, whatever the user's own settings are."""
+    """Let matplotlib use the style sheet of this package instead of the user's settings."""
     import matplotlib as mpl
 
     style = resources.files("tutelage.plots") / "tutelage.mplstyle"
-    with resources.as_file(style) as path, quiet(), mpl.rc_context():
+    with resources.as_file(style) as path, quiet_matplotlib(), mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(mpl.rc_params_from_file(path, use_default_template=False))
         yield

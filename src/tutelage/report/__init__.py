@@ -1,7 +1,15 @@
-"""A played experiment as files for people: pictures of every panel and one page that stands alone."""
+"""Reports of experiments: pictures of every panel, and one page that needs no other file."""
 
-from tutelage.report.making import Made, make
-from tutelage.report.summary import summary
-from tutelage.report.writing import Report, write_report
+from tutelage.report.build import ReportBuild, build_report
+from tutelage.report.report_files import ReportFiles, write_report
+from tutelage.report.summary import PanelSummary, ReportDocument, summarize_panels
 
-__all__ = ["Made", "Report", "make", "summary", "write_report"]
+__all__ = [
+    "PanelSummary",
+    "ReportBuild",
+    "ReportDocument",
+    "ReportFiles",
+    "build_report",
+    "summarize_panels",
+    "write_report",
+]

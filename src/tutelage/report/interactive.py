@@ -1,6 +1,6 @@
-"""The page's zoomable panels: Bokeh documents as JSON, in the colours, markers and dashes of the pictures.
+"""The page's interactive panels: Bokeh documents as JSON, styled like the pictures.
 
-Only data that can be seen is put into the page: long curves and large clouds are thinned.
+Long curves and large scatter plots are thinned to what can be seen, so that the page stays small.
 """
 
 import itertools
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_POINTS = 250  # of a curve
-_MOST_DOTS = 1000  # of a teacher's cloud
+_MOST_DOTS = 1000  # of a teacher in a scatter plot
 _MARKS = 7
 _TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
-HEIGHTS = {"regret": 400, "cost": 400, "regret-cost": 440}  # pixels that a panel takes
+HEIGHTS = {"regret": 400, "cost": 400, "regret-cost": 440}  # of a panel, in pixels
 _FONT = "system-ui, sans-serif"
 
 
-def core_script() -> str:
-    """Bokeh's JavaScript, the part that draws: no widgets, tables or mathematics."""
+def load_bokeh_script() -> str:
+    """Return Bokeh's core JavaScript, without widgets, tables and mathematics."""
     script = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
     return script.read_text(encoding="utf-8")
 
 
-def panel_json(dataset: "xr.Dataset", quantity: str, target: str) -> str:
-    """The panel as the JSON that ``Bokeh.embed.embed_item`` draws into the element ``target``."""
-    plot = _scatter(dataset) if quantity == "regret-cost" else _curves(dataset, quantity)
-    _dress(plot)
-    return json.dumps(_renumbered(json_item(plot, ID(target))), separators=(",", ":"), allow_nan=False)
+def write_panel_json(dataset: "xr.Dataset", quantity: str, target: str) -> str:
+    """Return the JSON from which ``Bokeh.embed.embed_item`` draws the panel into the element ``target``."""
+    plot = _plot_scatter(dataset) if quantity == "regret-cost" else _plot_curves(dataset, quantity)
+    _apply_style(plot)
+    return json.dumps(_renumber_models(json_item(plot, ID(target))), separators=(",", ":"), allow_nan=False)
 
 
-def _curves(dataset: "xr.Dataset", quantity: str) -> Any:
-    dataset = samples.thinned(dataset, _MOST_POINTS)
+def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
+    dataset = samples.thin(dataset, _MOST_POINTS)
     values = samples.totals(dataset, quantity)
-    over = samples.band(values)
+    over = samples.compute_band(values)
     rounds = np.concatenate([[0], dataset["checkpoint"].to_numpy()])
     most = float(over.q90.max()) or 1.0
     plot = figure(
@@ -64,7 +64,7 @@ def _curves(dataset: "xr.Dataset", quantity: str) -> Any:
         height=HEIGHTS[quantity],
     )
     items: list[tuple[str, list[Any]]] = []
-    hovered: list[Any] = []
+    hover_targets: list[Any] = []
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
         columns = {"round": rounds} | {
             name: np.concatenate([[0.0], line[n]])
@@ -85,21 +85,21 @@ def _curves(dataset: "xr.Dataset", quantity: str) -> Any:
             line_dash=[round(2 * length) for length in style.dash],
             name=style.label,
         )
-        marked = _every(rounds.size - 1, _MARKS, n / values.shape[0]) + 1
+        marked = _pick_evenly(rounds.size - 1, _MARKS, n / values.shape[0]) + 1
         marks = ColumnDataSource(
             {name: column[marked].astype(np.float32) for name, column in columns.items()}
         )
-        parts += [line, _marks(plot, "round", "mean", marks, style)]
+        parts += [line, _add_markers(plot, "round", "mean", marks, style)]
         items.append((style.label, parts))
-        hovered.append(line)
+        hover_targets.append(line)
     if samples.has_band(dataset):
-        nowhere = [math.nan, math.nan]  # it stands in the legend alone
-        band = plot.varea(nowhere, nowhere, nowhere, color="#777777", alpha=0.35)
+        empty = [math.nan, math.nan]  # for the legend only
+        band = plot.varea(empty, empty, empty, color="#777777", alpha=0.35)
         items.append((samples.band_name(dataset), [band]))
     tips = [("", "$name"), ("round", "@round{0,0}"), ("mean", "@mean{0,0.[00]}")]
     if samples.has_band(dataset):
         tips.append((samples.band_name(dataset), "@q10{0,0.[00]} to @q90{0,0.[00]}"))
-    plot.add_tools(HoverTool(renderers=hovered, tooltips=tips, line_policy="nearest"))
+    plot.add_tools(HoverTool(renderers=hover_targets, tooltips=tips, line_policy="nearest"))
     plot.xaxis.formatter = NumeralTickFormatter(format="0.[00]a")
     plot.yaxis.formatter = NumeralTickFormatter(format="0.[00]a")
     plot.xaxis.axis_label, plot.yaxis.axis_label = "round", samples.QUANTITIES[quantity]
@@ -107,11 +107,11 @@ def _curves(dataset: "xr.Dataset", quantity: str) -> Any:
     return plot
 
 
-def _scatter(dataset: "xr.Dataset") -> Any:
+def _plot_scatter(dataset: "xr.Dataset") -> Any:
     regret, cost = (samples.totals(dataset, quantity)[:, :, -1] for quantity in ("regret", "cost"))
-    across, up = samples.log_scale(regret), samples.log_scale(cost)
+    across, up = samples.make_log_scale(regret), samples.make_log_scale(cost)
     numbers = dataset["instance" if samples.is_set(dataset) else "run"].to_numpy()
-    shown = _every(numbers.size, _MOST_DOTS, 0.0)
+    shown = _pick_evenly(numbers.size, _MOST_DOTS, 0.0)
     plot = figure(
         x_axis_type="log",
         y_axis_type="log",
@@ -121,7 +121,7 @@ def _scatter(dataset: "xr.Dataset") -> Any:
         height=HEIGHTS["regret-cost"],
     )
     items: list[tuple[str, list[Any]]] = []
-    hovered: list[Any] = []
+    hover_targets: list[Any] = []
     for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
         source = ColumnDataSource(
             {
@@ -132,8 +132,8 @@ def _scatter(dataset: "xr.Dataset") -> Any:
                 "number": numbers[shown],
             }
         )
-        dots = _marks(plot, "across", "up", source, style)
-        hovered.append(dots)
+        dots = _add_markers(plot, "across", "up", source, style)
+        hover_targets.append(dots)
         items.append((style.label, [dots]))
     word = samples.sample_word(dataset).removesuffix("s")
     tips = [
@@ -142,16 +142,16 @@ def _scatter(dataset: "xr.Dataset") -> Any:
         ("regret", "@regret{0,0.[00]}"),
         ("cost", "@cost{0,0.[00]}"),
     ]
-    plot.add_tools(HoverTool(renderers=hovered, tooltips=tips))
-    _ticks(plot.xaxis, across)
-    _ticks(plot.yaxis, up)
+    plot.add_tools(HoverTool(renderers=hover_targets, tooltips=tips))
+    _set_ticks(plot.xaxis, across)
+    _set_ticks(plot.yaxis, up)
     horizon = f"round {samples.horizon(dataset):,}"
     plot.xaxis.axis_label, plot.yaxis.axis_label = f"regret at {horizon}", f"cost at {horizon}"
     _add_legend(plot, items)
     return plot
 
 
-def _marks(plot: Any, across: str, up: str, source: ColumnDataSource, style: TeacherStyle) -> Any:
+def _add_markers(plot: Any, across: str, up: str, source: ColumnDataSource, style: TeacherStyle) -> Any:
     return plot.scatter(
         across,
         up,
@@ -167,7 +167,7 @@ def _marks(plot: Any, across: str, up: str, source: ColumnDataSource, style: Tea
 
 
 def _add_legend(plot: Any, items: list[tuple[str, list[Any]]]) -> None:
-    """Below the plot; a click on a teacher hides it."""
+    """Add a legend below the plot, in which a click on a teacher hides it."""
     longest = max(len(label) for label, _ in items)
     legend: Any = Legend(
         items=[LegendItem(label=label, renderers=drawn) for label, drawn in items],
@@ -184,15 +184,15 @@ def _add_legend(plot: Any, items: list[tuple[str, list[Any]]]) -> None:
     plot.add_layout(legend, "below")
 
 
-def _ticks(axis: Any, scale: LogScale) -> None:
-    """The ticks of the pictures, and one for zero where zero has a place."""
-    written = dict(scale.ticks)
-    axis.ticker = FixedTicker(ticks=list(written))
-    axis.major_label_overrides = dict(written)
+def _set_ticks(axis: Any, scale: LogScale) -> None:
+    """Use the ticks of the pictures, with one for zero where zero has a place."""
+    labels = dict(scale.ticks)
+    axis.ticker = FixedTicker(ticks=list(labels))
+    axis.major_label_overrides = dict(labels)
     axis.formatter = PrintfTickFormatter(format="")
 
 
-def _dress(plot: Any) -> None:
+def _apply_style(plot: Any) -> None:
     plot.sizing_mode = "stretch_width"
     plot.toolbar.logo = None
     plot.toolbar.autohide = True
@@ -207,15 +207,15 @@ def _dress(plot: Any) -> None:
     plot.axis.minor_tick_line_color = None
 
 
-def _every(count: int, most: int, shift: float) -> Any:
-    """At most so many positions of ``count``, evenly spread; ``shift`` moves them by a part of a step."""
+def _pick_evenly(count: int, most: int, shift: float) -> Any:
+    """Return at most ``most`` of ``count`` positions, evenly spaced and shifted by a part of a step."""
     if count <= most:
         return np.arange(count)
     return np.unique(((np.arange(most) + 0.15 + 0.7 * shift) * count / most).astype(np.int64))
 
 
-def _renumbered(item: Any) -> Any:
-    """Bokeh counts its models up through a whole process: numbered anew, equal panels are equal bytes."""
+def _renumber_models(item: Any) -> Any:
+    """Number the models from 1: Bokeh counts through the whole process, so equal panels would differ."""
     numbers: dict[str, str] = {}
     fresh = itertools.count(1)
 

@@ -1,228 +1,270 @@
-"""The page: every panel with its claims and table, how many runs ended, and how it was all made.
+"""The report page: every panel with its claims and table, how many runs decided, and how it was all made.
 
-It stands alone: its own policy forbids the browser to load anything.
+The page needs no other file: its own content security policy forbids the browser to load anything.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from tutelage import results
-from tutelage.experiments import PanelData, Played, Verdict
-from tutelage.experiments.claims import briefly, decided
-from tutelage.experiments.published import is_papers
+from tutelage.experiments import ExperimentResult, PanelResult, Verdict
+from tutelage.experiments.paper_figures import has_paper_claims
+from tutelage.experiments.verdicts import brief_spec, count_decided
 from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
-from tutelage.report.interactive import HEIGHTS, core_script, panel_json
-from tutelage.report.summary import decided_and_wrong, never_decides, panels, rows, run_count
+from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
+from tutelage.report.record import PageRecord
+from tutelage.report.summary import TeacherRow, count_runs, make_rows, never_decides
 from tutelage.text import counted, short
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_STATES = {
-    True: ("holds", "✓", "Borne out."),
-    False: ("fails", "✗", "Not borne out."),
-    None: ("open", "?", "Our figures cannot tell."),
+_VERDICTS = {  # by Verdict.holds: CSS class, mark, words
+    True: ("supported", "✓", "Supported."),
+    False: ("unsupported", "✗", "Not supported."),
+    None: ("inconclusive", "?", "Inconclusive."),
 }
-_WORDS = ("known", "none")  # SPECs that may be words of a sentence, too
-_LINE = Markup(
+_ORDINARY_WORDS = ("known", "none")  # SPECs that may be words of a sentence, too
+_SWATCH = Markup(
     '<svg width="30" height="8" aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="{}" '
     'stroke-width="2.5" stroke-dasharray="{}"/></svg>'
 )
 
 
-def template_text() -> str:
-    """The page's template."""
-    return resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class PageClaim:
+    """A claim as the page shows it; ``state`` is the class of its colour."""
+
+    state: str
+    mark: str
+    word: str
+    text: str
+    section: str
+    figures: str
 
 
-def page(played: Played, record: dict[str, Any]) -> str:
-    """The whole page as HTML; ``record`` is what it is to hold about itself, to which the numbers come."""
+@dataclass(frozen=True)
+class PageRow:
+    """A row of a panel's table: one teacher."""
+
+    swatch: Markup
+    label: str
+    mean: str
+    spread: str
+    decided: str
+    wrong: str
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A panel's table of one quantity."""
+
+    title: str
+    band: str
+    rows: list[PageRow]
+
+
+@dataclass(frozen=True)
+class PagePanel:
+    """A panel as the page shows it; ``below`` and ``beside`` are the tables under and next to its plot."""
+
+    name: str
+    title: str
+    caption: str
+    height: int
+    heading: str
+    claims: list[PageClaim]
+    below: list[PageTable]
+    beside: list[PageTable]
+    json: Markup
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    """How many runs of one instance and kind of clients decided, a cell for each teacher."""
+
+    name: str
+    horizon: str
+    runs: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class DecisionTable:
+    """In how many runs each teacher decided."""
+
+    labels: list[str]
+    rows: list[DecisionRow] = field(default_factory=list)
+
+
+def render_page(result: ExperimentResult, record: PageRecord) -> str:
+    """Return the whole page as HTML; ``record`` is embedded for later runs."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
-    titles = [each.title or each.name for each in played.experiments]
-    papers = all(is_papers(data.experiment, data.panel) for data in played.panels)
-    several = "Figures of the paper, and its claims" if papers else "Experiments"
-    return environment.from_string(template_text()).render(
+    template = resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
+    titles = [each.title or each.name for each in result.experiments]
+    from_paper = all(has_paper_claims(data.experiment, data.panel) for data in result.panels)
+    several = "The paper's figures and claims" if from_paper else "Experiments"
+    return environment.from_string(template).render(
         title=titles[0] if len(titles) == 1 else several,
-        opening=_opening(played),
-        missing=list(_missing(played)),
-        notes=played.doubts,
-        ended=_ended(played),
-        panels=[_panel(data) for data in played.panels],
-        facts=_facts(played),
-        script=Markup(core_script()),  # noqa: S704 - Bokeh's own file
-        record=_json(json.dumps({**record, "panels": panels(played)}, allow_nan=False)),
+        opening=_write_opening(result),
+        missing=_group_missing(result),
+        notes=result.warnings,
+        decisions=_count_decisions(result),
+        panels=[_make_panel(data) for data in result.panels],
+        facts=_list_facts(result),
+        script=Markup(load_bokeh_script()),  # noqa: S704 - Bokeh's own file
+        record=_mark_json(msgspec.json.encode(record).decode()),
     )
 
 
-def _opening(played: Played) -> str:
-    found = [verdict.holds for data in played.panels for verdict in data.verdicts]
-    count = len(played.panels)
-    told = f"{counted(count, 'panel')}, each with a table of its figures."
+def _write_opening(result: ExperimentResult) -> str:
+    found = [verdict.holds for data in result.panels for verdict in data.verdicts]
+    panels = f"{counted(len(result.panels), 'panel')}, each with a table of its numbers."
     if not found:
-        return told
-    counts = {"borne out by our figures": True, "not borne out": False, "cannot be told": None}
-    parts = [f"{found.count(holds)} {words}" for words, holds in counts.items() if holds in found]
-    return f"{told} Of {counted(len(found), 'claim')} about them: {', '.join(parts)}."
+        return panels
+    words = {"supported by our results": True, "not supported": False, "inconclusive": None}
+    parts = [f"{found.count(holds)} {word}" for word, holds in words.items() if holds in found]
+    return f"{panels} Of {counted(len(found), 'claim')}: {', '.join(parts)}."
 
 
-def _missing(played: Played) -> Iterator[dict[str, str]]:
-    """One entry for all panels that lack the same thing."""
-    for sentence in dict.fromkeys(each.sentence for each in played.missing):
-        names = [each.panel.name for each in played.missing if each.sentence == sentence]
-        yield {"names": ", ".join(names), "sentence": sentence}
+def _group_missing(result: ExperimentResult) -> dict[str, str]:
+    """Return each sentence about missing panels with the names of those panels."""
+    names: dict[str, list[str]] = {}
+    for each in result.missing:
+        names.setdefault(each.sentence, []).append(each.panel.name)
+    return {sentence: ", ".join(panels) for sentence, panels in names.items()}
 
 
-def _ended(played: Played) -> dict[str, Any]:
-    """For each instance and clients, in how many runs each teacher had settled on an arm."""
-    every = (spec for data in played.panels for spec in samples.teacher_specs(data.dataset))
+def _count_decisions(result: ExperimentResult) -> DecisionTable:
+    every = (spec for data in result.panels for spec in samples.teacher_specs(data.dataset))
     specs = [spec for spec in dict.fromkeys(every) if not never_decides(spec)]
-    places: dict[tuple[str, str, int], xr.Dataset] = {}
-    for data in played.panels:
+    datasets: dict[tuple[str, str, int], xr.Dataset] = {}
+    for data in result.panels:
         place = (data.panel.instance, data.panel.clients, samples.horizon(data.dataset))
-        places.setdefault(place, data.dataset)
-    told = []
-    for (instance, clients, horizon), dataset in places.items():
-        has = samples.teacher_specs(dataset)
-        cells = [_settled(dataset, spec) if spec in has else "" for spec in specs]
-        told.append(
-            {
-                "name": f"{instance}, {clients}",
-                "horizon": f"{horizon:,}",
-                "runs": f"{run_count(dataset):,}",
-                "cells": cells,
-            }
-        )
-    return {"labels": [teacher_label(spec) for spec in specs], "rows": told}
+        datasets.setdefault(place, data.dataset)
+    table = DecisionTable([teacher_label(spec) for spec in specs])
+    for (instance, clients, horizon), dataset in datasets.items():
+        present = samples.teacher_specs(dataset)
+        cells = [_write_decisions(dataset, spec) if spec in present else "" for spec in specs]
+        runs = f"{count_runs(dataset):,}"
+        table.rows.append(DecisionRow(f"{instance}, {clients}", f"{horizon:,}", runs, cells))
+    return table
 
 
-def _settled(dataset: "xr.Dataset", spec: str) -> str:
-    finished, wrong, _ = decided(dataset, spec)
-    return f"{finished} ({wrong} wrong)" if wrong else str(finished)
+def _write_decisions(dataset: "xr.Dataset", spec: str) -> str:
+    decided, wrong, _ = count_decided(dataset, spec)
+    return f"{decided} ({wrong} wrong)" if wrong else str(decided)
 
 
-def _panel(data: PanelData) -> dict[str, Any]:
-    panel, dataset, papers = data.panel, data.dataset, is_papers(data.experiment, data.panel)
-    tables = list(_tables(data))
-    split = int(bool(data.verdicts) and len(tables) > 1)  # neither side is then much longer than the other
-    shown = panel_json(dataset, panel.quantity, f"plot-{panel.name}")
-    return {
-        "name": panel.name,
-        "title": panel.title,
-        "caption": _caption(data),
-        "height": HEIGHTS[panel.quantity],
-        "heading": "What the paper says of it, and our figures" if papers else "Claims, and our figures",
-        "claims": [_claim(verdict, dataset, papers=papers) for verdict in data.verdicts],
-        "below": tables[:split],
-        "beside": tables[split:],
-        "json": _json(shown),
-    }
+def _make_panel(data: PanelResult) -> PagePanel:
+    panel, dataset = data.panel, data.dataset
+    from_paper = has_paper_claims(data.experiment, panel)
+    tables = list(_make_tables(data))
+    split = int(bool(data.verdicts) and len(tables) > 1)  # so that both columns are about as long
+    return PagePanel(
+        name=panel.name,
+        title=panel.title,
+        caption=" ".join([_describe_plot(data), *_describe_outliers(data)]),
+        height=HEIGHTS[panel.quantity],
+        heading="The paper's claims and our results" if from_paper else "Claims and results",
+        claims=[_make_claim(verdict, dataset, from_paper=from_paper) for verdict in data.verdicts],
+        below=tables[:split],
+        beside=tables[split:],
+        json=_mark_json(write_panel_json(dataset, panel.quantity, f"plot-{panel.name}")),
+    )
 
 
-def _json(text: str) -> Markup:
+def _mark_json(text: str) -> Markup:
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - JSON without any tag
 
 
-def _caption(data: PanelData) -> str:
-    return " ".join([_shown(data), *_skewed(data)])
-
-
-def _skewed(data: PanelData) -> Iterator[str]:
-    """A sentence where a mean lies outside the band of 80 %."""
+def _describe_outliers(data: PanelResult) -> Iterator[str]:
+    """Yield a sentence where a mean lies outside the band of 80 %."""
     if not samples.has_band(data.dataset):
         return
     styles = teacher_styles(samples.teacher_specs(data.dataset))
     for quantity in data.panel.quantity.split("-"):
-        over = samples.band(samples.totals(data.dataset, quantity))
+        over = samples.compute_band(samples.totals(data.dataset, quantity))
         slack = 1e-9 * over.mean
         outside = (over.mean > over.q90 + slack) | (over.mean < over.q10 - slack)
         labels = [style.label for style, each in zip(styles, outside, strict=True) if each.any()]
         if labels:
-            part = "" if outside[outside.any(axis=1)][:, -1].all() else " for a part of the time"
+            part = "" if outside[outside.any(axis=1)][:, -1].all() else " for part of the time"
             yield (
                 f"The mean {quantity} of {' and '.join(labels)} lies outside the band of "
-                f"{samples.band_name(data.dataset)}{part}: a few are far from the rest."
+                f"{samples.band_name(data.dataset)}{part}, because a few of them are outliers."
             )
 
 
-def _shown(data: PanelData) -> str:
+def _describe_plot(data: PanelResult) -> str:
     dataset, horizon = data.dataset, f"{samples.horizon(data.dataset):,}"
     count = samples.sample_count(dataset)
     if samples.is_set(dataset):
-        each = int(dataset.sizes["run"])
-        runs = "one run each" if each == 1 else f"the mean of {each} runs each"
-        return f"A dot for each of {count} instances, {runs}, {horizon} rounds."
+        runs = int(dataset.sizes["run"])
+        shown = "one run" if runs == 1 else f"the mean of {runs} runs"
+        return f"One dot for each of {count} instances: {shown} of {horizon} rounds."
     if data.panel.quantity == "regret-cost":
-        return f"A dot for each of {count} runs of {horizon} rounds."
+        return f"One dot for each of {count} runs of {horizon} rounds."
     if count == 1:
         return f"One run of {horizon} rounds."
     return f"The mean of {count} runs of {horizon} rounds, and the band of {samples.band_name(dataset)}."
 
 
-def _claim(verdict: Verdict, dataset: "xr.Dataset", *, papers: bool) -> dict[str, str]:
-    state, mark, word = _STATES[verdict.holds]
-    numbered = "Section\N{NO-BREAK SPACE}" if papers and verdict.section else ""
-    figures = _with_labels(verdict.figures, samples.teacher_specs(dataset))
-    return {
-        "state": state,
-        "mark": mark,
-        "word": word,
-        "text": verdict.text,
-        "section": numbered + verdict.section,
-        "figures": figures,
-    }
+def _make_claim(verdict: Verdict, dataset: "xr.Dataset", *, from_paper: bool) -> PageClaim:
+    prefix = "Section\N{NO-BREAK SPACE}" if from_paper and verdict.section else ""
+    return PageClaim(
+        *_VERDICTS[verdict.holds],
+        text=verdict.text,
+        section=prefix + verdict.section,
+        figures=_replace_specs(verdict.figures, samples.teacher_specs(dataset)),
+    )
 
 
-def _with_labels(text: str, specs: Iterable[str]) -> str:
-    """The text with labels for SPECs, be they written in full or, as in claims, briefly."""
-    labels = {form: teacher_label(spec) for spec in specs for form in (spec, briefly(spec))}
-    forms = [form for form in labels if form not in _WORDS]
+def _replace_specs(text: str, specs: Iterable[str]) -> str:
+    """Replace SPECs, written in full or briefly, by the labels of their teachers."""
+    labels = {form: teacher_label(spec) for spec in specs for form in (spec, brief_spec(spec))}
+    forms = [form for form in labels if form not in _ORDINARY_WORDS]
     longest_first = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
     pattern = rf"(?<![\w(=])(?:{longest_first})(?![\w(=])"
     return re.sub(pattern, lambda found: labels[found[0]], text) if forms else text
 
 
-def _tables(data: PanelData) -> Iterator[dict[str, Any]]:
-    """One table a quantity of the panel."""
+def _make_tables(data: PanelResult) -> Iterator[PageTable]:
+    """Yield one table for each quantity of the panel."""
     dataset = data.dataset
     styles = teacher_styles(samples.teacher_specs(dataset))
     for quantity in data.panel.quantity.split("-"):
-        yield {
-            "title": f"{quantity.capitalize()} at round {samples.horizon(dataset):,}",
-            "band": samples.band_name(dataset),
-            "rows": [_row(row, quantity, style) for row, style in zip(rows(dataset), styles, strict=True)],
-        }
+        yield PageTable(
+            f"{quantity.capitalize()} at round {samples.horizon(dataset):,}",
+            samples.band_name(dataset),
+            [_make_row(row, quantity, style) for row, style in zip(make_rows(dataset), styles, strict=True)],
+        )
 
 
-def _row(row: dict[str, Any], quantity: str, style: TeacherStyle) -> dict[str, Any]:
-    over, (decided, wrong) = row[quantity], decided_and_wrong(row)
-    has_band = over["sd"] is not None
-    return {
-        "swatch": _swatch(style),
-        "label": style.label,
-        "mean": short(over["mean"]),
-        "spread": f"{short(over['q10'])} to {short(over['q90'])}" if has_band else "-",
-        "decided": decided,
-        "wrong": wrong,
-    }
-
-
-def _swatch(style: TeacherStyle) -> Markup:
-    """The teacher's line as it is in the plot."""
+def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> PageRow:
+    over = row.regret if quantity == "regret" else row.cost
+    spread = "-" if over.sd is None else f"{short(over.q10)} to {short(over.q90)}"
     dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
-    return _LINE.format(style.colour, dash)
+    swatch = _SWATCH.format(style.colour, dash)
+    return PageRow(swatch, style.label, short(over.mean), spread, *row.write_counts())
 
 
-def _facts(played: Played) -> list[tuple[str, str]]:
+def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
+    """Return how everything was made, as pairs of a word and its meaning."""
     facts = []
-    for each in played.experiments:
+    for each in result.experiments:
         horizons = ", ".join(f"{horizon:,}" for horizon in each.horizons)
-        counts = [_runs(entry.runs or each.runs, entry.is_set) for entry in each.instances]
+        counts = [
+            counted(entry.runs or each.runs, "run") + (" of each instance" if entry.is_set else "")
+            for entry in each.instances
+        ]
         runs = " and ".join(dict.fromkeys(counts))
         facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds"))
         facts.append(("teachers", ", ".join(each.teachers)))
@@ -232,18 +274,14 @@ def _facts(played: Played) -> list[tuple[str, str]]:
             for entry in each.instances
         )
         facts.append(("instances", instances))
-    return [*facts, ("versions", _versions(played))]
+    return [*facts, ("versions", _list_versions(result))]
 
 
-def _runs(count: int, is_set: bool) -> str:
-    return f"{count} run{'s' if count != 1 else ''}{' of each instance' if is_set else ''}"
-
-
-def _versions(played: Played) -> str:
-    """Of what simulated and of what drew."""
-    attributes = played.panels[0].dataset.attrs if played.panels else {}
-    known = {"tutelage": results.version()} | {
+def _list_versions(result: ExperimentResult) -> str:
+    """Return the versions of the packages that simulated and drew."""
+    attributes = result.panels[0].dataset.attrs if result.panels else {}
+    versions = {"tutelage": results.version()} | {
         name: str(attributes[name]) for name in ("tutelage", "python", "numpy", "numba") if name in attributes
     }
-    drawn = {name: results.version(name) for name in ("matplotlib", "bokeh")}
-    return ", ".join(f"{name} {number}" for name, number in (known | drawn).items())
+    versions |= {name: results.version(name) for name in ("matplotlib", "bokeh")}
+    return ", ".join(f"{name} {number}" for name, number in versions.items())

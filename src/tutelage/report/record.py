@@ -1,7 +1,7 @@
-"""What a page holds about itself: what it was made from, and the hashes of the files that belong to it.
+"""What a report page records about itself: what it was made from, and the hashes of the files next to it.
 
-So a finished experiment is known as such by reading bytes alone; no result is loaded.  The page's last line
-is the hash of all above it: one that was cut or changed is none.
+A finished experiment is recognised by comparing hashes only; no result is loaded.  The last line of a page is
+the hash of everything above it, so a page that was cut or changed is recognised too.
 """
 
 import hashlib
@@ -10,63 +10,76 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from tutelage import results
+from tutelage.report.summary import PanelSummary
 
 _LAST_LINE = re.compile(rb"<!-- sha256 of all above: ([0-9a-f]{64}) -->\n\Z")
 _RECORD = re.compile(rb'<script type="application/json" id="record">([^<]*)</script>')
-_PIECE = 1 << 20
+_CHUNK = 1 << 20
 
 
-def sealed(page: str) -> bytes:
-    """The page with its last line."""
-    above = page.encode("utf-8", "backslashreplace")  # a path that is not UTF-8 holds halves of pairs
-    return above + f"<!-- sha256 of all above: {hashlib.sha256(above).hexdigest()} -->\n".encode()
+class PageRecord(msgspec.Struct, frozen=True):
+    """What a page was made from: ``cells`` and ``pictures`` map file names to their sha256."""
+
+    fingerprint: str
+    cells: dict[str, str]
+    pictures: dict[str, str]
+    panels: list[PanelSummary]
 
 
-def read(page: Path) -> dict[str, Any] | None:
-    """The record of a page, or None where there is no page or it is not as it was written."""
+def seal_page(page: str) -> bytes:
+    """Return the page with its last line."""
+    above = page.encode("utf-8", "backslashreplace")  # a path that is not UTF-8 contains lone surrogates
+    return above + f"<!-- sha256 of all above: {hash_bytes(above)} -->\n".encode()
+
+
+def read_record(page: Path) -> PageRecord | None:
+    """Read the record of a page; None where there is no page or it is not as it was written."""
     try:
         content = page.read_bytes()
     except OSError:
         return None
     last = _LAST_LINE.search(content, max(0, len(content) - 200))
-    if last is None or hashlib.sha256(content[: last.start()]).hexdigest() != last[1].decode():
+    if last is None or hash_bytes(content[: last.start()]) != last[1].decode():
         return None
     found = _RECORD.search(content)
-    record = None if found is None else json.loads(found[1])
-    return record if isinstance(record, dict) else None
+    try:
+        return None if found is None else msgspec.json.decode(found[1], type=PageRecord)
+    except msgspec.MsgspecError:  # the page of another version
+        return None
 
 
-def fingerprint(played: str) -> str:
-    """The hash of a played experiment's fingerprint and of all that it is drawn and laid out with."""
+def compute_page_fingerprint(fingerprint: str) -> str:
+    """Hash an experiment's fingerprint together with everything that it is drawn and laid out with."""
     package = resources.files("tutelage")
-    looks = [
+    layout = [
         package.joinpath("plots", "tutelage.mplstyle").read_text(encoding="utf-8"),
         package.joinpath("report", "page.html").read_text(encoding="utf-8"),
         results.version("matplotlib"),
         results.version("bokeh"),
     ]
-    return hashlib.sha256(json.dumps([played, looks]).encode()).hexdigest()
+    return hash_bytes(json.dumps([fingerprint, layout]).encode())
 
 
-def sum_of(content: bytes) -> str:
-    """The sha256 of what is yet to be written."""
+def hash_bytes(content: bytes) -> str:
+    """Return the sha256 of the content of a file."""
     return hashlib.sha256(content).hexdigest()
 
 
-def sums(paths: Iterable[Path]) -> dict[str, str]:
-    """The sha256 of files by their names; of one that cannot be read, nothing."""
-    return {path.name: _sum(path) for path in paths}
+def hash_files(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the sha256 of files by their names; an empty text for a file that cannot be read."""
+    return {path.name: _hash_file(path) for path in paths}
 
 
-def _sum(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
     except OSError:
         return ""
     return digest.hexdigest()

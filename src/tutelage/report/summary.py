@@ -1,106 +1,164 @@
-"""The numbers of a played experiment: what the page shows as tables and ``--json`` prints."""
+"""The numbers of an experiment: what the report page shows as tables and ``--json`` prints."""
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from tutelage import results
 from tutelage.errors import InputError
-from tutelage.experiments import PanelData, Played
-from tutelage.experiments.claims import decided
-from tutelage.experiments.preparing import Prepared
-from tutelage.metrics import summarize_runs
+from tutelage.experiments import ExperimentResult, PanelResult, Verdict
+from tutelage.experiments.preparation import Preparation
+from tutelage.experiments.verdicts import count_decided
+from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.teachers import TEACHERS
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def summary(played: Played) -> dict[str, Any]:
-    """All panels as plain finite numbers: means, bands, finished and wrong counts, and the claims."""
-    cells = [{"name": cell.name, "file": str(cell.path), "new": cell.is_new} for cell in played.cells]
-    return document(played, panels(played), cells, played.notes)
+class TeacherRow(msgspec.Struct, frozen=True):
+    """A teacher in a panel: regret and cost at the horizon over the samples, and its decisions.
+
+    A sample is a run, or an instance of a set; ``decided`` counts the runs with a target, ``wrong`` those of
+    them whose target is not a best arm.
+    """
+
+    teacher: str
+    regret: RunStatistics
+    cost: RunStatistics
+    decided: int
+    wrong: int
+    runs: int
+
+    def write_counts(self) -> tuple[str, str]:
+        """Return ``decided`` and ``wrong`` for people; ``-`` where there is nothing to count."""
+        decided = "-" if never_decides(self.teacher) else f"{self.decided:,} of {self.runs:,}"
+        return decided, f"{self.wrong:,}" if self.decided else "-"
 
 
-def document(
-    of: Played | Prepared, panels: list[dict[str, Any]], cells: list[dict[str, Any]], notes: list[str]
-) -> dict[str, Any]:
-    """The same from its parts, for what was played before and is not loaded."""
-    return {
-        "tutelage": results.version(),
-        "folder": str(of.folder),
-        "experiments": [
-            {"name": each.name, "runs": each.runs, "seed": each.seed, "horizons": list(each.horizons)}
-            for each in of.experiments
+class PanelSummary(msgspec.Struct, frozen=True):
+    """The numbers of a panel; ``of`` is what its ``samples`` are, runs or instances."""
+
+    panel: str
+    title: str
+    quantity: str
+    instance: str
+    clients: str
+    horizon: int
+    samples: int
+    of: str
+    runs: int
+    teachers: list[TeacherRow]
+    claims: list[Verdict]
+
+
+class ExperimentSettings(msgspec.Struct, frozen=True):
+    """The settings of an experiment that are not in its panels."""
+
+    name: str
+    runs: int
+    seed: int
+    horizons: tuple[int, ...]
+
+
+class MissingSummary(msgspec.Struct, frozen=True):
+    """A panel that could not be made, and what to do about it."""
+
+    panel: str
+    sentence: str
+
+
+class CellSummary(msgspec.Struct, frozen=True):
+    """The file of a cell, and whether it was simulated just now."""
+
+    name: str
+    file: str
+    new: bool
+
+
+class ReportDocument(msgspec.Struct, frozen=True):
+    """The document that ``--json`` prints: plain finite numbers."""
+
+    tutelage: str
+    folder: str
+    experiments: list[ExperimentSettings]
+    panels: list[PanelSummary]
+    missing: list[MissingSummary]
+    cells: list[CellSummary]
+    notes: list[str]
+    pictures: dict[str, list[str]]
+    report: str
+
+
+def make_document(
+    source: ExperimentResult | Preparation,
+    panels: Sequence[PanelSummary],
+    cells: Sequence[CellSummary],
+    notes: Sequence[str],
+    *,
+    pictures: dict[str, list[str]],
+    report: str,
+) -> ReportDocument:
+    """Put the document together, also for an experiment that was finished before and is not loaded."""
+    return ReportDocument(
+        tutelage=results.version(),
+        folder=str(source.folder),
+        experiments=[
+            ExperimentSettings(each.name, each.runs, each.seed, each.horizons) for each in source.experiments
         ],
-        "panels": panels,
-        "missing": [{"panel": each.panel.name, "sentence": each.sentence} for each in of.missing],
-        "cells": cells,
-        "notes": list(notes),
-    }
+        panels=list(panels),
+        missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],
+        cells=list(cells),
+        notes=list(notes),
+        pictures=pictures,
+        report=report,
+    )
 
 
-def panels(played: Played) -> list[dict[str, Any]]:
-    """The panels' part of it."""
-    return [_panel(data) for data in played.panels]
+def summarize_panels(result: ExperimentResult) -> list[PanelSummary]:
+    """Return the numbers of every panel."""
+    return [_summarize(data) for data in result.panels]
 
 
-def _panel(data: PanelData) -> dict[str, Any]:
+def _summarize(data: PanelResult) -> PanelSummary:
     from tutelage.plots import samples
 
     panel, dataset = data.panel, data.dataset
-    return {
-        "panel": panel.name,
-        "title": panel.title,
-        "quantity": panel.quantity,
-        "instance": panel.instance,
-        "clients": panel.clients,
-        "horizon": samples.horizon(dataset),
-        "samples": samples.sample_count(dataset),
-        "of": samples.sample_word(dataset),
-        "runs": run_count(dataset),
-        "teachers": rows(dataset),
-        "claims": [dataclasses.asdict(verdict) for verdict in data.verdicts],
-    }
-
-
-def decided_and_wrong(row: dict[str, Any]) -> tuple[str, str]:
-    """The counts of a row of :func:`rows` as people read them; ``-`` where there is nothing to count."""
-    decided = "-" if never_decides(row["teacher"]) else f"{row['finished']:,} of {row['runs']:,}"
-    return decided, f"{row['wrong']:,}" if row["finished"] else "-"
+    return PanelSummary(
+        panel=panel.name,
+        title=panel.title,
+        quantity=panel.quantity,
+        instance=panel.instance,
+        clients=panel.clients,
+        horizon=samples.horizon(dataset),
+        samples=samples.sample_count(dataset),
+        of=samples.sample_word(dataset),
+        runs=count_runs(dataset),
+        teachers=make_rows(dataset),
+        claims=data.verdicts,
+    )
 
 
 def never_decides(spec: str) -> bool:
-    """Whether a teacher names no target by its nature; a SPEC that cannot be read here may name one."""
+    """Whether a teacher never chooses a target; False for a SPEC of a package that is not installed."""
     try:
         return not TEACHERS.parse(spec).decides
     except InputError:
         return False
 
 
-def run_count(dataset: "xr.Dataset") -> int:
-    """How many runs each teacher played, over all instances of a set."""
+def count_runs(dataset: "xr.Dataset") -> int:
+    """Return the number of runs of each teacher, over all instances of a set."""
     return int(dataset.sizes["run"] * dataset.sizes.get("instance", 1))
 
 
-def rows(dataset: "xr.Dataset") -> list[dict[str, Any]]:
-    """A row a teacher: regret and cost at the horizon over the samples, how many runs ended, how many wrong.
-
-    A sample is a run, or an instance of a set; ``finished`` and ``wrong`` count runs.
-    """
+def make_rows(dataset: "xr.Dataset") -> list[TeacherRow]:
+    """Return one row for each teacher."""
     from tutelage.plots import samples
 
     regret, cost = (samples.totals(dataset, quantity)[:, :, -1] for quantity in ("regret", "cost"))
-    told = []
-    for n, spec in enumerate(samples.teacher_specs(dataset)):
-        finished, wrong, runs = decided(dataset, spec)
-        told.append(
-            {
-                "teacher": spec,
-                "regret": dataclasses.asdict(summarize_runs(regret[n])),
-                "cost": dataclasses.asdict(summarize_runs(cost[n])),
-                "finished": finished,
-                "wrong": wrong,
-                "runs": runs,
-            }
-        )
-    return told
+    return [
+        TeacherRow(spec, summarize_runs(regret[n]), summarize_runs(cost[n]), *count_decided(dataset, spec))
+        for n, spec in enumerate(samples.teacher_specs(dataset))
+    ]

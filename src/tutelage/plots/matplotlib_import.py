@@ -1,7 +1,7 @@
-"""Matplotlib without what a user's settings could do to it.
+"""Import matplotlib in spite of faulty user settings.
 
-It reads them when it is first imported and fails on a backend that there is none of or a file that is not
-UTF-8.  Figures here are drawn by this package's own style and without any backend of a screen.
+Matplotlib reads the settings at its first import and fails on an unknown backend or a file that is not UTF-8.
+Figures here use this package's own style and no screen backend.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ _SETTINGS = ("MPLBACKEND", "MATPLOTLIBRC")
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Within, matplotlib tells nothing of fonts, caches and settings; a glyph that no font has is a box."""
+def quiet_matplotlib() -> Iterator[None]:
+    """Silence matplotlib's messages on fonts, caches and settings; a glyph that no font has becomes a box."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -32,7 +32,7 @@ def quiet() -> Iterator[None]:
 
 def load_matplotlib() -> None:
     """Import matplotlib; raises ``InputError`` where a settings file that must be read cannot be."""
-    with quiet():
+    with quiet_matplotlib():
         try:
             import matplotlib.font_manager
             import matplotlib.style  # noqa: F401
@@ -41,17 +41,17 @@ def load_matplotlib() -> None:
 
 
 def _load_without_settings() -> None:
-    """The same as if the user had named none; what is then read is where matplotlib looks at last."""
+    """Import it without the settings that the environment names; matplotlib then looks in its last place."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        del sys.modules[name]  # parts of the import that failed; they know each other, not the next one
-    kept = {name: os.environ.pop(name) for name in _SETTINGS if name in os.environ}
+        del sys.modules[name]  # parts of the failed import, which refer to each other
+    removed = {name: os.environ.pop(name) for name in _SETTINGS if name in os.environ}
     try:
         import matplotlib.font_manager
         import matplotlib.style  # noqa: F401
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"Nothing can be drawn, since matplotlib cannot read its settings ({error}): mend or remove the "
-            "file matplotlibrc in this folder or in its own."
+            f"matplotlib cannot read its settings ({error}): correct or remove the file matplotlibrc in the "
+            "current folder or in matplotlib's configuration folder."
         ) from None
     finally:
-        os.environ.update(kept)
+        os.environ.update(removed)

@@ -1,18 +1,18 @@
-"""A user's settings of matplotlib keep nobody from drawing."""
+"""Faulty user settings of matplotlib do not prevent drawing."""
 
 import logging
 import os
 
 import pytest
 
-from tutelage.plots.loading import quiet
+from tutelage.plots.matplotlib_import import quiet_matplotlib
 
 _DRAW = """
 import sys, warnings
 warnings.simplefilter("error")
 from tutelage import plots, simulate
 data = simulate("paper", ["none"], horizon=20, runs=2)
-sys.stdout.write(str(len(plots.rendered(plots.panel(data, "regret"), ".png"))))
+sys.stdout.write(str(len(plots.render_figure(plots.draw_panel(data, "regret"), ".png"))))
 """
 
 
@@ -27,8 +27,8 @@ sys.stdout.write(str(len(plots.rendered(plots.panel(data, "regret"), ".png"))))
         ({"MPLCONFIGDIR": "/dev/null/x"}, b""),
     ],
 )
-def test_any_settings(tmp_path, python, variables, settings):
-    """The picture is made, and nothing is said."""
+def test_faulty_settings_are_ignored(tmp_path, python, variables, settings):
+    """The picture is drawn without any message."""
     file = tmp_path / "settings"
     file.write_bytes(settings)
     ended = python("-c", _DRAW, env=os.environ | {"MATPLOTLIBRC": str(file)} | variables)
@@ -36,8 +36,8 @@ def test_any_settings(tmp_path, python, variables, settings):
     assert not ended.stderr
 
 
-def test_a_file_that_must_be_read(tmp_path, python):
-    """A matplotlibrc where the command runs comes before all others: one sentence, and no traceback."""
+def test_an_unreadable_matplotlibrc_in_the_current_folder(tmp_path, python):
+    """Matplotlib always reads this file, so one sentence names it, without a traceback."""
     (tmp_path / "matplotlibrc").write_bytes(b"\xff\xfe")
     ended = python("-m", "tutelage", "plot", "x.nc", cwd=tmp_path, check=False)
     assert ended.returncode == 2
@@ -46,9 +46,9 @@ def test_a_file_that_must_be_read(tmp_path, python):
 
 
 def test_the_users_settings_are_left_as_they_are():
-    """The level of matplotlib's own messages comes back."""
+    """The level of matplotlib's logger is restored."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
-    with quiet():
+    with quiet_matplotlib():
         assert logger.level == logging.ERROR
     assert logger.level == before

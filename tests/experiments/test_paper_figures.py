@@ -1,10 +1,10 @@
 """The paper's figures as data."""
 
 import pytest
+from msgspec.structs import replace
 
 from tutelage import experiments
 from tutelage.errors import InputError
-from tutelage.experiments import published
 
 TEACHERS = (
     "tal(gamma1=1,gamma2=0)",
@@ -19,13 +19,17 @@ TEACHERS = (
 
 def panels():
     """All panels with the experiment that they are of."""
-    return {panel.name: (panel, each) for each in experiments.paper() for panel in each.shown()}
+    return {
+        panel.name: (panel, each)
+        for each in experiments.load_paper_experiments()
+        for panel in each.all_panels()
+    }
 
 
 def test_every_panel_is_there():
     """Twelve panels of Figure 2 and two of Figure 3, in their order."""
     names = [f"fig2{letter}" for letter in "abcdefghijkl"] + ["fig3a", "fig3b"]
-    assert list(experiments.figures()) == names
+    assert list(experiments.list_paper_figures()) == names
     assert list(panels()) == names
 
 
@@ -59,12 +63,14 @@ def test_panels_are_as_in_the_paper():
 
 def test_options_reach_what_they_are_for():
     """Runs are for the curves, runs per instance for the dots, the horizon and seed for all."""
-    fixed, random, movies = experiments.paper(runs=7, horizon=900, runs_per_instance=3, seed=5)
+    fixed, random, movies = experiments.load_paper_experiments(
+        runs=7, horizon=900, runs_per_instance=3, seed=5
+    )
     assert (fixed.runs, movies.runs, random.instances[0].runs) == (7, 7, 3)
     for each in (fixed, random, movies):
         assert each.horizons == (900,)
         assert each.seed == 5
-        assert {panel.horizon for panel in each.shown()} == {900}
+        assert {panel.horizon for panel in each.all_panels()} == {900}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_options_reach_what_they_are_for():
 )
 def test_a_choice_of_figures(figures, names, clients):
     """Only what the chosen panels show is to be played."""
-    chosen = experiments.paper(figures)
+    chosen = experiments.load_paper_experiments(figures)
     assert [panel.name for each in chosen for panel in each.panels] == names
     assert [entry.label for each in chosen for entry in each.clients] == clients
 
@@ -86,7 +92,7 @@ def test_a_choice_of_figures(figures, names, clients):
 def test_a_figure_that_there_is_none_of(figure):
     """The sentence lists those that there are."""
     with pytest.raises(InputError, match="fig2a"):
-        experiments.paper([figure])
+        experiments.load_paper_experiments([figure])
 
 
 @pytest.mark.parametrize(
@@ -105,18 +111,16 @@ def test_a_figure_that_there_is_none_of(figure):
 )
 def test_numbers_that_cannot_be(options):
     """They are refused before anything is played."""
-    with pytest.raises(InputError, match="is not a whole number from"):
-        experiments.paper(**options)
+    with pytest.raises(InputError, match="use a whole number from"):
+        experiments.load_paper_experiments(**options)
 
 
 def test_a_short_one_plays_through(tmp_path, monkeypatch):
     """Each file gives its panels with a verdict for every claim; MovieLens is told of where it is not."""
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
-    short = experiments.paper(["fig2a", "fig2i", "fig3"], runs=2, horizon=400)
-    short = [
-        published.replace(each, instances=tuple(_few(entry) for entry in each.instances)) for each in short
-    ]
-    played = experiments.play(short, tmp_path)
+    short = experiments.load_paper_experiments(["fig2a", "fig2i", "fig3"], runs=2, horizon=400)
+    short = [replace(each, instances=tuple(_few(entry) for entry in each.instances)) for each in short]
+    played = experiments.run_experiment(short, tmp_path)
     assert [data.panel.name for data in played.panels] == ["fig2a", "fig2i"]
     assert [missing.panel.name for missing in played.missing] == ["fig3a", "fig3b"]
     for data in played.panels:
@@ -128,14 +132,14 @@ def test_a_short_one_plays_through(tmp_path, monkeypatch):
 
 
 def _few(entry):
-    return published.replace(entry, seeds="0..3") if entry.is_set else entry
+    return replace(entry, seeds="0..3") if entry.is_set else entry
 
 
 def test_movielens_as_published(data, tmp_path):
     """The real files give the paper's 15 x 15, and are as published."""
-    (movies,) = experiments.paper(["fig3a"], runs=1, horizon=50)
-    movies = published.replace(movies, teachers=("known", "none"), panels=(_bare(movies.panels[0]),))
-    played = experiments.play(movies, tmp_path, data=str(data))
+    (movies,) = experiments.load_paper_experiments(["fig3a"], runs=1, horizon=50)
+    movies = replace(movies, teachers=("known", "none"), panels=(_bare(movies.panels[0]),))
+    played = experiments.run_experiment(movies, tmp_path, data=str(data))
     assert not played.missing
     assert not played.notes
     assert played.panels[0].dataset.sizes["client"] == 15
@@ -143,7 +147,7 @@ def test_movielens_as_published(data, tmp_path):
 
 
 def _bare(panel):
-    return published.replace(panel, claims=())
+    return replace(panel, claims=())
 
 
 @pytest.mark.parametrize(
@@ -160,7 +164,11 @@ def _bare(panel):
 )
 def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teachers):
     """What Section VIII-A says of these panels, by the kind of claim and the teachers it is about."""
-    known = {panel.name: panel for experiment in experiments.paper() for panel in experiment.panels}
+    known = {
+        panel.name: panel
+        for experiment in experiments.load_paper_experiments()
+        for panel in experiment.panels
+    }
     named = "".join(panels)
     said = {name: known[f"fig2{name}"].claims for name in named}
     for teacher in teachers.split():
@@ -178,24 +186,24 @@ def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teach
 
 def test_one_figure_may_be_named_alone():
     """A text is one figure, not a list of letters; what is no list is told."""
-    (only,) = experiments.paper("fig2a")
+    (only,) = experiments.load_paper_experiments("fig2a")
     assert [panel.name for panel in only.panels] == ["fig2a"]
-    with pytest.raises(InputError, match="no figure ''"):
-        experiments.paper("")
-    with pytest.raises(InputError, match="None is no list of figures"):
-        experiments.paper(None)
+    with pytest.raises(InputError, match="Unknown figure ''"):
+        experiments.load_paper_experiments("")
+    with pytest.raises(InputError, match="Invalid figures None"):
+        experiments.load_paper_experiments(None)
 
 
 @pytest.mark.parametrize("each", [1, 2])
 def test_instability_is_told_from_runs_on_the_same_instance(tmp_path, each):
     """Of fig2k the paper says that TAL(1,0) and TWL(1,0) are unstable: one run an instance cannot tell."""
-    (random,) = experiments.paper(["fig2k"], runs_per_instance=each, horizon=500)
-    random = published.replace(
+    (random,) = experiments.load_paper_experiments(["fig2k"], runs_per_instance=each, horizon=500)
+    random = replace(
         random,
-        instances=tuple(published.replace(entry, seeds="0..19") for entry in random.instances),
+        instances=tuple(replace(entry, seeds="0..19") for entry in random.instances),
         teachers=("tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)"),
     )
-    (panel,) = experiments.play(random, tmp_path).panels
+    (panel,) = experiments.run_experiment(random, tmp_path).panels
     (verdict,) = [one for one in panel.verdicts if "unstable" in one.text]
     assert (verdict.holds is None) is (each == 1)
     assert ("--runs-per-instance" in verdict.figures) is (each == 1)

@@ -1,17 +1,18 @@
 """The paper's own experiments: Figures 2 and 3 of Shi et al., Section VIII, as files in ``paper/``."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import resources
+
+from msgspec.structs import replace
 
 from tutelage.errors import InputError
 from tutelage.experiments.definition import Experiment, Panel
-from tutelage.experiments.parsing import parse
+from tutelage.experiments.parsing import parse_experiment
 
 _FILES = ("figure-2-fixed.toml", "figure-2-random.toml", "figure-3-movielens.toml")
 
 
-def paper(
+def load_paper_experiments(
     figures: Sequence[str] = (),
     *,
     runs: int | None = None,
@@ -19,31 +20,30 @@ def paper(
     runs_per_instance: int | None = None,
     seed: int | None = None,
 ) -> tuple[Experiment, ...]:
-    """The experiments behind some of the paper's figures (``fig2a``, ``fig3``, ...), behind all by default.
+    """Return the experiments behind some of the paper's figures (``fig2a``, ``fig3``, ...), by default all.
 
-    ``runs`` is for the curves, ``runs_per_instance`` for each of the 100 random instances.  What is None is
-    as in the files: 100 runs, 1 for each instance, horizon 50,000.  Raises ``InputError`` for a figure that
-    there is none of, or a number that cannot be.
+    ``runs`` is for the curves, ``runs_per_instance`` for each of the 100 random instances.  By default there
+    are 100 runs, 1 on each random instance, and the horizon is 50,000.  Raises ``InputError`` for an unknown
+    figure and for a number out of range.
     """
     experiments = tuple(_read(name) for name in _FILES)
     if not isinstance(figures, Sequence):
-        raise InputError(f"{figures!r} is no list of figures: give their names, as in ['fig2a'].")
-    chosen = _chosen([figures] if isinstance(figures, str) else figures, experiments)
-    adapted = [
-        _adapted(each.only(chosen), runs, horizon, runs_per_instance, seed)
+        raise InputError(f"Invalid figures {figures!r}: give a list of names, as in ['fig2a'].")
+    chosen = _select([figures] if isinstance(figures, str) else figures, experiments)
+    return tuple(
+        _adapt(each.select(chosen), runs, horizon, runs_per_instance, seed)
         for each in experiments
         if any(panel.name in chosen for panel in each.panels)
-    ]
-    return tuple(adapted)
+    )
 
 
-def figures() -> tuple[str, ...]:
-    """The names of all panels: ``fig2a`` to ``fig2l``, ``fig3a``, ``fig3b``."""
+def list_paper_figures() -> tuple[str, ...]:
+    """Return the names of all panels: ``fig2a`` to ``fig2l``, ``fig3a``, ``fig3b``."""
     return tuple(panel.name for name in _FILES for panel in _read(name).panels)
 
 
-def is_papers(experiment: Experiment, panel: Panel) -> bool:
-    """Whether the claims about a panel are those of the paper's own file, and not somebody's."""
+def has_paper_claims(experiment: Experiment, panel: Panel) -> bool:
+    """Whether a panel's claims are those of the package's own file, not a user's."""
     file = f"{experiment.name}.toml"
     return file in _FILES and any(
         (each.name, each.claims) == (panel.name, panel.claims) for each in _read(file).panels
@@ -52,10 +52,10 @@ def is_papers(experiment: Experiment, panel: Panel) -> bool:
 
 def _read(name: str) -> Experiment:
     file = resources.files("tutelage.experiments") / "paper" / name
-    return parse(file.read_text(encoding="utf-8"), name)
+    return parse_experiment(file.read_text(encoding="utf-8"), name)
 
 
-def _chosen(figures: Sequence[str], experiments: Sequence[Experiment]) -> set[str]:
+def _select(figures: Sequence[str], experiments: Sequence[Experiment]) -> set[str]:
     names = [panel.name for experiment in experiments for panel in experiment.panels]
     if not figures:
         return set(names)
@@ -63,14 +63,12 @@ def _chosen(figures: Sequence[str], experiments: Sequence[Experiment]) -> set[st
     for figure in figures:
         hits = {name for name in names if name == figure or name[:-1] == figure}
         if not hits:
-            raise InputError(
-                f"The paper's experiments have no figure {figure!r}: use fig2, fig3, {', '.join(names)}."
-            )
+            raise InputError(f"Unknown figure {figure!r} of the paper: use fig2, fig3, {', '.join(names)}.")
         chosen |= hits
     return chosen
 
 
-def _adapted(
+def _adapt(
     experiment: Experiment,
     runs: int | None,
     horizon: int | None,
@@ -84,7 +82,7 @@ def _adapted(
         ("seed", seed, 0),
     ):
         if value is not None and (type(value) is not int or not least <= value < 2**53):
-            raise InputError(f"The {name} {value!r} is not a whole number from {least} to 2**53 - 1.")
+            raise InputError(f"Invalid {name} {value!r}: use a whole number from {least} to {2**53 - 1}.")
     return replace(
         experiment,
         runs=experiment.runs if runs is None else runs,

@@ -1,0 +1,270 @@
+"""Running experiments: cells on disk are reused, the others are simulated, and panels are put together.
+
+One cell at a time is simulated, its runs on all cores.  A cell's file appears only when it is complete, so an
+interruption costs at most the cell being simulated.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tutelage import lab, results
+from tutelage.atomic_files import alone_in, sweep
+from tutelage.engine.executors import check_workers, default_workers
+from tutelage.errors import InputError
+from tutelage.experiments.cells import ExperimentCell, join_teachers, read_cell
+from tutelage.experiments.definition import Experiment, Panel
+from tutelage.experiments.preparation import (
+    CELLS,
+    CellMatrix,
+    MissingPanel,
+    Preparation,
+    compute_fingerprint,
+    make_cells_folder,
+    prepare,
+)
+from tutelage.experiments.verdicts import Verdict, judge_claims
+from tutelage.results import SimulationResult
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_DASK_SLOTS = 8  # instances of a set that are sent to a scheduler at a time
+CellProgress = Callable[[float, int, str], None]  # runs done, runs to do, name of the current cell
+
+
+@dataclass(frozen=True, eq=False)
+class PanelResult:
+    """A panel with its data and verdicts.
+
+    ``dataset`` has the dimensions of ``SimulationResult.to_dataset()``; for a set of instances all that
+    depends on the instance has ``instance`` as its first dimension, and T is the only checkpoint.
+    """
+
+    panel: Panel
+    dataset: "xr.Dataset"
+    verdicts: list[Verdict]
+    experiment: Experiment
+
+
+@dataclass(frozen=True)
+class CellFile:
+    """A cell on disk: its name, its file, the hash of its settings, and whether it was simulated just now."""
+
+    name: str
+    path: Path
+    digest: str
+    is_new: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentResult:
+    """The panels of one or more experiments, those that are missing, and the cells on disk.
+
+    ``warnings`` are about the data and about cells in no panel, ``replaced`` about files that could not be
+    used and were simulated again.
+    """
+
+    experiments: tuple[Experiment, ...]
+    folder: Path
+    panels: list[PanelResult] = field(default_factory=list)
+    missing: list[MissingPanel] = field(default_factory=list)
+    cells: list[CellFile] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+
+    @property
+    def notes(self) -> list[str]:
+        """All sentences for the user."""
+        return [*self.warnings, *self.replaced]
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of everything that a report of this depends on."""
+        return compute_fingerprint(
+            self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings
+        )
+
+
+@dataclass(frozen=True)
+class _Resources:
+    workers: int | None
+    executor: str
+    progress: CellProgress | None
+
+
+def run_experiment(
+    experiment: Experiment | Sequence[Experiment],
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    executor: str = lab.DEFAULT_EXECUTOR,
+    progress: CellProgress | None = None,
+    data: str | None = None,
+) -> ExperimentResult:
+    """Simulate the cells that ``folder`` lacks, store them there, and return all panels.
+
+    ``workers`` (all cores by default) and ``executor`` change how long it takes, never the result; the
+    instances of a set run in threads also under ``processes``, which would start new processes for each.
+    ``data`` is the folder of real data sets, by default that of TUTELAGE_DATA.  A file that is damaged or of
+    other settings is simulated again and replaced, with a sentence in ``notes``.
+
+    Raises ``InputError`` for what cannot be simulated, and where another process is writing to the folder.
+    """
+    check_workers(workers, executor)
+    check_callback("progress", progress)
+    preparation = prepare(experiment, folder, data=data)
+    make_cells_folder(folder)
+    with alone_in(preparation.folder):
+        return run_prepared(preparation, workers=workers, executor=executor, progress=progress)
+
+
+def check_callback(name: str, value: object) -> None:
+    """Raise ``InputError`` unless the value is a function or None."""
+    if value is not None and not callable(value):
+        raise InputError(f"Invalid {name} {value!r}: give a function, or leave it out.")
+
+
+def run_prepared(
+    preparation: Preparation,
+    *,
+    workers: int | None = None,
+    executor: str = lab.DEFAULT_EXECUTOR,
+    progress: CellProgress | None = None,
+) -> ExperimentResult:
+    """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked."""
+    cells_folder = preparation.folder / CELLS
+    for place in (preparation.folder, cells_folder):
+        sweep(place)
+    result = ExperimentResult(
+        preparation.experiments,
+        preparation.folder,
+        missing=preparation.missing,
+        warnings=preparation.warnings,
+    )
+    resources = _Resources(workers, executor, progress)
+    datasets = _load_or_simulate(preparation.cells, cells_folder, result, resources)
+    for matrix in preparation.matrices:
+        _add_panels(matrix, datasets, result)
+    return result
+
+
+def _add_panels(matrix: CellMatrix, datasets: "dict[str, xr.Dataset]", result: ExperimentResult) -> None:
+    """Add an experiment's panels to the result; panels of the same cells share one dataset."""
+    joined: dict[tuple[str, str, int | None], xr.Dataset] = {}
+    for panel in matrix.experiment.all_panels():
+        if panel.instance in matrix.unavailable:
+            continue
+        place = (panel.instance, panel.clients, panel.horizon)
+        if place not in joined:
+            cells = [cell for key, cell in matrix.cells.items() if (key[0], key[1], key[3]) == place]
+            joined[place] = _join_cells(cells, datasets)
+        dataset = joined[place]
+        verdicts = judge_claims(panel, dataset)
+        result.panels.append(PanelResult(panel, dataset, verdicts, matrix.experiment))
+
+
+def _join_cells(cells: list[ExperimentCell], datasets: "dict[str, xr.Dataset]") -> "xr.Dataset":
+    """Join the cells of all teachers into one dataset whose request names all of them."""
+    parts = [datasets[cell.file_name] for cell in cells]
+    whole = join_teachers(parts)
+    request = json.loads(parts[0].attrs["request"])
+    request["teachers"] = [str(spec) for spec in whole["teacher"].values]
+    whole.attrs = {key: value for key, value in whole.attrs.items() if key not in ("cell", "content")}
+    whole.attrs["request"] = json.dumps(request, ensure_ascii=False)
+    return whole
+
+
+def _load_or_simulate(
+    cells: list[ExperimentCell], folder: Path, result: ExperimentResult, resources: _Resources
+) -> "dict[str, xr.Dataset]":
+    """Return the dataset of every cell by file name, simulating those that the folder lacks."""
+    datasets: dict[str, xr.Dataset] = {}
+    waiting: list[ExperimentCell] = []
+    for cell in cells:
+        dataset, reason = read_cell(cell, folder)
+        if reason is not None:
+            result.replaced.append(reason)
+        if dataset is None:
+            waiting.append(cell)
+        else:
+            datasets[cell.file_name] = dataset
+    if waiting:
+        check_writable_folder(folder)
+    total, done = sum(cell.num_runs for cell in waiting), 0
+    for cell in waiting:
+        datasets[cell.file_name] = cell.make_dataset(_simulate_cell(cell, resources, done, total))
+        results.save(datasets[cell.file_name], folder / cell.file_name)
+        done += cell.num_runs
+    new = {cell.file_name for cell in waiting}
+    result.cells.extend(
+        CellFile(cell.name, folder / cell.file_name, cell.digest, cell.file_name in new) for cell in cells
+    )
+    return datasets
+
+
+def check_writable_folder(folder: Path) -> None:
+    """Raise ``InputError`` where files cannot be created in the folder."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"The folder {str(folder)!r} is not writable: choose another with --out.")
+
+
+def _simulate_cell(
+    cell: ExperimentCell, resources: _Resources, done: int, total: int
+) -> list[SimulationResult]:
+    def report(runs: float) -> None:
+        if resources.progress is not None:
+            resources.progress(done + runs, total, cell.name)
+
+    report(0)
+    if len(cell.requests) == 1:
+        (request,) = cell.requests
+        return [lab.run(request, workers=resources.workers, executor=resources.executor, progress=report)]
+    return _simulate_set(cell, resources, report)
+
+
+class _Cancelled(Exception):
+    """Another instance of the set failed."""
+
+
+def _simulate_set(
+    cell: ExperimentCell, resources: _Resources, report: Callable[[float], None]
+) -> list[SimulationResult]:
+    """Simulate many instances of few runs each: one instance per worker at a time."""
+    executor = "threads" if resources.executor in ("auto", "processes") else resources.executor
+    slots = resources.workers or (default_workers() if executor == "threads" else _DASK_SLOTS)
+    cancelled = False
+
+    def check_cancelled(_: float) -> None:
+        if cancelled:
+            raise _Cancelled
+
+    def simulate(number: int) -> SimulationResult:
+        check_cancelled(0)
+        return lab.run(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
+
+    parts = []
+    with _thread_pool(slots) as pool:
+        try:
+            for part in pool.map(simulate, range(len(cell.requests))):
+                parts.append(part)
+                report(sum(each.request.runs for each in parts))
+        except BaseException:
+            cancelled = True  # the other instances end at their next report of progress
+            raise
+    return parts
+
+
+@contextlib.contextmanager
+def _thread_pool(size: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool whose threads are not waited for when the work is cancelled."""
+    pool = ThreadPoolExecutor(size, thread_name_prefix="tutelage-set")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

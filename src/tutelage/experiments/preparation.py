@@ -1,0 +1,180 @@
+"""Preparing experiments before anything is simulated: their cells, and the panels whose data is missing."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tutelage import results
+from tutelage.errors import InputError
+from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, load_entry, make_cells
+from tutelage.experiments.definition import Experiment, Panel, check_sections
+from tutelage.experiments.section import shorten
+from tutelage.instances.files import existing, expanded
+from tutelage.text import counted
+
+CELLS = "cells"
+
+
+@dataclass(frozen=True)
+class MissingPanel:
+    """A panel that cannot be made, and one sentence on what to do about it."""
+
+    panel: Panel
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class CellMatrix:
+    """The cells of an experiment; ``unavailable`` maps labels of instances to how to get their data."""
+
+    experiment: Experiment
+    cells: dict[CellKey, ExperimentCell]
+    unavailable: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """Everything that is known before the first simulation.
+
+    ``warnings`` are about data that is not as published and about cells that no panel shows.
+    """
+
+    experiments: tuple[Experiment, ...]
+    folder: Path
+    matrices: list[CellMatrix] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def cells(self) -> list[ExperimentCell]:
+        """Every cell once."""
+        cells = (cell for matrix in self.matrices for cell in matrix.cells.values())
+        return list({cell.file_name: cell for cell in cells}.values())
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The panels that can be made."""
+        return [
+            panel
+            for matrix in self.matrices
+            for panel in matrix.experiment.all_panels()
+            if panel.instance not in matrix.unavailable
+        ]
+
+    @property
+    def missing(self) -> list[MissingPanel]:
+        """The panels that cannot be made."""
+        return [
+            MissingPanel(panel, matrix.unavailable[panel.instance])
+            for matrix in self.matrices
+            for panel in matrix.experiment.all_panels()
+            if panel.instance in matrix.unavailable
+        ]
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint that the :class:`ExperimentResult` will have."""
+        return compute_fingerprint(
+            self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings
+        )
+
+
+def compute_fingerprint(
+    experiments: Sequence[Experiment],
+    digests: Sequence[str],
+    missing: Sequence[MissingPanel],
+    warnings: Sequence[str],
+) -> str:
+    """Hash everything that a report depends on: version, experiments, cells, missing panels, warnings."""
+    content = [
+        results.version(),
+        [msgspec.to_builtins(experiment) for experiment in experiments],
+        list(digests),
+        [each.sentence for each in missing],
+        list(warnings),
+    ]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def prepare(
+    experiment: Experiment | Sequence[Experiment], folder: str | Path, *, data: str | None = None
+) -> Preparation:
+    """Read or draw the instances and name the cells; nothing is simulated or written."""
+    experiments = _check_experiments(experiment)
+    if isinstance(folder, str) and not folder.strip():
+        raise InputError(f"Invalid folder {folder!r}: give a name, or '.' for the current folder.")
+    if data is not None:
+        existing(data)
+    for each in experiments:
+        check_sections(each, each.name)
+    preparation = Preparation(experiments, expanded(folder).resolve())
+    for each in experiments:
+        matrix, warnings = _make_matrix(each, data)
+        preparation.matrices.append(matrix)
+        preparation.warnings.extend(warnings)
+    preparation.warnings.extend(warning for matrix in preparation.matrices for warning in _unshown(matrix))
+    return preparation
+
+
+def _check_experiments(value: object) -> tuple[Experiment, ...]:
+    listed = [value] if isinstance(value, Experiment) else value
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(x, Experiment) for x in listed):
+        raise InputError(
+            f"Not an experiment: {shorten(repr(value), 60)}. Give an experiment or a list of experiments, as "
+            "read_experiment and load_paper_experiments return them."
+        )
+    return tuple(listed)
+
+
+def _make_matrix(experiment: Experiment, data: str | None) -> tuple[CellMatrix, list[str]]:
+    """Return the cells of an experiment, and warnings about its data."""
+    matrix, warnings = CellMatrix(experiment, {}, {}), list[str]()
+    for entry in experiment.instances:
+        try:
+            loaded = load_entry(entry, experiment.name, data)
+        except DataNotFound as error:
+            matrix.unavailable[entry.label] = str(error)
+            continue
+        except InputError as error:
+            if entry.data is None:
+                raise
+            matrix.unavailable[entry.label] = str(error)  # a damaged copy must not stop everything else
+            continue
+        warnings.extend(loaded.warnings)
+        for clients in experiment.clients:
+            for horizon in experiment.horizons:
+                cells = make_cells(experiment, loaded, clients, horizon)
+                matrix.cells.update({cell.key: cell for cell in cells})
+    return matrix, warnings
+
+
+def _unshown(matrix: CellMatrix) -> list[str]:
+    """Return a sentence on the cells that no panel shows, if there are any."""
+    shown = {(panel.instance, panel.clients, panel.horizon) for panel in matrix.experiment.all_panels()}
+    places = [(instance, clients, horizon) for instance, clients, _, horizon in matrix.cells]
+    unshown = [place for place in places if place not in shown]
+    if not unshown:
+        return []
+    places = list(dict.fromkeys(unshown))
+    listed = ", ".join(
+        f"{instance} with {clients} at {horizon:,}" for instance, clients, horizon in places[:3]
+    )
+    listed += ", ..." if len(places) > 3 else ""
+    be, files = ("is", "a file") if len(unshown) == 1 else ("are", "files")
+    cells = f"{matrix.experiment.name}: {counted(len(unshown), 'cell')} {be} in no panel ({listed})"
+    return [f"{cells}; the results are only stored as {files} in {CELLS}."]
+
+
+def make_cells_folder(folder: str | Path) -> Path:
+    """Make the folder of the cells within ``folder`` and return it; raise ``InputError`` if that fails."""
+    cells = expanded(folder).resolve() / CELLS
+    try:
+        cells.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The folder {str(folder)!r} cannot be created ({error.strerror}): choose another with --out."
+        ) from None
+    return cells

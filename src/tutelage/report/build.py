@@ -1,0 +1,76 @@
+"""From an experiment to its report: simulate, draw, and do nothing of it where everything is up to date."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tutelage import lab
+from tutelage.atomic_files import alone_in
+from tutelage.engine.executors import check_workers
+from tutelage.experiments import Experiment, ExperimentResult
+from tutelage.experiments.execution import CellProgress, check_callback, run_prepared
+from tutelage.experiments.preparation import CELLS, Preparation, make_cells_folder, prepare
+from tutelage.report.report_files import DrawingProgress, ReportFiles, find_finished_report, write_locked
+from tutelage.report.summary import CellSummary, PanelSummary, ReportDocument, make_document, summarize_panels
+
+
+@dataclass(frozen=True, eq=False)
+class ReportBuild:
+    """A report and the numbers of its panels; ``result`` is None where everything was up to date."""
+
+    preparation: Preparation
+    files: ReportFiles
+    result: ExperimentResult | None
+    panels: list[PanelSummary]
+
+    def document(self) -> ReportDocument:
+        """Return the document that ``--json`` prints."""
+        folder = self.preparation.folder / CELLS
+        cells = [
+            CellSummary(cell.name, str(folder / cell.file_name), new=False) for cell in self.preparation.cells
+        ]
+        notes = self.preparation.warnings
+        if self.result is not None:
+            cells = [CellSummary(cell.name, str(cell.path), cell.is_new) for cell in self.result.cells]
+            notes = self.result.notes
+        return make_document(
+            self.preparation,
+            self.panels,
+            cells,
+            notes,
+            pictures={name: [str(path) for path in paths] for name, paths in self.files.pictures.items()},
+            report=str(self.files.page),
+        )
+
+
+def build_report(
+    experiment: Experiment | Sequence[Experiment],
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    executor: str = lab.DEFAULT_EXECUTOR,
+    progress: CellProgress | None = None,
+    data: str | None = None,
+    drawing: DrawingProgress | None = None,
+) -> ReportBuild:
+    """Simulate what ``folder`` lacks and write the report; the folder is locked meanwhile.
+
+    The arguments are those of :func:`tutelage.experiments.run_experiment`; ``drawing`` is called with the
+    name of each picture before it is drawn.  Where everything is up to date nothing is loaded, locked or
+    written, so the folder may be read-only.  Raises ``InputError`` for what cannot be simulated or written,
+    and where another process is writing to the folder.
+    """
+    check_workers(workers, executor)
+    check_callback("progress", progress)
+    check_callback("drawing", drawing)
+    preparation = prepare(experiment, folder, data=data)
+    finished = find_finished_report(preparation)
+    if finished is not None:
+        return ReportBuild(preparation, finished[0], None, finished[1])
+    import tutelage.plots  # noqa: F401 - whether anything can be drawn shows before the first simulation
+
+    make_cells_folder(folder)
+    with alone_in(preparation.folder):
+        result = run_prepared(preparation, workers=workers, executor=executor, progress=progress)
+        files = write_locked(result, preparation.folder, drawing)
+    return ReportBuild(preparation, files, result, summarize_panels(result))

@@ -51,18 +51,18 @@ def test_find_fault_names_place_and_problem(content, fault):
 @pytest.mark.parametrize(
     ("wanted", "described"),
     [
-        (Count, "a whole number from 1 to 99"),
+        (Count, "a whole number in [1, 99]"),
         (Annotated[int, Meta(gt=0)] | None, "a whole number of at least 1"),
-        (Annotated[float, Meta(ge=0, le=1)], "a number from 0 to 1"),
-        (Annotated[float, Meta(gt=0)], "a number greater than 0"),
-        (Annotated[float, Meta(lt=2.5)], "a number less than 2.5"),
+        (Annotated[float, Meta(ge=0, le=1)], "a number in [0, 1]"),
+        (Annotated[float, Meta(gt=0)], "a number above 0"),
+        (Annotated[float, Meta(lt=2.5)], "a number below 2.5"),
         (Annotated[float, Meta(le=2)], "a number of at most 2"),
         (Literal["a", "b", "c"], "a, b or c"),
         (bool, "true or false"),
         (str | int, "text or a whole number"),
         (
             Annotated[tuple[Count, ...], Meta(min_length=2)],
-            "a list of at least 2, each a whole number from 1 to 99",
+            "a list of at least 2, each a whole number in [1, 99]",
         ),
         (Annotated[str, Meta(max_length=3, description="a short word")], "a short word"),
         (Inner, "an object"),

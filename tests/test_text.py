@@ -2,7 +2,7 @@
 
 import pytest
 
-from tutelage.text import counted, short, some_of
+from tutelage.text import counted, format_axis_number, short, some_of
 
 
 @pytest.mark.parametrize(("number", "told"), [(1, "1 run"), (0, "0 runs"), (2000, "2,000 runs")])
@@ -23,3 +23,21 @@ def test_some_of_all(some, runs, told):
 def test_three_digits_or_the_whole_part(value, told):
     """No more digits than a reader takes in."""
     assert short(value) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.01, "0.01"),
+        (5, "5"),
+        (999, "999"),
+        (1000, "1k"),
+        (1500, "1.5k"),
+        (50_000, "50k"),
+        (2.5e6, "2.5M"),
+    ],
+)
+def test_numbers_on_axes_are_short(value, text):
+    """Thousands and millions have a letter."""
+    assert format_axis_number(value) == text

@@ -4,12 +4,14 @@ Experiment files, settings and HTTP bodies are all read by msgspec; each words i
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 from msgspec import inspect
+
+from tutelage.text import join_words
+from tutelage.validation import Bounds
 
 _LOCATION = re.compile(r" - at `\$(?P<path>.*)`\Z", re.DOTALL)
 _STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<position>[0-9]+)\]")
@@ -51,7 +53,7 @@ def find_fault(error: msgspec.ValidationError) -> StructFault:
 
 
 def describe_type(wanted: Any) -> str:
-    """Describe the values that a type allows: ``a whole number from 1 to 100``, ``regret or cost``.
+    """Describe the values that a type allows: ``a whole number in [1, 100]``, ``regret or cost``.
 
     A description in the type's ``msgspec.Meta`` comes before everything else.
     """
@@ -63,37 +65,23 @@ def _describe(node: inspect.Type) -> str:
         described = (node.extra_json_schema or {}).get("description")
         return str(described) if described else _describe(node.type)
     if isinstance(node, inspect.UnionType):
-        return join_alternatives(
+        return join_words(
             [_describe(each) for each in node.types if not isinstance(each, inspect.NoneType)]
         )
     if isinstance(node, inspect.LiteralType):
-        return join_alternatives([str(value) for value in node.values])
+        return join_words([str(value) for value in node.values])
     if isinstance(node, inspect.IntType | inspect.FloatType):
-        return _describe_number(node)
+        noun = "a whole number" if isinstance(node, inspect.IntType) else "a number"
+        return _find_bounds(node).describe_allowed(noun)
     if isinstance(node, inspect.ListType | inspect.VarTupleType):
         size = f" of at least {node.min_length}" if node.min_length else ""
         return f"a list{size}, each {_describe(node.item_type)}"
     return _NOUNS.get(type(node), "an object")
 
 
-def _describe_number(node: inspect.IntType | inspect.FloatType) -> str:
-    lowest, highest = node.ge, node.le
-    if isinstance(node, inspect.IntType):
-        noun, bounds = "a whole number", ""
-        lowest = lowest if node.gt is None else node.gt + 1
-        highest = highest if node.lt is None else node.lt - 1
-    else:
-        noun = "a number"
-        bounds = "" if node.gt is None else f" greater than {node.gt:g}"
-        bounds += "" if node.lt is None else f" less than {node.lt:g}"
-    if lowest is not None and highest is not None:
-        return f"{noun} from {lowest} to {highest}{bounds}"
-    lower = "" if lowest is None else f" of at least {lowest}"
-    upper = "" if highest is None else f" of at most {highest}"
-    return f"{noun}{lower}{upper}{bounds}"
-
-
-def join_alternatives(words: Sequence[str]) -> str:
-    """``a, b or c``."""
-    *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last
+def _find_bounds(node: inspect.IntType | inspect.FloatType) -> Bounds:
+    if isinstance(node, inspect.FloatType):
+        return Bounds(node.ge, node.le, node.gt, node.lt)
+    minimum = node.ge if node.gt is None else node.gt + 1
+    maximum = node.le if node.lt is None else node.lt - 1
+    return Bounds(minimum, maximum)

@@ -63,9 +63,9 @@ def test_specs_of_an_entry(entry, path, specs):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"runs": "3"}, "Experiment: invalid runs '3': use a whole number from 1 to"),
-        ({"runs": -1}, "Experiment: invalid runs -1: use a whole number from 1 to"),
-        ({"runs": 1.5}, "Experiment: invalid runs 1.5: use a whole number from 1 to"),
+        ({"runs": "3"}, "Experiment: invalid runs '3': use a whole number in [1, "),
+        ({"runs": -1}, "Experiment: invalid runs -1: use a whole number in [1, "),
+        ({"runs": 1.5}, "Experiment: invalid runs 1.5: use a whole number in [1, "),
         ({"name": None}, "Experiment: invalid name None: use at most 100 letters"),
         ({"horizons": (5, 0)}, "Experiment: invalid horizons (5, 0): use a list of at least 1, each a whole"),
         ({"teachers": ()}, "Experiment: invalid teachers (): use a list of at least one teacher."),

@@ -111,7 +111,7 @@ def test_a_figure_that_there_is_none_of(figure):
 )
 def test_numbers_that_cannot_be(options):
     """They are refused before anything is played."""
-    with pytest.raises(InputError, match="use a whole number from"):
+    with pytest.raises(InputError, match="use a whole number in"):
         experiments.load_paper_experiments(**options)
 
 

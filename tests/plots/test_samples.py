@@ -96,21 +96,3 @@ def test_a_log_scale_contains_every_value(values):
         assert (placed[values > 0] > scale.floor).all()
     else:
         assert scale.floor is None
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.01, "0.01"),
-        (5, "5"),
-        (999, "999"),
-        (1000, "1k"),
-        (1500, "1.5k"),
-        (50_000, "50k"),
-        (2.5e6, "2.5M"),
-    ],
-)
-def test_ticks_are_short(value, text):
-    """Thousands and millions have a letter."""
-    assert samples.write_tick(value) == text

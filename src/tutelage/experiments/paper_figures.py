@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tutelage.errors import InputError
 from tutelage.experiments.definition import Experiment, Panel
 from tutelage.experiments.parsing import parse_experiment
+from tutelage.validation import check_whole
 
 _FILES = ("figure-2-fixed.toml", "figure-2-random.toml", "figure-3-movielens.toml")
 
@@ -81,8 +82,8 @@ def _adapt(
         ("horizon", horizon, 1),
         ("seed", seed, 0),
     ):
-        if value is not None and (type(value) is not int or not least <= value < 2**53):
-            raise InputError(f"Invalid {name} {value!r}: use a whole number from {least} to {2**53 - 1}.")
+        if value is not None:
+            check_whole(name, value, least, 2**53 - 1)
     return replace(
         experiment,
         runs=experiment.runs if runs is None else runs,

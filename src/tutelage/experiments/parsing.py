@@ -11,9 +11,10 @@ import msgspec
 from tutelage.errors import InputError
 from tutelage.experiments.claims import CLAIM_KINDS, ClaimSection
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry, Panel, check_sections
-from tutelage.experiments.section import Section, invalid_value, shorten
+from tutelage.experiments.section import Section, invalid_value
 from tutelage.instances.files import expanded, read_text
 from tutelage.struct_errors import describe_type, find_fault
+from tutelage.text import shorten
 
 _SECTIONS: dict[str, type[Section]] = {
     "instances": InstanceEntry,

@@ -12,9 +12,8 @@ from tutelage import results
 from tutelage.errors import InputError
 from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, load_entry, make_cells
 from tutelage.experiments.definition import Experiment, Panel, check_sections
-from tutelage.experiments.section import shorten
 from tutelage.instances.files import existing, expanded
-from tutelage.text import counted
+from tutelage.text import format_count, format_value
 
 CELLS = "cells"
 
@@ -123,7 +122,7 @@ def _check_experiments(value: object) -> tuple[Experiment, ...]:
     listed = [value] if isinstance(value, Experiment) else value
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(x, Experiment) for x in listed):
         raise InputError(
-            f"Not an experiment: {shorten(repr(value), 60)}. Give an experiment or a list of experiments, as "
+            f"Not an experiment: {format_value(value)}. Give an experiment or a list of experiments, as "
             "read_experiment and load_paper_experiments return them."
         )
     return tuple(listed)
@@ -164,7 +163,7 @@ def _unshown(matrix: CellMatrix) -> list[str]:
     )
     listed += ", ..." if len(places) > 3 else ""
     be, files = ("is", "a file") if len(unshown) == 1 else ("are", "files")
-    cells = f"{matrix.experiment.name}: {counted(len(unshown), 'cell')} {be} in no panel ({listed})"
+    cells = f"{matrix.experiment.name}: {format_count(len(unshown), 'cell')} {be} in no panel ({listed})"
     return [f"{cells}; the results are only stored as {files} in {CELLS}."]
 
 

@@ -8,6 +8,7 @@ from msgspec import Meta
 from tutelage.errors import InputError
 from tutelage.struct_errors import describe_type, find_fault
 from tutelage.teachers import TEACHERS
+from tutelage.text import shorten
 
 _LABEL = r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z"
 
@@ -56,12 +57,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def invalid_value(key: str, written: str, allowed: str) -> str:
     """Return ``invalid runs 0: use a whole number from 1 to 100.``, for example."""
-    return f"invalid {key} {shorten(written, 60)}: use {allowed}."
-
-
-def shorten(text: str, most: int) -> str:
-    """Return the text, cut to ``most`` letters."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return f"invalid {key} {shorten(written)}: use {allowed}."
 
 
 def canonical_teachers(section: Any, key: str) -> None:

@@ -23,7 +23,7 @@ from tutelage.experiments.claims import (
 from tutelage.experiments.definition import Panel
 from tutelage.results import NONE
 from tutelage.teachers import TEACHERS
-from tutelage.text import counted, short
+from tutelage.text import format_count, format_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,7 +77,7 @@ def _judge_below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Iterator
         _is_positive(claim.factor * values[other] - values[mine])
         for mine, other in itertools.product(claim.teachers, claim.than)
     )
-    figures = _compare(claim, quantity, {spec: short(float(each.mean())) for spec, each in values.items()})
+    figures = _compare(claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()})
     yield holds, figures if holds is not None else f"{figures}; the difference may be chance"
 
 
@@ -108,7 +108,7 @@ def _judge_mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset"
         pair = f"{quantity} of {brief_spec(teacher)} is at most {factor}that of {brief_spec(other)}"
         yield (
             bool(below.mean() >= claim.share),
-            f"{pair} in {below.sum()} of {counted(below.size, 'run')}",
+            f"{pair} in {below.sum()} of {format_count(below.size, 'run')}",
         )
 
 
@@ -199,7 +199,7 @@ def _judge_reaches(claim: Reaches, quantity: str, dataset: "xr.Dataset") -> Iter
             decided - wrong >= claim.share * runs,
             (
                 f"{brief_spec(teacher)} decided for a best arm in {decided - wrong} of "
-                f"{counted(runs, 'run')}, for another arm in {wrong}, and did not decide in {runs - decided}"
+                f"{format_count(runs, 'run')}, for another arm in {wrong}, and did not decide in {runs - decided}"
             ),
         )
 

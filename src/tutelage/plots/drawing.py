@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.plots import samples
-from tutelage.plots.samples import LogScale, write_tick
+from tutelage.plots.samples import LogScale
 from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrap_label
+from tutelage.text import format_axis_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -223,7 +224,7 @@ def _set_time_axis(axes: Axes, rounds: NDArray[np.int64], *, logarithmic: bool) 
         return
     axes.set_xlim(rounds[0], rounds[-1])
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_axis_number(value)))
 
 
 def _disable_math(texts: "Iterable[Text]") -> None:
@@ -250,7 +251,7 @@ def _dodge(n: int, count: int) -> float:
 def _set_linear_axis(axes: Axes, most: float) -> None:
     axes.set_ylim(0, 1.05 * most if most > 0 else 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(6))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_axis_number(value)))
 
 
 def _set_log_axis(axes: Axes, which: str, scale: LogScale) -> None:

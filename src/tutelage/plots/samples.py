@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.metrics import sum_over_clients
+from tutelage.text import format_axis_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -134,22 +135,14 @@ def make_log_scale(values: NDArray[np.float64]) -> LogScale:
     low, high = least / wider, most * wider
     first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
     step = max(0, last - first) // 7 + 1
-    ticks = [(10.0**power, write_tick(10.0**power)) for power in range(first, last + 1, step)]
+    ticks = [(10.0**power, format_axis_number(10.0**power)) for power in range(first, last + 1, step)]
     if len(ticks) < 3:
         steps = [digit * 10.0**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
-        ticks = [(value, write_tick(value)) for value in steps if low <= value <= high]
+        ticks = [(value, format_axis_number(value)) for value in steps if low <= value <= high]
     if positive.size == values.size:
         return LogScale(low, high, None, tuple(ticks))
     floor = low / (high / low) ** 0.12
     return LogScale(floor / (high / low) ** 0.05, high, floor, ((floor, "0"), *ticks))
-
-
-def write_tick(value: float) -> str:
-    """Write a number as axes show it: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
-    for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:.4g}{letter}"
-    return f"{value:.4g}"
 
 
 def thin(dataset: "xr.Dataset", most: int, *, logarithmic: bool = False) -> "xr.Dataset":

@@ -21,7 +21,7 @@ from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
 from tutelage.report.record import PageRecord
 from tutelage.report.summary import TeacherRow, count_runs, make_rows, never_decides
-from tutelage.text import counted, short
+from tutelage.text import format_count, format_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -126,12 +126,12 @@ def render_page(result: ExperimentResult, record: PageRecord) -> str:
 
 def _write_opening(result: ExperimentResult) -> str:
     found = [verdict.holds for data in result.panels for verdict in data.verdicts]
-    panels = f"{counted(len(result.panels), 'panel')}, each with a table of its numbers."
+    panels = f"{format_count(len(result.panels), 'panel')}, each with a table of its numbers."
     if not found:
         return panels
     words = {"supported by our results": True, "not supported": False, "inconclusive": None}
     parts = [f"{found.count(holds)} {word}" for word, holds in words.items() if holds in found]
-    return f"{panels} Of {counted(len(found), 'claim')}: {', '.join(parts)}."
+    return f"{panels} Of {format_count(len(found), 'claim')}: {', '.join(parts)}."
 
 
 def _group_missing(result: ExperimentResult) -> dict[str, str]:
@@ -250,10 +250,10 @@ def _make_tables(data: PanelResult) -> Iterator[PageTable]:
 
 def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> PageRow:
     over = row.regret if quantity == "regret" else row.cost
-    spread = "-" if over.sd is None else f"{short(over.q10)} to {short(over.q90)}"
+    spread = "-" if over.sd is None else f"{format_number(over.q10)} to {format_number(over.q90)}"
     dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
     swatch = _SWATCH.format(style.colour, dash)
-    return PageRow(swatch, style.label, short(over.mean), spread, *row.write_counts())
+    return PageRow(swatch, style.label, format_number(over.mean), spread, *row.write_counts())
 
 
 def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
@@ -262,7 +262,7 @@ def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
     for each in result.experiments:
         horizons = ", ".join(f"{horizon:,}" for horizon in each.horizons)
         counts = [
-            counted(entry.runs or each.runs, "run") + (" of each instance" if entry.is_set else "")
+            format_count(entry.runs or each.runs, "run") + (" of each instance" if entry.is_set else "")
             for entry in each.instances
         ]
         runs = " and ".join(dict.fromkeys(counts))

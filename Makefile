@@ -7,10 +7,10 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint format types imports wheel bench table lock clean
+.PHONY: help run test setup lint format types docs-tables imports wheel bench table lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------------------------- the main job
 
@@ -50,6 +50,9 @@ format: .venv/dev.stamp ## repair what of the style can be repaired
 
 types: .venv/dev.stamp ## check the types
 	@$(BIN)/mypy
+
+docs-tables: .venv/dev.stamp ## write the tables in docs/ that follow from the code
+	@$(BIN)/python docs/make_tables.py
 
 imports: .venv/dev.stamp ## check that imports run one way only
 	@$(BIN)/lint-imports

@@ -206,7 +206,7 @@ def test_a_quota_of_any_arm_needs_rounds_for_one_arm_only():
 
 
 def silence_all(num_clients, seconds, excluded=()):
-    """A view in which all clients among the evidence are silent; the excluded ones still pull."""
+    """A view in which all clients are silent, except the excluded ones."""
     is_evidence = np.array([client not in excluded for client in range(num_clients)])
     good = with_metrics(learning_view(num_clients, 3), is_evidence=is_evidence)
     return with_activity(good, silence=np.where(is_evidence, seconds, 0.5))
@@ -217,11 +217,11 @@ def silence_all(num_clients, seconds, excluded=()):
     [
         (4, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s; 7"),
         (1, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s; 7"),
-        (4, 300.0, (1,), "No data.", "No client among the evidence has pulled an arm for 5 min; excluded"),
-        (4, 300.0, (1, 2, 3), "No data.", "No client among the evidence has pulled an arm for 5 min"),
+        (4, 300.0, (1,), "No data.", "No client has pulled an arm for 5 min, except excluded clients."),
+        (4, 300.0, (1, 2, 3), "No data.", "No client has pulled an arm for 5 min, except excluded clients."),
         (4, 300.0, (), "No data.", "No client has pulled an arm for 5 min."),
     ],
-    ids=["all", "the only one", "all but an excluded one", "the last of the evidence", "all for long"],
+    ids=["all", "the only one", "all but an excluded one", "all but three excluded ones", "all for long"],
 )
 def test_no_exclusion_is_advised_when_no_client_pulls(num_clients, seconds, excluded, title, details):
     """The platform is down: that is critical, and an exclusion, which cannot be undone, is not advised."""
@@ -378,7 +378,7 @@ def test_stalled_is_shown_exactly_while_only_silent_clients_are_missing(view):
 
 
 @given(views())
-def test_silence_of_all_the_evidence_is_critical_while_learning_waits(view):
+def test_silence_of_all_clients_is_critical_while_learning_waits(view):
     """Excluded clients change nothing, and no exclusion is advised for it."""
     metrics, quiet = view.metrics, view.activity.silence[view.metrics.is_evidence].min()
     severities = {item.kind: item.severity for item in status_of(view)}
@@ -395,7 +395,7 @@ def test_silence_of_all_the_evidence_is_critical_while_learning_waits(view):
 
 @given(views())
 def test_an_exclusion_that_is_advised_is_possible(view):
-    """The command names a client among the evidence, and there is another one."""
+    """The command names a client that is not excluded, and there is another one."""
     for item in status_of(view):
         if "exclude" in item.command:
             assert view.metrics.is_evidence[item.client]

@@ -31,7 +31,7 @@ class Metrics:
     or for ``any`` of them (``mode``); ``missing`` [M, K] is what is left of it, 0 for excluded clients, which
     are those where ``is_evidence`` [M] is False.  ``directive`` is the number of the directive in force: 1 +
     the consultations so far.  ``estimates`` [K] are the means of the global model from all observed rewards,
-    NaN where some client among the evidence has no pull; ``lower`` and ``upper`` [K] are the bounds of the
+    NaN where some client that is not excluded has no pull; ``lower`` and ``upper`` [K] are the bounds of the
     latest consultation, NaN if there are none.  All three are in [0, 1], and so is the unit of ``cost``;
     ``low`` and ``high`` are the range of rewards as sent.  ``arm_evidence`` [K] is, for a teacher
     that bets, the evidence against each arm as a share of its threshold, NaN otherwise.  ``provisional_arm``
@@ -105,7 +105,7 @@ class Metrics:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every client among the evidence has reached the horizon."""
+        """Whether every client that is not excluded has reached the horizon."""
         rounds = self.rounds[self.is_evidence]
         return bool(rounds.size) and int(rounds.min()) >= self.horizon
 
@@ -294,7 +294,7 @@ def _common_fields(session: Session) -> dict[str, Any]:
 
 
 def _estimate_means(campaign: Campaign) -> Array:
-    """sum_m w_m (mean observed reward of arm k at client m) over the clients among the evidence, [K]."""
+    """sum_m w_m (mean observed reward of arm k at client m) over the clients that are not excluded, [K]."""
     is_evidence = campaign.collected.counted
     pulls = np.array([client.pulls for client in campaign.clients], dtype=np.float64)[is_evidence]
     sums = np.array([client.observed for client in campaign.clients])[is_evidence]

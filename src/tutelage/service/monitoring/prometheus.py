@@ -92,12 +92,13 @@ CAMPAIGN_METRICS = (
     ),
     CampaignMetric(
         "tutelage_clients_silent",
-        "Clients silent for longer than the stalled thresholds, not counting excluded ones.",
+        "Clients that are not excluded and have been silent for longer than --stalled-seconds and "
+        "--stalled-intervals allow.",
         lambda view, thresholds: int(find_silent_clients(view, thresholds).sum()),
     ),
     CampaignMetric(
         "tutelage_directive",
-        "Number of the teacher's directive in force: 1 plus the number of consultations so far.",
+        "Number of the teacher's directive in force: 1 plus the consultations of the teacher so far.",
         lambda view, _: view.metrics.directive,
     ),
     CampaignMetric(

@@ -62,7 +62,7 @@ KINDS: tuple[StatusKind, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds(
-    LagThresholds, AgeThresholds, IdleThresholds, AvoidanceThresholds, SlowThresholds, ReplayThresholds
+    AgeThresholds, ReplayThresholds, IdleThresholds, LagThresholds, AvoidanceThresholds, SlowThresholds
 ):
     """The settings of the server that decide when a status item is shown."""
 

@@ -27,7 +27,7 @@ FINISHED = StatusKind(
     (
         StatusCase(
             "info",
-            "Every client among the evidence has reached the horizon.",
+            "Every client that is not excluded has reached the horizon.",
             "Nothing. Pulls are still answered, and counted separately.",
         ),
     ),

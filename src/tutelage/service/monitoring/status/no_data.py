@@ -1,4 +1,4 @@
-"""No client among the evidence pulls, so learning makes no progress."""
+"""No client pulls, except excluded ones, so learning makes no progress."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class IdleThresholds:
 
 
 def check_no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresholds) -> StatusItem | None:
-    """Compare the shortest silence of any client among the evidence with the threshold."""
+    """Compare the shortest silence of any client that is not excluded with the threshold."""
     metrics, silence = view.metrics, view.activity.silence
     if metrics.status != "running" or metrics.is_finished or view.at_round is not None:
         return None
@@ -33,13 +33,12 @@ def check_no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresh
     if not thresholds.idle_seconds < seconds < math.inf:
         return None
     excluded_pull = (silence[~metrics.is_evidence] <= thresholds.idle_seconds).any()
-    who = "No client among the evidence" if excluded_pull else "No client"
-    more = "; excluded clients still pull" if excluded_pull else ""
+    more = ", except excluded clients" if excluded_pull else ""
     return StatusItem(
         "no data",
         "critical" if metrics.missing.any() and metrics.is_learning else "warning",
         "No data.",
-        f"{who} has pulled an arm for {format_duration(seconds)}{more}.",
+        f"No client has pulled an arm for {format_duration(seconds)}{more}.",
         CHECK_PLATFORM,
     )
 
@@ -49,7 +48,7 @@ NO_DATA = StatusKind(
     (
         StatusCase(
             "critical",
-            "No client among the evidence has pulled for 2 minutes, and learning waits for pulls.",
+            "No client has pulled for 2 minutes, except excluded ones, and learning waits for pulls.",
             CHECK_PLATFORM,
         ),
         StatusCase("warning", "The same, while learning does not wait for pulls.", CHECK_PLATFORM),

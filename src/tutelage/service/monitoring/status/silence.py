@@ -31,7 +31,7 @@ class SilenceThresholds:
 
 
 def find_silent_clients(view: CampaignView, thresholds: SilenceThresholds) -> Flags:
-    """The clients [M] among the evidence that have been silent for too long to wait for."""
+    """The clients [M], without excluded ones, that have been silent for too long to wait for."""
     activity = view.activity
     limit = np.fmax(thresholds.stalled_seconds, thresholds.stalled_intervals * activity.usual_interval)
     silent: Flags = (activity.silence > limit) & view.metrics.is_evidence

@@ -57,7 +57,7 @@ def _describe_silence_of_all(view: CampaignView) -> StatusItem:
         "stalled",
         "critical",
         "Stalled: no client pulls.",
-        f"No client among the evidence has pulled an arm for {format_duration(seconds)}; "
+        f"No client that is not excluded has pulled an arm for {format_duration(seconds)}; "
         f"{format_percent(metrics.quota_share)} of the pulls for consultation {metrics.directive} are in.",
         CHECK_PLATFORM,
     )

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from tests import appendix
-from tutelage.distributions import Constant
+from tutelage.distributions.constant import Constant
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights

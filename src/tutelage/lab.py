@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from tutelage.instances import Instance
 from tutelage.instances.conditions import Conditions
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
-from tutelage.registry import Table, split_call, split_top
+from tutelage.registry import split_call, split_top
 from tutelage.results import Collector, SimulationRequest, SimulationResult, problem_of, size_in_bytes
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS, side_by_side
@@ -237,12 +237,12 @@ def _policies(clients: str | Policy | Sequence[str | Policy], instance: Instance
     if isinstance(clients, str):
         return parse_clients(clients, instance.num_clients)
     if not isinstance(clients, Sequence):
-        return (cast(Policy, _object(clients, POLICIES)),) * instance.num_clients
+        return (POLICIES.resolve(clients),) * instance.num_clients
     if len(clients) != instance.num_clients:
         raise InputError(
             f"There are policies for {len(clients)} clients, but the instance has {instance.num_clients}."
         )
-    return tuple(_object(each, POLICIES) for each in clients)
+    return tuple(POLICIES.resolve(each) for each in clients)
 
 
 def _teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tuple[Teacher, ...]:
@@ -253,26 +253,12 @@ def _teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tup
         raise InputError("There is no teacher: name at least one, or leave the teachers out for all of them.")
     made: dict[str, Teacher] = {}
     for each in listed:
-        teacher = _object(each, TEACHERS)
+        teacher = TEACHERS.resolve(each)
         spec = TEACHERS.spec(teacher)
         if spec in made:
             raise InputError(f"The teacher {spec} is given twice: leave one, or change its parameters.")
         made[spec] = teacher
     return tuple(made.values())
-
-
-def _object(given: Any, table: Table[Any]) -> Any:
-    """What a SPEC names, or the object itself if it has what an entry of the table has."""
-    if isinstance(given, str):
-        return table.parse(given)
-    if isinstance(given, type):
-        raise InputError(
-            f"{given.__name__} is a class, not a {table.kind}: call it, as {given.__name__}(...)."
-        )
-    lacking = [need for need in table.needs if not hasattr(given, need)]
-    if lacking:
-        raise InputError(f"{given!r} is not a {table.kind}: it has no {' and no '.join(lacking)}.")
-    return given
 
 
 def _exclusions(exclude: Mapping[int, int], instance: Instance, horizon: int) -> dict[int, int]:

@@ -223,6 +223,20 @@ class Table(Generic[Entry]):
                 raise
             raise InputError(f"Invalid {self.kind} {spec!r}: {describe_error(error)}.") from error
 
+    def resolve(self, given: str | Entry) -> Entry:
+        """The object that a SPEC names, or the object itself if it has every attribute of an entry."""
+        if isinstance(given, str):
+            return self.parse(given)
+        if isinstance(given, type):
+            name = given.__name__
+            raise InputError(f"{name} is a class, not a {self.kind}: call it, as in {name}(...).")
+        lacking = [need for need in self.needs if not hasattr(given, need)]
+        if lacking:
+            raise InputError(
+                f"{format_value(given)} is not a {self.kind}: it lacks {join_words(lacking, 'and')}."
+            )
+        return given
+
     def spec(self, thing: Any) -> str:
         """The canonical SPEC of an object, with every parameter: ``tal(gamma1=1,gamma2=0)``."""
         return self._write(thing, parameters_of(type(thing)))

@@ -16,11 +16,11 @@ BAD = [
     (["simulate", ""], "instance is empty"),
     (["simulate", "missing.csv"], "missing.csv"),
     (["simulate", "uniform:arm=3"], "'arm'"),
-    (["simulate", "uniform:arms=3,arms=4"], "'arms' is given twice"),
+    (["simulate", "uniform:arms=3,arms=4"], "'arms' appears twice"),
     (["simulate", "uniform:arms=0"], "arms=0"),
     ([*PAPER, "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
     ([*PAPER, "--teacher", "twl(gama1=1)"], "'gama1' (did you mean 'gamma1'?)"),
-    ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' is given twice"),
+    ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' appears twice"),
     ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "gamma1=1.5 lies outside [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 lies outside [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=nan)"], "gamma2=nan lies outside [0, 1]"),
@@ -114,7 +114,7 @@ def test_errors_end_the_process_so(python):
     """The same through ``python -m tutelage``."""
     ended = python("-m", "tutelage", "simulate", "papr", check=False)
     assert ended.returncode == 2
-    assert ended.stderr.startswith("There is no instance 'papr'")
+    assert ended.stderr.startswith("Unknown instance 'papr'")
     assert not ended.stdout
 
 

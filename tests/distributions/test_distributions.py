@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from tutelage.distributions import RewardArrays, draw, parse_distribution
+from tutelage.distributions import parse_distribution
+from tutelage.distributions.base import RewardArrays
+from tutelage.distributions.empirical import draw
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.observed import tally
@@ -24,7 +26,7 @@ def test_empirical_draw_is_the_inverse_of_the_shares():
     observed = tally(cells, generator.integers(0, 8, 500) / 7, None, 2, 3)
     samples = observed.samples()
     arrays = RewardArrays(
-        2, observed.means, observed.means[0], 0.0, samples.offsets, samples.values, samples.cumulative
+        observed.means, observed.means[0], np.zeros(0), samples.offsets, samples.values, samples.cumulative
     )
     for client in range(2):
         for arm in range(3):

@@ -11,7 +11,8 @@ from tests import reference
 from tests.contracts.ladder import Ladder
 
 from tutelage import instances
-from tutelage.distributions import Samples, parse_distribution
+from tutelage.distributions import parse_distribution
+from tutelage.distributions.base import Samples
 from tutelage.engine import simulation
 from tutelage.engine.simulation import Cancelled, problem_of, silences, simulate_run
 from tutelage.instances.base import Instance

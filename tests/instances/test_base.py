@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tutelage.distributions import Beta, Empirical
+from tutelage.distributions.beta import Beta
+from tutelage.distributions.empirical import Empirical
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
 
@@ -87,7 +88,7 @@ def test_weights_refused(weights, said):
         ({"weights": None}, "weights are not an array of numbers"),
         ({"weights": 1.0}, "1 weights for 1 clients"),
         ({"rewards": 5}, "5 is not a reward distribution"),
-        ({"rewards": "gamma"}, "no reward distribution 'gamma'"),
+        ({"rewards": "gamma"}, "Unknown reward distribution 'gamma'"),
         ({"client_names": 5}, "5 are no names of clients"),
         ({"client_names": "x"}, "'x' are no names of clients"),
         ({"arm_names": [5]}, "name 5 among the arms is not a text"),

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage import load_instance
-from tutelage.distributions import Bernoulli, Samples
+from tutelage.distributions.base import Samples
+from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.instances.conditions import Conditions

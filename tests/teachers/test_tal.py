@@ -15,7 +15,7 @@ from tests.teachers.evidence import (
     zeros_against,
 )
 
-from tutelage.distributions import Constant
+from tutelage.distributions.constant import Constant
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES

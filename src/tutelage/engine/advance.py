@@ -1,7 +1,7 @@
 """The compiled loop: one client after the other through many rounds under one directive.
 
 :func:`advance` is written as plain Python on plain arrays; :func:`kernel_for` compiles it with a policy
-inside (docs/decisions/0004).
+and a reward distribution inside (docs/decisions/0004).
 """
 
 import functools
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions import RewardArrays, draw
+from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
 from tutelage.engine.kernels import compiled_main
 from tutelage.engine.memory import NOT_YET, Memory, Shown, add_to_segment, show
@@ -71,7 +71,8 @@ def advance(
     they stop together in the round in which every evident one has so many pulls of any one arm.  No arm can
     get there before each client has made the pulls that it still misses: for so many rounds all are taken
     on, and again, until few are left and then none.
-    ``choose`` and ``learn`` are those of the clients' policy; ``parameters`` has a row for each client of
+    ``choose`` and ``learn`` are those of the clients' policy, ``draw`` that of the instance's reward
+    distribution; ``parameters`` has a row for each client of
     the run.
     """
     while True:
@@ -209,11 +210,17 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 learn = no_learning
 
 
+def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
+    """Stands for the reward distribution's ``draw``, which a kernel is compiled with."""
+    raise AssertionError
+
+
 @functools.cache
-def kernel_for(choose_function: Any, learn_function: Any) -> Any:
-    """:func:`advance` compiled with a policy's functions."""
-    name = f"advance_{choose_function.__module__.rpartition('.')[2]}"
-    return compiled_main(advance, name, choose=choose_function, learn=learn_function)
+def kernel_for(choose_function: Any, learn_function: Any, draw_function: Any) -> Any:
+    """:func:`advance` compiled with a policy's two functions and a reward distribution's one."""
+    names = [each.__module__.rpartition(".")[2] for each in (choose_function, draw_function)]
+    bound = {"choose": choose_function, "learn": learn_function, "draw": draw_function}
+    return compiled_main(advance, f"advance_{'_'.join(names)}", **bound)
 
 
 @functools.cache

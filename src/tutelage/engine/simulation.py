@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions.base import Draw
 from tutelage.engine.advance import (
     STOP_AT_ALL,
     STOP_AT_ANY,
@@ -134,7 +135,7 @@ class _Run:
         self.rewards = instance.reward_arrays()
         self.acting = Acting(*instance.conditions.arrays(instance.num_clients))
         self.policies = policies
-        self.groups, self.parameters, state_size = _group(policies, self.problem.num_arms)
+        self.groups, self.parameters, state_size = _group(policies, instance.rewards.draw, self.problem.num_arms)
         self.cuts = np.array(ask_segments(teacher, self.problem), dtype=np.int64)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
         streams = client_streams(seed, run, num_clients)
@@ -407,7 +408,7 @@ def first_silence(
 
 
 def _group(
-    policies: Sequence[Policy], num_arms: int
+    policies: Sequence[Policy], draw: Draw, num_arms: int
 ) -> tuple[list[tuple[Any, NDArray[np.int64]]], NDArray[np.float64], int]:
     """The kernels with their clients, the parameters [M, ...] and the size of a client's policy state."""
     members: dict[Any, list[int]] = {}
@@ -422,5 +423,5 @@ def _group(
     for policy, size in zip(policies, sizes, strict=True):
         if size < 0:
             raise InputError(f"The policy {POLICIES.spec(policy)} asks for {size} numbers of state.")
-    groups = [(kernel_for(*functions), np.array(clients)) for functions, clients in members.items()]
+    groups = [(kernel_for(*functions, draw), np.array(clients)) for functions, clients in members.items()]
     return groups, parameters, max(sizes)

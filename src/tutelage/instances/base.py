@@ -9,14 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions import (
-    Bernoulli,
-    Empirical,
-    RewardArrays,
-    RewardDistribution,
-    Samples,
-    parse_distribution,
-)
+from tutelage.distributions import DISTRIBUTIONS, parse_distribution
+from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
+from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.conditions import Conditions
 
@@ -60,13 +55,10 @@ class Instance:
             raise InputError(f"The instance's name {self.name!r} is not a text; give one.")
         self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
         self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
+        given = self.rewards
         self._set(
-            "rewards", parse_distribution(self.rewards) if isinstance(self.rewards, str) else self.rewards
+            "rewards", parse_distribution(given) if isinstance(given, str) else DISTRIBUTIONS.resolve(given)
         )
-        if not isinstance(self.rewards, RewardDistribution):
-            raise InputError(
-                f"{self.name}: {self.rewards!r} is not a reward distribution; give one, as in 'beta(10)'."
-            )
         if not isinstance(self.samples, Samples):
             raise InputError(f"{self.name}: {self.samples!r} are not Samples; leave them out.")
         self._set("client_names", _names(self.client_names, "clients", self.name))
@@ -75,9 +67,10 @@ class Instance:
         check_weights(self.weights, self.num_clients)
         _check_names(self.client_names, self.num_clients, "clients", self.name)
         _check_names(self.arm_names, self.num_arms, "arms", self.name)
-        if isinstance(self.rewards, Empirical) and self.samples.offsets.size != self.local_means.size + 1:
+        if self.rewards.needs_samples and self.samples.offsets.size != self.local_means.size + 1:
             raise InputError(
-                f"{self.name}: rewards=empirical needs observed rewards of every cell; use another law."
+                f"{self.name}: rewards={DISTRIBUTIONS.spec(self.rewards)} needs observed rewards of every client "
+                "and arm: give samples, or use another distribution, as in rewards=bernoulli."
             )
         self.conditions.check(self.num_clients, self.num_arms)
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))
@@ -165,10 +158,9 @@ class Instance:
     def reward_arrays(self) -> RewardArrays:
         """The rewards as compiled code draws them."""
         return RewardArrays(
-            kind=self.rewards.kind,
             local_means=np.ascontiguousarray(self.local_means),
             global_means=self.global_means,
-            concentration=float(getattr(self.rewards, "concentration", 0.0)),
+            parameters=np.array(self.rewards.parameters(), dtype=np.float64),
             offsets=self.samples.offsets,
             values=self.samples.values,
             cumulative=self.samples.cumulative,

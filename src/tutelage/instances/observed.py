@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions import Samples
+from tutelage.distributions.base import Samples
 from tutelage.errors import InputError
 
 _DENSE = 10_000_000  # up to so many (cell, value) pairs are counted in one array instead of by sorting

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
-from tutelage.distributions import DISTRIBUTIONS, Empirical, Samples, parse_distribution
+from tutelage.distributions import DISTRIBUTIONS, parse_distribution
+from tutelage.distributions.base import Samples
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, check_weights, equal_weights
 from tutelage.instances.files import is_file, parse_json, read_text
@@ -52,9 +53,10 @@ def build(
     parameters whose value was only found while loading (a recognised scale), for the instance's name.
     """
     distribution = parse_distribution(source.rewards)
-    if isinstance(distribution, Empirical) and samples is None:
+    if distribution.needs_samples and samples is None:
         raise InputError(
-            f"rewards=empirical resamples observed rewards and {kind!r} has none; {no_samples_remedy}."
+            f"rewards={DISTRIBUTIONS.spec(distribution)} needs observed rewards, and {kind!r} has none: "
+            f"{no_samples_remedy}."
         )
     num_clients = local_means.shape[0]
     weights = equal_weights(num_clients) if own_weights is None else own_weights

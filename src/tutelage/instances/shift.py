@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from tutelage.distributions import Empirical, parse_distribution
+from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance
@@ -41,9 +41,10 @@ class Shifting:
             first = dataclasses.replace(first, rewards=parse_distribution(self.rewards))
         if self.weights is not None:
             first = dataclasses.replace(first, weights=read_weights(self.weights, first.num_clients))
-        if isinstance(first.rewards, Empirical):
+        if first.rewards.needs_samples:
             raise InputError(
-                "shift: rewards=empirical has observed rewards of the first instance alone; use another."
+                "shift: rewards=empirical works only while the means stay as observed: use another distribution, "
+                "as in rewards=bernoulli."
             )
         earlier = tuple(shift for shift in first.conditions.shifts if shift.after < self.at)
         later = tuple(Shift(self.at + phase.after, phase.local_means) for phase in then.phases)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions import Constant
+from tutelage.distributions.constant import Constant
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.lab import Checkpoints, make_request, run

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from tutelage.distributions import Bernoulli, Empirical
+from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Conditions
@@ -155,5 +155,5 @@ def with_gap(instance: Instance, gap: float) -> Instance:
         instance,
         name=f"{instance.name} with a gap of {gap:g}",
         local_means=np.clip(means, 0.0, 1.0),
-        rewards=Bernoulli() if isinstance(instance.rewards, Empirical) else instance.rewards,
+        rewards=Bernoulli() if instance.rewards.needs_samples else instance.rewards,
     )

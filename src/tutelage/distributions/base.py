@@ -1,0 +1,64 @@
+"""What a reward distribution is: how a client's reward is drawn around its local mean.
+
+A reward distribution is a frozen dataclass of SPEC parameters with one plain function that the engine
+compiles into its kernels:
+
+``draw(rewards, client, arm, stream) -> reward``
+    One reward of an arm at a client, in [0, 1].  Its mean is ``rewards.local_means[client, arm]``.
+
+``draw`` may draw from ``stream``, the client's own reward stream, through ``tutelage.draws``.  It changes
+nothing else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Observed rewards, cell by cell, for a distribution that resamples them.
+
+    The distinct values of cell (m, k), ascending, are ``values[offsets[m K + k] : offsets[m K + k + 1]]``;
+    ``cumulative`` holds for each of them the share of the cell's observations up to and including it (the
+    last of a cell is exactly 1).
+    """
+
+    offsets: NDArray[np.int64]  # [M K + 1]
+    values: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+
+
+class RewardArrays(NamedTuple):
+    """What ``draw`` reads: the instance's means, the distribution's parameters and the observed rewards."""
+
+    local_means: NDArray[np.float64]  # [M, K]
+    global_means: NDArray[np.float64]  # [K]
+    parameters: NDArray[np.float64]  # [P]; the distribution's `parameters()`
+    offsets: NDArray[np.int64]  # as in Samples; without samples the three arrays hold nothing
+    values: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+
+
+Draw = Callable[[RewardArrays, int, int, Any], float]
+
+
+class RewardDistribution(Protocol):
+    """An entry of the table of reward distributions."""
+
+    @property
+    def draw(self) -> Draw:
+        """The function that draws a reward (a static method: plain, compilable)."""
+        ...
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether the instance must hold observed rewards of every client and arm."""
+        ...
+
+    def parameters(self) -> tuple[float, ...]:
+        """The parameters as ``draw`` sees them."""
+        ...

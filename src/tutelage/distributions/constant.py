@@ -1,0 +1,22 @@
+"""Rewards without randomness."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tutelage.distributions.base import RewardArrays
+
+
+def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
+    """The mean; nothing is drawn from the stream."""
+    return rewards.local_means[client, arm]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The mean itself in every round."""
+
+    draw = staticmethod(draw)
+    needs_samples: ClassVar[bool] = False
+
+    def parameters(self) -> tuple[float, ...]:
+        return ()

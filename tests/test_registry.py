@@ -112,7 +112,7 @@ def test_parses_without_arguments(spec):
         ("kettle(size=3)x", "Invalid pot"),
         (
             "kettle(siz=3)",
-            r"Unknown parameter 'siz' of the pot 'kettle' \(did you mean 'size'\?\): use size, heat",
+            r"Unknown parameter 'siz' \(did you mean 'size'\?\) of the pot 'kettle': use size, heat",
         ),
         ("plain(size=3)", "Unknown parameter 'size' of the pot 'plain': it has none"),
         ("kettle", r"'kettle' needs size=\.\.\.: litres, at least 0\.$"),

@@ -206,7 +206,7 @@ class Table(Generic[Entry]):
             if key not in known:
                 allowed = f"use {', '.join(known)}" if known else "it has none"
                 raise InputError(
-                    f"Unknown parameter {key!r} of the {self.kind} {name!r}{_suggest(key, known)}: {allowed}."
+                    f"Unknown parameter {key!r}{_suggest(key, known)} of the {self.kind} {name!r}: {allowed}."
                 )
             if key in values:
                 raise InputError(f"The parameter {key!r} appears twice in {spec!r}: remove one.")

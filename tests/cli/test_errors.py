@@ -23,7 +23,7 @@ BAD = [
     ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' appears twice"),
     ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "gamma1=1.5 lies outside [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 lies outside [0, 1]"),
-    ([*PAPER, "--teacher", "tal(gamma2=nan)"], "gamma2=nan lies outside [0, 1]"),
+    ([*PAPER, "--teacher", "tal(gamma2=nan)"], "Invalid gamma2=nan in 'tal(gamma2=nan)'"),
     ([*PAPER, "--teacher", "twl(gamma1=0,5)"], "decimal comma"),
     ([*PAPER, "--teacher", "twl(gamma1=x)"], "gamma1=x"),
     ([*PAPER, "--teacher", "twl(gamma1=1"], "'twl(gamma1=1'"),

@@ -44,7 +44,7 @@ def test_bare_path_is_a_table(write):
     """A bare path to a table is an INSTANCE, also with options after a comma."""
     path = write("means.csv", "0.2,0.9\n0.4,0.1\n")
     assert load(path).num_arms == 2
-    assert load(f"{path},rewards=constant").rewards.kind == load("paper:rewards=constant").rewards.kind
+    assert load(f"{path},rewards=constant").rewards == load("paper:rewards=constant").rewards
     assert load(path).name == f"table:{path},rewards=bernoulli"
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance
+from tutelage.lab import make_request
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
@@ -95,16 +96,17 @@ def play(task: Task) -> Outcome:
     teacher: Teacher = TEACHERS.parse(task.teacher)
     allowed = (instance.num_arms - 1) * getattr(teacher, "tolerance", 0.0)
     regret, cost, decided, wrong = [], [], [], 0
+    request = make_request(
+        instance,
+        teacher,
+        policies,
+        horizon=task.horizon,
+        runs=task.runs,
+        seed=task.instance if isinstance(task.instance, int) else 1,
+        checkpoints=1,
+    )
     for run in range(task.runs):
-        outcome = simulate_run(
-            instance,
-            policies,
-            teacher,
-            horizon=task.horizon,
-            seed=task.instance if isinstance(task.instance, int) else 1,
-            run=run,
-            checkpoints=np.array([task.horizon]),
-        )
+        outcome = simulate_run(request, 0, run)
         regret.append(float(outcome.pulls[:, -1].sum(axis=0) @ instance.gaps))
         cost.append(float(outcome.costs[:, -1].sum()))
         decided.append(np.nan if outcome.decided_in is None else outcome.decided_in)

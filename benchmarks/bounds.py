@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.instances import Instance, load
-from tutelage.lab import make_request, run
+from tutelage.lab import make_request, simulate_request
 from tutelage.theory import guarantee
 
 MIXED = "1*ucb1,1*eps-greedy,1*ucb1,1*eps-greedy(c=2,d=.5),1*ucb1"
@@ -60,7 +60,7 @@ def compare(instance: Instance, case: tuple[str, str], runs: int, setting: Setti
     request = make_request(
         instance, teacher, clients, horizon=horizon, runs=runs, seed=setting.seed, checkpoints=1
     )
-    regret, cost = run(request, workers=setting.workers).totals(0)
+    regret, cost = simulate_request(request, workers=setting.workers).totals(0)
     return Compared(horizon, (bound.regret.value / regret.mean(), bound.cost.value / cost.mean()))
 
 

@@ -25,7 +25,7 @@ from figures import MEBIBYTES, SECONDS, Beside, Claim, Figure, Samples, Unit, ta
 from speed import HORIZON, NUM_CHECKPOINTS, speeds
 
 from tutelage import instances
-from tutelage.results import version
+from tutelage.versions import package_version
 
 RUNS = 100
 MANY_RUNS = 1_000
@@ -146,7 +146,7 @@ def _tell(sentence: str) -> None:
 def machine() -> dict[str, Any]:
     """What was measured, and on what."""
     names = ("tutelage", "numpy", "numba", "scipy", "mabwiser", "river", "SMPyBandits")
-    versions = {name: version(name) for name in names}
+    versions = {name: package_version(name) for name in names}
     return {
         "python": platform.python_version(),
         **{name: told for name, told in versions.items() if told != "unknown"},

@@ -10,8 +10,7 @@ from figures import RATE, Beside, Figure, Samples
 
 from tutelage import instances
 from tutelage.engine.simulation import simulate_run
-from tutelage.lab import checkpoint_rounds
-from tutelage.policies import POLICIES
+from tutelage.lab import make_request
 from tutelage.teachers import TEACHERS
 
 HORIZON = 50_000
@@ -65,12 +64,13 @@ def speeds(turns: int, seconds: float, runs: int) -> list[Figure]:
 def _engine(teacher_spec: str, policy_spec: str, runs: int) -> Contender:
     """Whole runs of the paper's instance, all that a run needs included, from its seeds to its record."""
     instance, teacher = instances.load("paper"), TEACHERS.parse(teacher_spec)
-    policies = [POLICIES.parse(policy_spec)] * instance.num_clients
-    checkpoints = checkpoint_rounds(NUM_CHECKPOINTS, HORIZON)
+    request = make_request(
+        instance, teacher, policy_spec, horizon=HORIZON, runs=runs, seed=1, checkpoints=NUM_CHECKPOINTS
+    )
     steps: int = HORIZON * instance.num_clients
 
     def play(run: int) -> None:
-        simulate_run(instance, policies, teacher, horizon=HORIZON, seed=1, run=run, checkpoints=checkpoints)
+        simulate_run(request, 0, run)
 
     def measure() -> float:
         began = time.perf_counter()

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from tutelage import instances
 from tutelage.atomic_files import write_whole
-from tutelage.lab import make_request, run
+from tutelage.lab import make_request, simulate_request
 from tutelage.policies import POLICIES
-from tutelage.results import SimulationResult, problem_of
+from tutelage.request import make_problem
+from tutelage.results import SimulationResult
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS, side_by_side
 
@@ -89,7 +90,7 @@ def measure(clients: Mapping[str, str], teachers: Sequence[str], setting: Settin
             seed=setting.seed,
             checkpoints=1,
         )
-        outcome = run(request, workers=setting.workers, executor=setting.executor)
+        outcome = simulate_request(request, workers=setting.workers, executor=setting.executor)
         rows[name] = tuple(_cell(outcome, teacher) for teacher in range(len(teachers)))
     return rows
 
@@ -107,7 +108,7 @@ def _cell(outcome: SimulationResult, teacher: int) -> Cell:
 def learns(spec: str) -> bool:
     """Whether a teacher begins without a target and wants to be asked for one."""
     teacher = TEACHERS.parse(spec)
-    problem = problem_of(instances.load(INSTANCE), HORIZON, teacher)
+    problem = make_problem(instances.load(INSTANCE), HORIZON, teacher)
     return teacher.directive(teacher.begin(problem, teacher_generator(SEED, 0))).quota is not None
 
 

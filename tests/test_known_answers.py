@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from tests import appendix
+from tests.simulated_run import simulate_once
 from tutelage.distributions.constant import Constant
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.policies import POLICIES
@@ -39,7 +39,7 @@ def load_once(spec):
 
 def play(spec, clients, *, instance="paper", run=0, horizon=T, checkpoints=QUARTERS, seed=1):
     """One run."""
-    return simulate_run(
+    return simulate_once(
         load_once(instance),
         [POLICIES.parse(client) for client in CLIENTS[clients]],
         TEACHERS.parse(spec),
@@ -105,7 +105,7 @@ def test_no_decision_takes_a_fourth_epoch():
     for outcome in on_paper(TAL_0, "ucb1", 200).outcomes:
         assert {event.round for event in outcome.events} <= set(ends)
     tied = Instance("tied", np.full((5, 5), 0.5), equal_weights(5), Constant())
-    outcome = simulate_run(
+    outcome = simulate_once(
         tied,
         [POLICIES.parse("ucb1")] * 5,
         TEACHERS.parse(TAL_1),
@@ -124,7 +124,7 @@ def test_no_decision_takes_a_fourth_epoch():
 def test_ucb1_shares_constant_rewards_equally(num_arms, gamma):
     """Lemma tal_learning_UCB: after tau pulls each of I arms has floor or ceil of tau / I, for every tau."""
     instance = Instance("tied", np.full((3, num_arms), gamma), equal_weights(3), Constant())
-    outcome = simulate_run(
+    outcome = simulate_once(
         instance,
         [POLICIES.parse("ucb1")] * 3,
         TEACHERS.parse("none"),

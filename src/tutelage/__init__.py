@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from tutelage.errors import InputError
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
-    from tutelage.lab import make_request, run, simulate
-    from tutelage.results import SimulationRequest, SimulationResult, load, save
+    from tutelage.lab import make_request, simulate, simulate_request
+    from tutelage.request import SimulationRequest
+    from tutelage.results import SimulationResult, load, save
 
     __version__: str
 
@@ -24,13 +25,13 @@ _HOMES = {
     "InputError": "tutelage.errors:InputError",
     "Instance": "tutelage.instances:Instance",
     "SimulationResult": "tutelage.results:SimulationResult",
-    "SimulationRequest": "tutelage.results:SimulationRequest",
+    "SimulationRequest": "tutelage.request:SimulationRequest",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.lab:make_request",
-    "run": "tutelage.lab:run",
     "save": "tutelage.results:save",
     "simulate": "tutelage.lab:simulate",
+    "simulate_request": "tutelage.lab:simulate_request",
 }
 
 __all__ = [  # noqa: RUF022 - as a reader meets them
@@ -39,7 +40,7 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "load",
     "load_instance",
     "make_request",
-    "run",
+    "simulate_request",
     "InputError",
     "Instance",
     "SimulationResult",
@@ -52,7 +53,7 @@ def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     if name == "__version__":
-        return import_module("tutelage.results").version()
+        return import_module("tutelage.versions").package_version()
     if name not in _HOMES:
         raise AttributeError(f"module 'tutelage' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

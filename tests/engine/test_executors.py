@@ -1,59 +1,98 @@
-"""The same result however runs are spread; what happens when they cannot be, or are stopped."""
+"""Every executor gives the same result; errors, interruption and cancellation of runs."""
 
+import multiprocessing
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
 from tutelage import lab
-from tutelage.engine import executors
+from tutelage.engine import executors, runs
 from tutelage.errors import InputError
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
+from tutelage.teachers import TEACHERS as TABLE
 
-ASKED = {"clients": "2*ucb1,2*eps-greedy,1*ts", "horizon": 900, "runs": 5, "seed": 5}
+ARGUMENTS = {"clients": "2*ucb1,2*eps-greedy,1*ts", "horizon": 900, "runs": 5, "seed": 5}
 TEACHERS = ["twl", "none", "ng"]
 
 
 @pytest.fixture(scope="module")
-def alone():
-    """One worker."""
-    return lab.simulate("paper", TEACHERS, **ASKED, workers=1)
+def expected():
+    """The result with one worker."""
+    return lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=1)
 
 
 @pytest.mark.parametrize("number", [2, 7, None])
-def test_any_number_of_threads(alone, number):
-    """More threads change nothing, not even the order."""
-    assert lab.simulate("paper", TEACHERS, **ASKED, workers=number).identical(alone)
+def test_any_number_of_threads(expected, number):
+    """The number of threads changes nothing, not even the order."""
+    assert lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=number).identical(expected)
 
 
-def test_processes(alone, monkeypatch):
-    """Spawned processes give the same."""
+def test_processes(expected, monkeypatch):
+    """Spawned processes give the same result."""
     monkeypatch.setattr(executors, "_can_fork", lambda: False)
-    assert lab.simulate("paper", TEACHERS, **ASKED, workers=2, executor="processes").identical(alone)
+    assert lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=2, executor="processes").identical(expected)
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_executor_objects(expected, pool):
+    """Any Executor gives the same result, and can be used again afterwards."""
+    options = {"mp_context": multiprocessing.get_context("spawn")} if pool is ProcessPoolExecutor else {}
+    with pool(2, **options) as executor:
+        for _ in range(2):
+            assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=executor).identical(expected)
+        assert executor.submit(abs, -1).result() == 1
+
+
+def test_cancelled_runs_leave_an_executor_object_free():
+    """When a run fails, the others in the caller's threads are cancelled and the threads are free again."""
+
+    class Failing(TABLE.cls("none")):
+        def begin(self, problem, generator):
+            if threading.current_thread() is not threading.main_thread():
+                raise ArithmeticError("in the teacher")
+            return super().begin(problem, generator)
+
+    request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    with ThreadPoolExecutor(2) as executor:
+        with pytest.raises(InputError, match="in the teacher"):
+            lab.simulate_request(request, executor=executor)
+        assert executor.submit(abs, -1).result(timeout=60) == 1
+
+
+def test_an_executor_of_processes_needs_a_request_that_can_be_pickled():
+    """A policy made inside a function has no name that another process could import."""
+
+    class Local(UCB1):
+        pass
+
+    with ProcessPoolExecutor(1) as executor, pytest.raises(InputError, match="cannot be sent to other"):
+        lab.simulate("paper", "none", Local(), horizon=2, runs=1, executor=executor)
 
 
 _FORKED = """if True:
     from tutelage import lab
-    from tutelage.engine import executors
-    asked = dict(clients="2*ucb1,2*eps-greedy,1*ts", horizon=900, runs=8, seed=5)
-    alone = lab.simulate("paper", ["blt", "twl"], **asked, workers=1)
-    executors._Threads = executors._pickled = None  # neither threads nor spawned processes
+    from tutelage.engine import executors, runs
+    arguments = dict(clients="2*ucb1,2*eps-greedy,1*ts", horizon=900, runs=8, seed=5)
+    expected = lab.simulate("paper", ["blt", "twl"], **arguments, workers=1)
+    executors._open_threads = executors._pickled = None  # neither threads nor spawned processes
     for executor in ("auto", "processes", "auto"):  # one after the other: the first leaves no thread
-        print(lab.simulate("paper", ["blt", "twl"], **asked, workers=2, executor=executor).identical(alone))
+        print(lab.simulate("paper", ["blt", "twl"], **arguments, workers=2, executor=executor).identical(expected))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only here processes are forked")
 def test_forked_processes(python):
-    """Where no other thread runs, processes are copies of this one, and give the same."""
+    """Where no other thread runs, processes are copies of this one and give the same result."""
     ended = python("-W", "error", "-c", _FORKED, timeout=120)
     assert (ended.stdout, ended.stderr) == ("True\n" * 3, "")
 
 
 def test_what_is_worth_forking(monkeypatch):
-    """Many runs of a teacher that is asked often, for more than one worker, and where that is safe."""
+    """Forking is used for many runs of a teacher that is consulted often, with several workers, where safe."""
     monkeypatch.setattr(executors, "_can_fork", lambda: True)
     blt = lab.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
     assert executors._is_worth_forking(blt, 2)
@@ -64,8 +103,8 @@ def test_what_is_worth_forking(monkeypatch):
     assert not executors._is_worth_forking(blt, 2)
 
 
-def test_no_fork_beside_other_threads():
-    """A copy of this process would have only the thread that made it, and the locks of all."""
+def test_no_fork_while_other_threads_run():
+    """A copy of this process would have only the thread that made it, but the locks of all threads."""
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()
@@ -77,19 +116,22 @@ def test_no_fork_beside_other_threads():
 
 
 @pytest.mark.filterwarnings("default")  # the cluster's own, not ours
-def test_dask(alone):
-    """The workers of a dask scheduler give the same."""
+def test_dask(expected):
+    """The workers of a dask scheduler give the same result, by address and as an Executor object."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
-        assert lab.simulate("paper", TEACHERS, **ASKED, executor=address).identical(alone)
+        assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=address).identical(expected)
+        with distributed.Client(cluster) as client:
+            own = client.get_executor()
+            assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=own).identical(expected)
 
 
 @pytest.mark.filterwarnings("default")
 def test_dask_without_workers():
-    """A scheduler on which nothing would ever run."""
+    """A scheduler without workers is refused: nothing would ever run there."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=0, processes=False, protocol="tcp", dashboard_address=None
@@ -101,7 +143,7 @@ def test_dask_without_workers():
 
 @pytest.mark.filterwarnings("default")
 def test_dask_scheduler_that_does_not_answer(monkeypatch):
-    """One sentence with the address."""
+    """The error names the address."""
     pytest.importorskip("distributed")
     monkeypatch.setattr(executors, "_DASK_TIMEOUT", 1)
     with pytest.raises(InputError, match=r"No dask scheduler answers at 127\.0\.0\.1:1"):
@@ -109,83 +151,83 @@ def test_dask_scheduler_that_does_not_answer(monkeypatch):
 
 
 def test_dask_not_installed(monkeypatch):
-    """The sentence names the extra."""
+    """The error names the extra to install."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"tutelage\[dask\]"):
         lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
-    ("spread", "said"),
+    ("arguments", "message"),
     [
-        ({"workers": 0}, "0 workers are too few"),
-        ({"workers": -2}, "-2 workers are too few"),
-        ({"executor": "gpu"}, "no executor 'gpu'"),
-        ({"executor": "dask://nowhere"}, "no executor 'dask://nowhere'"),
-        ({"executor": "dask://h:port"}, "no executor"),
-        ({"executor": "dask://h:0"}, "port in 'dask://h:0' lies outside 1 to 65535"),
-        ({"executor": "dask://h:65536"}, "port in 'dask://h:65536' lies outside"),
-        ({"executor": f"dask://h:{'9' * 5000}"}, "lies outside 1 to 65535"),
-        ({"executor": None}, "no executor None"),
-        ({"executor": 5}, "no executor 5"),
-        ({"executor": ["threads"]}, "no executor"),
-        ({"workers": "a"}, "number of workers 'a' is not a whole number"),
-        ({"workers": 1.5}, "number of workers 1.5 is not a whole number"),
-        ({"workers": float("nan")}, "number of workers nan is not a whole number"),
-        ({"workers": True}, "number of workers True is not a whole number"),
+        ({"workers": 0}, "Invalid number of workers 0: give 1 or more"),
+        ({"workers": -2}, "Invalid number of workers -2"),
+        ({"executor": "gpu"}, "Invalid executor 'gpu': use auto, threads, processes or dask"),
+        ({"executor": "dask://nowhere"}, "Invalid executor 'dask://nowhere'"),
+        ({"executor": "dask://h:port"}, "Invalid executor"),
+        ({"executor": "dask://h:0"}, "Invalid port in the executor 'dask://h:0': use 1 to 65535"),
+        ({"executor": "dask://h:65536"}, "Invalid port in the executor 'dask://h:65536'"),
+        ({"executor": f"dask://h:{'9' * 5000}"}, "use 1 to 65535"),
+        ({"executor": None}, "Invalid executor None"),
+        ({"executor": 5}, "Invalid executor 5"),
+        ({"executor": ["threads"]}, "Invalid executor"),
+        ({"workers": "a"}, "number of workers 'a': give a whole number"),
+        ({"workers": 1.5}, "number of workers 1.5: give a whole number"),
+        ({"workers": float("nan")}, "number of workers nan: give"),
+        ({"workers": True}, "number of workers True: give"),
     ],
 )
-def test_what_is_refused(spread, said):
-    """One sentence with the offending value."""
-    with pytest.raises(InputError, match=said):
-        lab.simulate("paper", "none", horizon=2, runs=1, **spread)
+def test_invalid_workers_and_executors(arguments, message):
+    """The error names the invalid value and what is allowed."""
+    with pytest.raises(InputError, match=message):
+        lab.simulate("paper", "none", horizon=2, runs=1, **arguments)
 
 
 def test_progress_ends_at_all_runs():
-    """It is told in the calling thread, never beyond the total, and ends at the total."""
-    told = []
+    """Progress is reported in the calling thread, never exceeds the number of runs, and ends there."""
+    reported = []
     here = threading.get_ident()
 
     def progress(played):
         assert threading.get_ident() == here
-        told.append(played)
+        reported.append(played)
 
-    lab.run(lab.make_request("paper", ["twl", "none"], horizon=500, runs=4), progress=progress)
-    assert told[-1] == 8
-    assert max(told) == 8
+    lab.simulate_request(lab.make_request("paper", ["twl", "none"], horizon=500, runs=4), progress=progress)
+    assert reported[-1] == 8
+    assert max(reported) == 8
 
 
-def test_a_long_run_tells_its_share():
-    """One run of many slices is told as a fraction before it is done."""
-    told = []
+def test_a_long_run_reports_its_share():
+    """A run of many slices is reported as a fraction before it is done."""
+    reported = []
 
     class Enough(Exception):
         pass
 
-    def watch(share):
-        told.append(share)
+    def progress(share):
+        reported.append(share)
         if 0 < share < 1:
             raise Enough
 
     request = lab.make_request("paper", "none", horizon=40_000_000, runs=1)
     with pytest.raises(Enough):
-        list(executors.play(request, progress=watch))
-    assert 0 < told[-1] < 1
+        list(runs.simulate_runs(request, progress=progress))
+    assert 0 < reported[-1] < 1
 
 
 def test_an_error_in_a_run_stops_the_others():
-    """What a run raises reaches the caller soon, although long runs are under way."""
+    """An error in one run reaches the caller soon, although long runs are under way."""
 
-    class Failing(lab.TEACHERS.cls("none")):
+    class Failing(TABLE.cls("none")):
         def begin(self, problem, generator):
             if threading.current_thread() is not threading.main_thread():
-                raise ArithmeticError("of the teacher")
+                raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
     request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
-    with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: of the teacher"):
-        lab.run(request)
-    _no_worker_is_left()  # the others would have gone on for minutes
+    with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: in the teacher"):
+        lab.simulate_request(request)
+    _wait_for_workers_to_end()  # the other runs would have taken minutes
 
 
 _INTERRUPTED = """if True:
@@ -207,7 +249,7 @@ def test_library_callers_are_interrupted_promptly(python, executor):
 
 
 def test_a_policy_that_cannot_be_compiled():
-    """The sentence names the policy and says what numba says."""
+    """The error names the policy and gives numba's reason."""
 
     class Broken(UCB1):
         choose = staticmethod(lambda _, learner, parameters, stream: learner.nothing)
@@ -217,7 +259,7 @@ def test_a_policy_that_cannot_be_compiled():
         lab.simulate("paper", "none", Broken(), horizon=2, runs=1)
 
 
-def test_what_cannot_be_pickled_cannot_go_to_processes(monkeypatch):
+def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
     """A policy made inside a function has no name that a spawned process could import."""
     monkeypatch.setattr(executors, "_can_fork", lambda: False)
 
@@ -228,13 +270,13 @@ def test_what_cannot_be_pickled_cannot_go_to_processes(monkeypatch):
         lab.simulate("paper", "none", Local(), horizon=2, runs=1, executor="processes")
 
 
-def test_warming_up_one_client_serves_all(monkeypatch):
-    """Only one client of each policy is played to compile its kernel, also on resampled data."""
+def test_warm_up_plays_one_client_of_each_policy(monkeypatch):
+    """One client of each policy is played to compile its kernel."""
     sizes = []
     monkeypatch.setattr(
-        executors, "simulate_run", lambda instance, *_, **__: sizes.append(instance.num_clients)
+        runs, "simulate_run", lambda request, *_, **__: sizes.append(request.instance.num_clients)
     )
-    executors.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
+    runs.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
     assert sizes == [1, 1]
 
 
@@ -253,7 +295,7 @@ def test_a_thousand_runs_fit_in_a_gibibyte(python, tmp_path):
     assert int(ended.stdout) < 1024**2  # kibibytes
 
 
-def _no_worker_is_left():
+def _wait_for_workers_to_end():
     """Cancelled runs end with the slice that they are in."""
     deadline = time.monotonic() + 60
     while any(thread.name.startswith("tutelage") for thread in threading.enumerate()):

@@ -9,15 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import reference
 from tests.contracts.ladder import Ladder
+from tests.simulated_run import simulate_once
 
 from tutelage import instances
 from tutelage.distributions import parse_distribution
 from tutelage.distributions.base import Samples
 from tutelage.engine import simulation
-from tutelage.engine.simulation import Cancelled, problem_of, silences, simulate_run
+from tutelage.engine.scheduled_changes import find_silent_clients
+from tutelage.engine.simulation import Cancelled
 from tutelage.instances.base import Instance
 from tutelage.instances.conditions import Conditions, Shift
 from tutelage.policies import POLICIES
+from tutelage.request import make_problem
 from tutelage.teachers import TEACHERS
 
 POLICY_SPECS = ["ucb1", "eps-greedy", "eps-greedy(c=5,d=0.5)", "ts", "ts(update=fractional)"]
@@ -106,7 +109,7 @@ def assert_equal(outcome, game, T):
 
 def run_engine(instance, mix, teacher, T, seed, run, **options):
     """The engine on a random problem, every round a checkpoint."""
-    return simulate_run(
+    return simulate_once(
         instance,
         [POLICIES.parse(spec) for spec in mix],
         teacher,
@@ -178,7 +181,7 @@ def assert_contract(instance, distribution, mix, teacher, T, seed, exclude, acts
     servers = []
 
     def server_of(stage, generators):
-        problem = problem_of(instance, T, teacher)
+        problem = make_problem(instance, T, teacher)
         servers.append(reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0), exclude))
         return servers[0]
 
@@ -302,7 +305,7 @@ def test_silence_is_found_as_it_is_defined(activity, delay, stop, multiple, seed
             expected = t
             break
     instance = Instance("two", np.full((2, 2), 0.5), np.full(2, 0.5), conditions=real)
-    assert silences(instance, seed, 0, 800, multiple).get(0) == expected
+    assert find_silent_clients(instance, seed, 0, 800, multiple).get(0) == expected
 
 
 def test_a_silent_client_is_excluded_and_learning_goes_on():
@@ -311,5 +314,5 @@ def test_a_silent_client_is_excluded_and_learning_goes_on():
     paper = replace(instances.load("paper"), conditions=stops)
     ask = [POLICIES.parse("ucb1")] * 5
     play = {"horizon": 50_000, "seed": 1, "run": 0, "checkpoints": np.array([50_000])}
-    assert simulate_run(paper, ask, TEACHERS.parse("twl"), **play).target is None
-    assert simulate_run(paper, ask, TEACHERS.parse("twl"), exclude_after=20.0, **play).target == 4
+    assert simulate_once(paper, ask, TEACHERS.parse("twl"), **play).target is None
+    assert simulate_once(paper, ask, TEACHERS.parse("twl"), exclude_after=20.0, **play).target == 4

@@ -186,7 +186,7 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
     """The error comes out as it was; cells before it are kept."""
-    real = lab.run
+    real = lab.simulate_request
 
     def run(request, **options):
         if request.instance.name.startswith("uniform:clients=3,arms=2,seed=5"):

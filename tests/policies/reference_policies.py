@@ -11,12 +11,13 @@ import numpy as np
 from tests import reference
 from tests.engine.test_simulation import assert_equal, make_instance, run_engine
 from tests.reference import Arm, one_of
+from tests.simulated_run import simulate_once
 
 from tutelage.distributions import parse_distribution
-from tutelage.engine.simulation import problem_of, simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
+from tutelage.request import make_problem
 from tutelage.teachers import TEACHERS
 
 # ------------------------------------------------------------------------------------------------- clients
@@ -370,7 +371,7 @@ def assert_same_game(spec, make_client, instance, distribution, server, T, seed)
     """One game: every pull, observed and revealed reward, cost and event is the same."""
     M, K = instance.num_clients, instance.num_arms
     teacher = TEACHERS.parse(server)
-    problem = problem_of(instance, T, teacher)
+    problem = make_problem(instance, T, teacher)
     plain_server = reference.ContractServer(teacher, problem, reference.generator(seed, 0, 0))
     rewards = [reference.generator(seed, 0, 1, m, 0) for m in range(M)]
     policies = [reference.generator(seed, 0, 1, m, 1) for m in range(M)]
@@ -391,7 +392,7 @@ def play_alone(spec, means, *, T, players, rewards="bernoulli", seed=0):
     )
     policies = [POLICIES.parse(spec)] * players
     none = TEACHERS.parse("none")
-    outcome = simulate_run(instance, policies, none, horizon=T, seed=seed, run=0, checkpoints=np.array([T]))
+    outcome = simulate_once(instance, policies, none, horizon=T, seed=seed, run=0, checkpoints=np.array([T]))
     return outcome.pulls[:, 0, :]
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.policies.base import argmax, first_pulls, no_learning
@@ -93,7 +93,7 @@ def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
 
     rounds = np.array([5])
     with pytest.raises(InputError, match=sentence):
-        simulate_run(
+        simulate_once(
             load("paper"),
             [Foreign()] * 5,
             TEACHERS.parse("none"),

@@ -82,4 +82,4 @@ def test_balances_constant_rewards(constant):
     client = SingleClient("ucb1", 5)
     for round in range(1, 3001):
         client.see(client.choose_arm(round), constant)
-        assert client.shown.counts.max() - client.shown.counts.min() <= 1
+        assert client.revealed.pulls.max() - client.revealed.pulls.min() <= 1

@@ -4,13 +4,13 @@ import dataclasses
 import itertools
 
 import numpy as np
+from tests.simulated_run import simulate_once
 
 from tutelage import instances
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances.conditions import Conditions, Shift
 from tutelage.lab import parse_clients
 from tutelage.metrics import compute_pseudo_regret
-from tutelage.results import problem_of
+from tutelage.request import make_problem
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
@@ -80,7 +80,7 @@ class Play:
     def __init__(self, server, instance, spec, horizon=HORIZON):
         self.instance, self.horizon = instance, horizon
         teacher = TEACHERS.parse(spec)
-        self.run = simulate_run(
+        self.run = simulate_once(
             instance,
             parse_clients(MIXED, 5),
             teacher,
@@ -90,7 +90,7 @@ class Play:
             checkpoints=np.array([horizon]),
             trace=True,
         )
-        created(server, spec, problem_of(instance, horizon, teacher), 3)
+        created(server, spec, make_problem(instance, horizon, teacher), 3)
 
     def pulls(self, t):
         """What is sent for a round, from 0."""

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 from hypothesis import strategies as st
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import RuleMemory, make_rule_arrays
@@ -67,7 +67,7 @@ def play(teacher, policy, num_clients, *, means=MEANS, seed=0, rounds=ROUNDS):
     instance = Instance(
         "poor target", np.tile(means, (num_clients, 1)), np.full(num_clients, 1 / num_clients)
     )
-    outcome = simulate_run(
+    outcome = simulate_once(
         instance,
         [POLICIES.parse(policy)] * num_clients,
         TEACHERS.parse(teacher),

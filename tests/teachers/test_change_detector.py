@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.conditions import Conditions, Shift
@@ -24,7 +24,7 @@ def play(spec, *, means=None, seed=0, horizon=20_000, run=0):
     rounds = np.array([horizon])
     policies = [POLICIES.parse("ucb1")] * 5
     teacher = TEACHERS.parse(spec)
-    return simulate_run(instance, policies, teacher, horizon=horizon, seed=seed, run=run, checkpoints=rounds)
+    return simulate_once(instance, policies, teacher, horizon=horizon, seed=seed, run=run, checkpoints=rounds)
 
 
 def test_while_nothing_changes_it_plays_like_its_teacher():

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.policies import POLICIES
@@ -51,7 +51,7 @@ def play(teacher):
     """One short run on the paper's instance."""
     policies = [POLICIES.parse("ucb1")] * 5
     rounds = np.array([20])
-    return simulate_run(load("paper"), policies, teacher, horizon=20, seed=0, run=0, checkpoints=rounds)
+    return simulate_once(load("paper"), policies, teacher, horizon=20, seed=0, run=0, checkpoints=rounds)
 
 
 def keep(**changes):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.simulated_run import simulate_once
 from tests.teachers.evidence import (
     ALONE,
     EPOCHS,
@@ -16,7 +17,6 @@ from tests.teachers.evidence import (
 )
 
 from tutelage.distributions.constant import Constant
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
@@ -198,7 +198,7 @@ def test_round_of_a_decision_that_excluding_changed():
     """A run that ends with another target than it first had reports the round of the last decision."""
     means = np.array([[1.0, 0.0], [0.0, 0.5]])
     instance = Instance("two", means, np.array([0.6, 0.4]), Constant())
-    outcome = simulate_run(
+    outcome = simulate_once(
         instance,
         [POLICIES.parse("ucb1")] * 2,
         TAL(1.0, 0.0),

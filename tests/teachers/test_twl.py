@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulated_run import simulate_once
 from tests.teachers.evidence import (
     ALONE,
     EPOCHS,
@@ -17,7 +18,6 @@ from tests.teachers.evidence import (
     zeros_against,
 )
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Set
@@ -192,7 +192,7 @@ def test_equal_gammas_play_the_same(gamma, clients):
     """In whole runs every pull and every revealed reward is the same until the first decides."""
     instance = load("planted:clients=8,arms=3,gap=0.3,seed=2")
     one, other = (
-        simulate_run(
+        simulate_once(
             instance,
             [POLICIES.parse(clients)] * 8,
             teacher,

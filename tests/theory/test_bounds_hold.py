@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.schedule import make_schedule
@@ -56,7 +56,7 @@ def promised(instance, teacher, clients, horizon):
 
 def play(instance, teacher, clients, horizon, *, run=0, checkpoints=None, trace=False):
     """One run."""
-    return simulate_run(
+    return simulate_once(
         instance,
         [POLICIES.parse(each) for each in clients],
         TEACHERS.parse(teacher),

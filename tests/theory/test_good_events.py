@@ -12,8 +12,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.measurement.warm_start import warm_start_pulls
@@ -39,7 +39,7 @@ def play(instance, teacher, policies, horizon, runs, first=0):
     """Runs with a trace of every pull; ``policies`` are dealt to the clients in turn."""
     clients = [POLICIES.parse(policies[m % len(policies)]) for m in range(instance.num_clients)]
     return [
-        simulate_run(
+        simulate_once(
             instance,
             clients,
             TEACHERS.parse(teacher),

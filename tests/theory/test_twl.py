@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import appendix
+from tests.simulated_run import simulate_once
 
 import tutelage
 from tutelage import lab, theory
-from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
@@ -23,7 +23,7 @@ PAPER = load("paper")
 def play(instance, teacher, horizon, run):
     """A run with a trace of every pull, all clients UCB1."""
     clients = [POLICIES.parse("ucb1")] * instance.num_clients
-    return simulate_run(
+    return simulate_once(
         instance,
         clients,
         TEACHERS.parse(teacher),

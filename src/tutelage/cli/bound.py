@@ -1,6 +1,5 @@
 """``tutelage bound``: the paper's theorems as numbers, beside what simulation gives."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,8 @@ from tutelage.cli.options import whole_number
 from tutelage.cli.output import printing
 
 if TYPE_CHECKING:
-    from tutelage.results import SimulationRequest, SimulationResult
+    from tutelage.request import SimulationRequest
+    from tutelage.results import SimulationResult
     from tutelage.theory import Bound, Guarantee
 
 
@@ -61,6 +61,7 @@ def bound(
     """
     from tutelage.cli import bound_page
     from tutelage.cli.progress import Bar
+    from tutelage.results import encode_json
     from tutelage.theory import guarantee
 
     request = lab.make_request(
@@ -70,11 +71,11 @@ def bound(
     outcome = None
     if runs:
         with Bar(runs) as bar:
-            outcome = lab.run(request, workers=workers, progress=bar)
+            outcome = lab.simulate_request(request, workers=workers, progress=bar)
     with printing():
         if as_json:
             told = document(request, promised, outcome)
-            sys.stdout.write(json.dumps(told, allow_nan=False) + "\n")
+            sys.stdout.write(encode_json(told) + "\n")
         else:
             bound_page.show(request, promised, outcome)
 
@@ -83,12 +84,13 @@ def document(
     request: "SimulationRequest", promised: "Guarantee", outcome: "SimulationResult | None"
 ) -> dict[str, Any]:
     """The result as plain finite numbers, what ``--json`` prints (docs/theory.md)."""
-    from tutelage.results import instance_as_json, version
+    from tutelage.results import describe_instance
+    from tutelage.versions import package_version
 
-    played = outcome.summary()["teachers"][0] if outcome else None
+    played = outcome.summary().teachers[0] if outcome else None
     return {
-        "tutelage": version(),
-        "instance": instance_as_json(request.instance),
+        "tutelage": package_version(),
+        "instance": describe_instance(request.instance),
         "clients": list(request.client_specs),
         "teacher": request.teacher_specs[0],
         "horizon": request.horizon,
@@ -101,11 +103,11 @@ def document(
         "empty": promised.is_empty,
         "not_empty_from": promised.needed_horizon,
         "regret": _compared(
-            promised.regret, promised.most_regret, played["regret"]["mean"] if played else None
+            promised.regret, promised.most_regret, played.regret.mean if played else None
         ),
-        "cost": _compared(promised.cost, promised.most_cost, played["cost"]["mean"] if played else None),
-        "learning": played["learning"] if played else None,
-        "target": played["target"] if played else None,
+        "cost": _compared(promised.cost, promised.most_cost, played.cost.mean if played else None),
+        "learning": played.learning if played else None,
+        "target": played.target if played else None,
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from rich.table import Table as Grid
 
 from tutelage.cli.page import Page, grid, number
-from tutelage.results import SimulationRequest, SimulationResult
+from tutelage.request import SimulationRequest
+from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS
 from tutelage.text import counted
 from tutelage.theory import Bound, Guarantee

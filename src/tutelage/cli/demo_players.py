@@ -10,6 +10,7 @@ import numpy as np
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy
+from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, REWARDS, client_generator
 
 CLIENTS = ("ucb1", "ucb1", "eps-greedy", "eps-greedy", "ts")
@@ -27,9 +28,9 @@ class Player:
         self.choices = client_generator(seed, 0, number, POLICY)
         self.rewards = client_generator(seed, 0, number, REWARDS)
         state = np.zeros(self.policy.state_size(size))
-        self.learner = Learner(np.zeros(size, dtype=np.int64), np.zeros(size), state)
+        self.revealed = new_revealed_rewards(size)
+        self.learner = Learner(self.revealed.pulls, self.revealed.means, state)
         self.parameters = np.array(self.policy.parameters())
-        self.constants, self.lengths, self.sums = [0.0] * size, [0] * size, [0.0] * size
         self.round, self.cost = 0, 0.0
         self.lately: deque[int] = deque(maxlen=LATELY)
 
@@ -38,21 +39,11 @@ class Player:
         arm = self.policy.choose(self.round + 1, self.learner, self.parameters, self.choices)
         observed = 1.0 if self.rewards.random() < self.means[arm] else 0.0
         reward = shown(arm, observed)
-        self._remember(arm, reward)
+        add_revealed_reward(self.revealed, arm, reward)
         self.policy.learn(arm, reward, self.learner, self.parameters, self.choices)
         self.cost += abs(reward - observed)
         self.lately.append(arm)
         self.round += 1
-
-    def _remember(self, arm: int, reward: float) -> None:
-        """Counts and means, a mean being exactly the constant while all its rewards were equal."""
-        count = self.learner.counts[arm] = self.learner.counts[arm] + 1
-        if count == 1 or (self.lengths[arm] == count - 1 and reward == self.constants[arm]):
-            self.constants[arm], self.lengths[arm] = reward, count
-            self.learner.means[arm] = reward
-            return
-        self.sums[arm] += reward
-        self.learner.means[arm] = (self.lengths[arm] * self.constants[arm] + self.sums[arm]) / count
 
     def favourite(self) -> tuple[int, float] | None:
         """The arm that it pulled most lately, and its share; None before the first pull."""

@@ -1,6 +1,5 @@
 """``tutelage simulate``: teachers side by side on one instance."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from tutelage.cli.output import printing
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.conditions import with_options
-from tutelage.results import check_place, save
+from tutelage.results import check_result_path, encode_json, save
 
 
 def simulate(
@@ -146,7 +145,7 @@ def simulate(
             "Name an instance, as in tutelage simulate paper; tutelage simulate --list shows all."
         )
     if out is not None:
-        ending.clears(check_place(out).parent)
+        ending.clears(check_result_path(out).parent)
     loaded = load(instance)
     request = lab.make_request(
         loaded,
@@ -164,7 +163,7 @@ def simulate(
     )
     unsaved: Exception | None = None
     with Bar(runs * len(request.teachers)) as bar:
-        outcome = lab.run(request, workers=workers, executor=executor, progress=bar)
+        outcome = lab.simulate_request(request, workers=workers, executor=executor, progress=bar)
         if out is not None:
             bar.say(f"saving {out}")
             try:
@@ -173,7 +172,7 @@ def simulate(
                 unsaved = error  # told last: what was computed is not lost
     with printing():
         if as_json:
-            sys.stdout.write(json.dumps(outcome.summary(), allow_nan=False) + "\n")
+            sys.stdout.write(encode_json(outcome.summary()) + "\n")
         else:
             table.show(outcome, None if unsaved else out)
     if unsaved is not None:

@@ -14,7 +14,8 @@ from tutelage.cli.page import Page, broken, grid, with_band
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
-from tutelage.results import NONE, SimulationRequest, SimulationResult
+from tutelage.request import SimulationRequest
+from tutelage.results import NONE, SimulationResult
 from tutelage.teachers import TEACHERS
 from tutelage.text import counted, some_of
 

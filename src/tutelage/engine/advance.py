@@ -1,7 +1,7 @@
-"""The compiled loop: one client after the other through many rounds under one directive.
+"""The compiled loop: clients, one after the other, through many rounds under one directive.
 
-:func:`advance` is written as plain Python on plain arrays; :func:`kernel_for` compiles it with a policy
-and a reward distribution inside (docs/decisions/0004).
+:func:`advance` is plain Python on plain arrays; :func:`kernel_for` compiles it with a policy
+and a reward distribution inlined (docs/decisions/0004).
 """
 
 import functools
@@ -13,51 +13,43 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
 from tutelage.engine.kernels import compiled_main
-from tutelage.engine.memory import NOT_YET, Memory, Shown, add_to_segment, show
+from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.policies.base import Learner, no_learning
+from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rules import ALIGN_KIND, RuleArrays, RuleMemory, cost, reveal
+from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
-STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY = range(3)  # the last round, or before it where the quota is met
+# When `advance` stops: in the last round, or before it, where the quota is met.
+STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY = range(3)
 
 
-class Record(NamedTuple):
-    """What is kept of a run: the state after each checkpoint's round."""
+class RoundRecord(NamedTuple):
+    """Cumulative pulls and costs after certain rounds."""
 
-    checkpoints: NDArray[np.int64]  # [C] rounds, increasing
+    rounds: NDArray[np.int64]  # [C], increasing
     pulls: NDArray[np.integer[Any]]  # [M, C, K]
     costs: NDArray[np.float64]  # [M, C]
 
 
-class Trace(NamedTuple):
-    """Every pull of a run in order, for those who ask; without a trace the arrays have no rounds.
-
-    In a round in which a client does not act its arm is -1.
-    """
-
-    arms: NDArray[np.int64]  # [M, T]
-    observed: NDArray[np.float64]  # [M, T]
-    revealed: NDArray[np.float64]  # [M, T]
-
-
-class Acting(NamedTuple):
+class ActivityArrays(NamedTuple):
     """When clients act (``instances/conditions.py``)."""
 
-    activity: NDArray[np.float64]  # [M] probability in a round
+    activity: NDArray[np.float64]  # [M] probability of acting in a round
     delays: NDArray[np.int64]  # [M] rounds that a pull takes to arrive
     last_rounds: NDArray[np.int64]  # [M] the last round in which a client acts
 
 
 def advance(
     memory: Memory,
-    record: Record,
-    trace: Trace,
-    distribution: RewardArrays,
-    acting: Acting,
+    record: RoundRecord,
+    trace: PullTrace,
+    reward_arrays: RewardArrays,
+    acting: ActivityArrays,
     rule_arrays: RuleArrays,
     cuts: NDArray[np.int64],
     quota: NDArray[np.int64],
-    evident: NDArray[np.bool_],
+    is_evidence: NDArray[np.bool_],
     clients: NDArray[np.int64],
     parameters: NDArray[np.float64],
     last_round: int,
@@ -65,52 +57,58 @@ def advance(
 ) -> None:
     """Take these clients through ``last_round``, or through the round that meets their quota.
 
-    The pull of that round, of a client that acts in it, is left pending.  A pull that is pending at the
-    start is revealed first.  With STOP_AT_ALL each client stops in the first round from now on in which it
-    has ``quota[k]`` pulls of each arm k with ``quota[k]`` > 0.  With STOP_AT_ANY, which needs all clients,
-    they stop together in the round in which every evident one has so many pulls of any one arm.  No arm can
-    get there before each client has made the pulls that it still misses: for so many rounds all are taken
-    on, and again, until few are left and then none.
-    ``choose`` and ``learn`` are those of the clients' policy, ``draw`` that of the instance's reward
-    distribution; ``parameters`` has a row for each client of
-    the run.
+    A client that acts in that round is left with its pull pending.  A pull that is pending at the start is
+    revealed first.
+
+    With STOP_AT_ALL each client stops in the first round from now on in which it has ``quota[k]`` pulls of
+    every arm k with ``quota[k]`` > 0.  With STOP_AT_ANY, for which ``clients`` must be all clients, they stop
+    together in the round in which every client that is evidence has that many pulls of any one arm.  No arm
+    can reach its count before each client has made the pulls it still misses; so all clients advance by that
+    many rounds, again and again, until some arm has reached its count.
+
+    ``choose`` and ``learn`` are those of the clients' policy, ``draw`` is that of the instance's reward
+    distribution.  ``parameters`` has a row for each client of the run.
     """
     while True:
         end = last_round
         if stop == STOP_AT_ANY:
-            sure = max(1, least_missing(memory.counted, quota, evident))
-            end = min(last_round, memory.rounds[clients[0]] + sure)
+            safe_rounds = max(1, least_missing(memory.pulls_since_restart, quota, is_evidence))
+            end = min(last_round, memory.rounds[clients[0]] + safe_rounds)
         for client in clients:
-            pulls, observed, revealed = memory.pulls[client], memory.observed[client], memory.revealed[client]
-            counted = memory.counted[client]
-            rule_memory = RuleMemory(counted, observed, revealed, memory.kept[client])
-            shown = Shown(
-                memory.counts[client],
-                memory.means[client],
-                memory.constants[client],
-                memory.constant_counts[client],
-                memory.rests[client],
+            all_pulls, pulls = memory.pulls[client], memory.pulls_since_restart[client]
+            observed, revealed = memory.observed_sums[client], memory.revealed_sums[client]
+            rule_memory = RuleMemory(pulls, observed, revealed, memory.rule_states[client])
+            revealed_rewards = RevealedRewards(
+                memory.revealed_pulls[client],
+                memory.revealed_means[client],
+                memory.first_rewards[client],
+                memory.first_reward_counts[client],
+                memory.later_sums[client],
             )
-            learner = Learner(shown.counts, shown.means, memory.states[client])
-            segments, sums, reached = (
-                memory.segments[client],
+            learner = Learner(revealed_rewards.pulls, revealed_rewards.means, memory.policy_states[client])
+            segments, sums, quota_rounds = (
+                memory.completed_segments[client],
                 memory.segment_sums[client],
-                memory.reached[client],
+                memory.quota_rounds[client],
             )
-            rewards, policy_stream = memory.streams[client, REWARDS], memory.streams[client, POLICY]
-            settings = parameters[client]
+            reward_stream, policy_stream = memory.streams[client, REWARDS], memory.streams[client, POLICY]
+            policy_parameters = parameters[client]
             missing = 0
             for arm in range(quota.size):
-                if counted[arm] < quota[arm]:
+                if pulls[arm] < quota[arm]:
                     missing += 1
             activity, delay, stops_after = (
                 acting.activity[client],
                 acting.delays[client],
                 acting.last_rounds[client],
             )
-            steady = activity == 1.0 and delay == 0 and end <= stops_after
-            round, turn, wait = memory.rounds[client], memory.turns[client], memory.waits[client]
-            spent = memory.costs[client]
+            acts_always = activity == 1.0 and delay == 0 and end <= stops_after
+            round, number, wait = (
+                memory.rounds[client],
+                memory.num_pulls[client],
+                memory.remaining_delays[client],
+            )
+            total_cost = memory.costs[client]
             checkpoint = memory.next_checkpoints[client]
             arm, reward = memory.pending_arm[client], memory.pending_reward[client]
             pending = arm >= 0
@@ -118,26 +116,26 @@ def advance(
                 if pending:
                     aligned = 0.0
                     if rule_arrays.kinds[arm] == ALIGN_KIND:
-                        aligned = 1.0 if random(rewards) < distribution.global_means[arm] else 0.0
+                        aligned = 1.0 if random(reward_stream) < reward_arrays.global_means[arm] else 0.0
                     value = reveal(rule_arrays, rule_memory, arm, reward, aligned)
-                    spent += cost(reward, value)
+                    total_cost += cost(reward, value)
                     revealed[arm] += value
-                    show(shown, arm, value)
-                    learn(arm, value, learner, settings, policy_stream)
+                    add_revealed_reward(revealed_rewards, arm, value)
+                    learn(arm, value, learner, policy_parameters, policy_stream)
                     if round <= trace.arms.shape[1]:
                         trace.arms[client, round - 1] = arm
                         trace.observed[client, round - 1] = reward
                         trace.revealed[client, round - 1] = value
                     pending = False
-                if checkpoint < record.checkpoints.size and round == record.checkpoints[checkpoint]:
-                    for each in range(pulls.size):
-                        record.pulls[client, checkpoint, each] = pulls[each]
-                    record.costs[client, checkpoint] = spent
+                if checkpoint < record.rounds.size and round == record.rounds[checkpoint]:
+                    for each in range(all_pulls.size):
+                        record.pulls[client, checkpoint, each] = all_pulls[each]
+                    record.costs[client, checkpoint] = total_cost
                     checkpoint += 1
                 if round >= end:
                     break
                 round += 1
-                if not steady:
+                if not acts_always:
                     if acts(round, wait, activity, stops_after, memory.streams[client, ACTIVITY]):
                         wait = delay
                     else:
@@ -145,65 +143,71 @@ def advance(
                         if stop == STOP_AT_ALL and missing == 0:
                             break
                         continue
-                turn += 1
-                arm = choose(turn, learner, settings, policy_stream)
-                if not 0 <= arm < pulls.size:
+                number += 1
+                arm = choose(number, learner, policy_parameters, policy_stream)
+                if not 0 <= arm < all_pulls.size:
                     raise IndexError
-                reward = draw(distribution, client, arm, rewards)
+                reward = draw(reward_arrays, client, arm, reward_stream)
+                all_pulls[arm] += 1
                 pulls[arm] += 1
-                counted[arm] += 1
                 observed[arm] += reward
-                add_to_segment(arm, counted[arm], reward, segments, sums, cuts)
-                if counted[arm] == quota[arm]:
-                    reached[arm] = round
+                add_to_segment(arm, pulls[arm], reward, segments, sums, cuts)
+                if pulls[arm] == quota[arm]:
+                    quota_rounds[arm] = round
                     missing -= 1
                 pending = True
                 if round == end or (stop == STOP_AT_ALL and missing == 0):
                     break
-            memory.rounds[client], memory.turns[client], memory.waits[client] = round, turn, wait
-            memory.costs[client] = spent
+            memory.rounds[client], memory.num_pulls[client] = round, number
+            memory.remaining_delays[client] = wait
+            memory.costs[client] = total_cost
             memory.next_checkpoints[client] = checkpoint
             memory.pending_arm[client] = arm if pending else -1
             memory.pending_reward[client] = reward
-        if end == last_round or first_met(memory.reached, quota, evident) <= end:
+        if end == last_round or first_round_met(memory.quota_rounds, quota, is_evidence) <= end:
             break
 
 
 def acts(round: int, wait: int, activity: float, stops_after: int, stream: Any) -> bool:
-    """Whether a client acts in a round, with ``wait`` more rounds to go for the pull on its way."""
+    """Return whether a client acts in a round; its pull under way needs ``wait`` more rounds to arrive."""
     if round > stops_after or wait > 0:
         return False
     return activity == 1.0 or random(stream) < activity
 
 
-def least_missing(counted: NDArray[np.int64], quota: NDArray[np.int64], evident: NDArray[np.bool_]) -> int:
-    """The fewest pulls that any listed arm misses, its own being the most that an evident client misses."""
-    least = NOT_YET
+def least_missing(pulls: NDArray[np.int64], quota: NDArray[np.int64], is_evidence: NDArray[np.bool_]) -> int:
+    """Return the fewest pulls that any listed arm misses.
+
+    An arm misses as many pulls as the client that misses most of it, among the clients that are evidence.
+    """
+    least = NOT_REACHED
     for arm in range(quota.size):
         if quota[arm] > 0:
             missing = 0
-            for client in range(evident.size):
-                if evident[client]:
-                    missing = max(missing, quota[arm] - counted[client, arm])
+            for client in range(is_evidence.size):
+                if is_evidence[client]:
+                    missing = max(missing, quota[arm] - pulls[client, arm])
             least = min(least, missing)
     return least
 
 
-def first_met(reached: NDArray[np.int64], quota: NDArray[np.int64], evident: NDArray[np.bool_]) -> int:
-    """The round in which the first of the listed arms has been reached by every evident client."""
-    first = NOT_YET
+def first_round_met(
+    quota_rounds: NDArray[np.int64], quota: NDArray[np.int64], is_evidence: NDArray[np.bool_]
+) -> int:
+    """Return the first round in which all clients that are evidence have the pulls of some listed arm."""
+    first = NOT_REACHED
     for arm in range(quota.size):
         if quota[arm] > 0:
             last = 0
-            for client in range(evident.size):
-                if evident[client]:
-                    last = max(last, reached[client, arm])
+            for client in range(is_evidence.size):
+                if is_evidence[client]:
+                    last = max(last, quota_rounds[client, arm])
             first = min(first, last)
     return first
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
-    """Stands for the policy's ``choose``, which a kernel is compiled with."""
+    """Stand in for the policy's ``choose``, with which a kernel is compiled."""
     raise AssertionError
 
 
@@ -211,13 +215,13 @@ learn = no_learning
 
 
 def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
-    """Stands for the reward distribution's ``draw``, which a kernel is compiled with."""
+    """Stand in for the reward distribution's ``draw``, with which a kernel is compiled."""
     raise AssertionError
 
 
 @functools.cache
 def kernel_for(choose_function: Any, learn_function: Any, draw_function: Any) -> Any:
-    """:func:`advance` compiled with a policy's two functions and a reward distribution's one."""
+    """Return :func:`advance` compiled with the functions of a policy and of a reward distribution."""
     names = [each.__module__.rpartition(".")[2] for each in (choose_function, draw_function)]
     bound = {"choose": choose_function, "learn": learn_function, "draw": draw_function}
     return compiled_main(advance, f"advance_{'_'.join(names)}", **bound)
@@ -225,5 +229,5 @@ def kernel_for(choose_function: Any, learn_function: Any, draw_function: Any) ->
 
 @functools.cache
 def quota_kernels() -> tuple[Any, Any]:
-    """:func:`least_missing` and :func:`first_met`, compiled."""
-    return compiled_main(least_missing, "least_missing"), compiled_main(first_met, "first_met")
+    """Return :func:`least_missing` and :func:`first_round_met`, compiled."""
+    return compiled_main(least_missing, "least_missing"), compiled_main(first_round_met, "first_round_met")

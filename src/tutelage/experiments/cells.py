@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +23,10 @@ from tutelage.experiments.data_sets import describe_download, find_data_set, lis
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry
 from tutelage.instances import Instance
 from tutelage.registry import split_call
-from tutelage.results import SimulationRequest, SimulationResult
+from tutelage.request import SimulationRequest
+from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS
+from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -163,7 +166,7 @@ def _hash_cell(requests: Sequence[SimulationRequest], digests: Sequence[str], se
     first = requests[0]
     settings = {
         "layout": _LAYOUT,
-        "tutelage": results.version(),
+        "tutelage": package_version(),
         "instances": list(digests),
         "instance_seeds": list(seeds),
         "clients": list(first.client_specs),
@@ -247,8 +250,10 @@ def _stack_instances(parts: Sequence[SimulationResult], seeds: Sequence[int]) ->
         "instance_name": ("instance", np.array([request.instance.name for request in requests])),
         **{name: variables[name] for name in _PER_SET},
     }
-    content = requests[0].as_json()
-    content["instance"] = [request.as_json()["instance"] for request in requests]
+    content = msgspec.to_builtins(results.describe_request(requests[0]))
+    content["instance"] = [
+        msgspec.to_builtins(results.describe_instance(request.instance)) for request in requests
+    ]
     content["seed"] = [request.seed for request in requests]
     attributes = {**first.attrs, "request": json.dumps(content, ensure_ascii=False)}
     names = [str(name) for name in first.data_vars]

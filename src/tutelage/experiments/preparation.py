@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from tutelage import results
 from tutelage.errors import InputError
 from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, load_entry, make_cells
 from tutelage.experiments.definition import Experiment, Panel, check_sections
 from tutelage.instances.files import existing, expanded
 from tutelage.text import format_count, format_value
+from tutelage.versions import package_version
 
 CELLS = "cells"
 
@@ -89,7 +89,7 @@ def compute_fingerprint(
 ) -> str:
     """Hash everything that a report depends on: version, experiments, cells, missing panels, warnings."""
     content = [
-        results.version(),
+        package_version(),
         [msgspec.to_builtins(experiment) for experiment in experiments],
         list(digests),
         [each.sentence for each in missing],

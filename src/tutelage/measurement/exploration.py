@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tutelage.distributions.constant import Constant
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.lab import Checkpoints, make_request, run
+from tutelage.lab import Checkpoints, make_request, simulate_request
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
@@ -115,7 +115,7 @@ def sufficient_exploration(
         request = make_request(
             instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon
         )
-    pulls = run(request, workers=workers).pulls[0, :, 0, :, :arms]
+    pulls = simulate_request(request, workers=workers).pulls[0, :, 0, :, :arms]
     if others:
         taus, pulls = _after_pulls(taus, pulls)
     return Exploration(

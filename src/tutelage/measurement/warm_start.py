@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.lab import Checkpoints, make_request, run
+from tutelage.lab import Checkpoints, make_request, simulate_request
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Choose, Learn, Learner, Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
@@ -114,7 +114,7 @@ def warm_start_pulls(
         seed=seed,
         checkpoints=sum(lengths) + rounds,
     )
-    pulls = run(request, workers=workers).pulls[0, :, 0].astype(np.int64) - np.array(lengths)
+    pulls = simulate_request(request, workers=workers).pulls[0, :, 0].astype(np.int64) - np.array(lengths)
     return WarmStart(
         policy=POLICIES.spec(inner),
         history=lengths,

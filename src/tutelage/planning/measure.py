@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tutelage import lab
 from tutelage.metrics import summarize_runs
 from tutelage.planning.cases import Case
-from tutelage.results import NONE, SimulationRequest, SimulationResult, problem_of
+from tutelage.request import SimulationRequest, make_problem
+from tutelage.results import NONE, SimulationResult
 from tutelage.schedule import make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
@@ -128,7 +129,7 @@ class Setting:
         outcomes: list[SimulationResult] = []
         for request in self.requests(teachers, gap, horizon, runs):
             watch = None if progress is None else after(len(outcomes) * len(teachers), progress)
-            outcomes.append(lab.run(request, workers=self.workers, progress=watch))
+            outcomes.append(lab.simulate_request(request, workers=self.workers, progress=watch))
         return tuple(_measured(outcomes, position) for position in range(len(teachers)))
 
 
@@ -142,7 +143,7 @@ def _measured(outcomes: Sequence[SimulationResult], position: int) -> Measured:
     totals = [outcome.totals(position) for outcome in outcomes]
     request = outcomes[0].request
     teacher = request.teachers[position]
-    problem = problem_of(request.instance, request.horizon, teacher)
+    problem = make_problem(request.instance, request.horizon, teacher)
     schedule = make_schedule(problem.num_arms, problem.horizon, problem.weights)
     return Measured(
         teacher=teacher,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+import msgspec
+
 from tutelage import lab
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
@@ -12,10 +14,12 @@ from tutelage.planning.choice import Choice, Rule, choose
 from tutelage.planning.measure import Setting, after
 from tutelage.planning.reach import Reach, reach, rounds_per_pull
 from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
-from tutelage.results import SimulationRequest, instance_as_json, version
+from tutelage.request import SimulationRequest
+from tutelage.results import describe_instance
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 from tutelage.theory import checks
+from tutelage.versions import package_version
 
 # What is shown while learning, and off the target afterwards.  gamma2 above gamma1 would draw clients away
 # from the target; where both are equal TAL and TWL publish the same until one of them decides.
@@ -99,7 +103,7 @@ class Plan:
         """The plan as plain finite numbers, the document of ``tutelage plan --json``."""
         request = self.request
         return {
-            "tutelage": version(),
+            "tutelage": package_version(),
             "instance": _case_as_json(request),
             "clients": list(request.first.client_specs),
             "horizon": request.horizon,
@@ -129,8 +133,9 @@ def _case_as_json(request: PlanRequest) -> dict[str, Any]:
     """The instance, or the guess at one."""
     case = request.case
     if isinstance(case, Given):
-        return instance_as_json(case.known)
-    known = instance_as_json(request.first.instance)
+        described: dict[str, Any] = msgspec.to_builtins(describe_instance(case.known))
+        return described
+    known = msgspec.to_builtins(describe_instance(request.first.instance))
     kept = ("num_clients", "num_arms", "weights", "rewards", "activity", "delays")
     return {
         "name": "planted, one for each run",

@@ -13,7 +13,6 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from tutelage import results
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.experiments.verdicts import brief_spec, count_decided
@@ -22,6 +21,7 @@ from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_
 from tutelage.report.record import PageRecord
 from tutelage.report.summary import TeacherRow, count_runs, make_rows, never_decides
 from tutelage.text import format_count, format_number
+from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -280,8 +280,8 @@ def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
 def _list_versions(result: ExperimentResult) -> str:
     """Return the versions of the packages that simulated and drew."""
     attributes = result.panels[0].dataset.attrs if result.panels else {}
-    versions = {"tutelage": results.version()} | {
+    versions = {"tutelage": package_version()} | {
         name: str(attributes[name]) for name in ("tutelage", "python", "numpy", "numba") if name in attributes
     }
-    versions |= {name: results.version(name) for name in ("matplotlib", "bokeh")}
+    versions |= {name: package_version(name) for name in ("matplotlib", "bokeh")}
     return ", ".join(f"{name} {number}" for name, number in versions.items())

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from tutelage import results
 from tutelage.report.summary import PanelSummary
+from tutelage.versions import package_version
 
 _LAST_LINE = re.compile(rb"<!-- sha256 of all above: ([0-9a-f]{64}) -->\n\Z")
 _RECORD = re.compile(rb'<script type="application/json" id="record">([^<]*)</script>')
@@ -58,8 +58,8 @@ def compute_page_fingerprint(fingerprint: str) -> str:
     layout = [
         package.joinpath("plots", "tutelage.mplstyle").read_text(encoding="utf-8"),
         package.joinpath("report", "page.html").read_text(encoding="utf-8"),
-        results.version("matplotlib"),
-        results.version("bokeh"),
+        package_version("matplotlib"),
+        package_version("bokeh"),
     ]
     return hash_bytes(json.dumps([fingerprint, layout]).encode())
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tutelage import results
 from tutelage.errors import InputError
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.preparation import Preparation
 from tutelage.experiments.verdicts import count_decided
 from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.teachers import TEACHERS
+from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,7 +102,7 @@ def make_document(
 ) -> ReportDocument:
     """Put the document together, also for an experiment that was finished before and is not loaded."""
     return ReportDocument(
-        tutelage=results.version(),
+        tutelage=package_version(),
         folder=str(source.folder),
         experiments=[
             ExperimentSettings(each.name, each.runs, each.seed, each.horizons) for each in source.experiments

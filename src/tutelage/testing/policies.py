@@ -45,8 +45,8 @@ class PolicyContract:
         """With the same reward in every round, the means equal that number exactly."""
         client = SingleClient(spec, 4)
         client.play(600, lambda arm: constant)
-        assert set(client.shown.means[client.shown.counts > 0]) == {constant}
-        assert client.shown.counts.sum() == 600
+        assert set(client.revealed.means[client.revealed.pulls > 0]) == {constant}
+        assert client.revealed.pulls.sum() == 600
 
     def test_zeros_and_ones(self, spec: str) -> None:
         """With rewards 0 and 1 only, the arm that always brings 1 gets most pulls."""
@@ -64,8 +64,8 @@ class PolicyContract:
     def test_long_history(self, spec: str, compile_it: bool, counts: tuple[int, ...]) -> None:
         """Counts of 10^8 with a fresh state, as after a change of policy, give a valid arm each round."""
         client = SingleClient(spec, 4, compile_it=compile_it)
-        client.shown.counts[:] = client.shown.constant_counts[:] = counts
-        client.shown.constants[:] = client.shown.means[:] = np.where(
+        client.revealed.pulls[:] = client.revealed.first_reward_counts[:] = counts
+        client.revealed.first_rewards[:] = client.revealed.means[:] = np.where(
             np.array(counts) > 0, (0.1, 0.9, 0.9, 0.0), 0.0
         )
         round = sum(counts)
@@ -74,7 +74,7 @@ class PolicyContract:
             assert arm in range(4)
             client.see(arm, 0.25)
         assert np.isfinite(client.learner.state).all()
-        assert client.shown.counts.sum() == round + 99
+        assert client.revealed.pulls.sum() == round + 99
 
     @pytest.mark.parametrize("num_arms", [1, 2, 3, 7])
     def test_compiled_equals_interpreted(self, spec: str, num_arms: int) -> None:
@@ -90,7 +90,7 @@ class PolicyContract:
             plain.see(arm, reward)
             fast.see(arm, reward)
             assert np.array_equal(plain.learner.state, fast.learner.state)
-        assert np.array_equal(plain.shown.means, fast.shown.means)
+        assert np.array_equal(plain.revealed.means, fast.revealed.means)
         assert fast.stream.tolist() == generator_words(plain.stream)
 
     def test_state_size_is_what_is_used(self, spec: str) -> None:

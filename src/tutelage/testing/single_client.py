@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tutelage.engine.kernels import compiled
-from tutelage.engine.memory import Shown, new_memory, show
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
+from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, client_generator, client_streams
 
 
@@ -24,15 +24,15 @@ class SingleClient:
     ) -> None:
         self.policy = POLICIES.parse(spec)
         size = self.policy.state_size(num_arms) + spare
-        self.memory = new_memory(num_arms, 0, size, client_streams(seed, 0, 1))
-        self.shown = Shown(*(getattr(self.memory, name)[0] for name in Shown._fields))
-        self.learner = Learner(self.shown.counts, self.shown.means, self.memory.states[0])
+        self.revealed = new_revealed_rewards(num_arms)
+        self.learner = Learner(self.revealed.pulls, self.revealed.means, np.zeros(max(1, size)))
         self.parameters = np.array([*self.policy.parameters(), 0.0])
         wrap: Callable[[Any], Any] = compiled if compile_it else _unchanged
-        self.choose, self.learn, self.show = wrap(self.policy.choose), wrap(self.policy.learn), wrap(show)
-        self.stream: Any = (
-            self.memory.streams[0, POLICY] if compile_it else client_generator(seed, 0, 0, POLICY)
-        )
+        self.choose, self.learn = wrap(self.policy.choose), wrap(self.policy.learn)
+        self.add_reward = wrap(add_revealed_reward)
+        self.stream: Any = client_generator(seed, 0, 0, POLICY)
+        if compile_it:
+            self.stream = client_streams(seed, 0, 1)[0, POLICY]
         if not compile_it:  # a policy may write its state and nothing else
             self.learner = self.learner._replace(
                 counts=_read_only(self.learner.counts), means=_read_only(self.learner.means)
@@ -46,7 +46,7 @@ class SingleClient:
 
     def see(self, arm: int, reward: float) -> None:
         """Learn a revealed reward."""
-        self.show(self.shown, arm, reward)
+        self.add_reward(self.revealed, arm, reward)
         self.learn(arm, reward, self.learner, self.parameters, self.stream)
 
     def play(self, rounds: int, reward_of: Callable[[int], float]) -> list[int]:
@@ -54,7 +54,7 @@ class SingleClient:
         arms: list[int] = []
         for round in range(1, rounds + 1):
             arm = self.choose_arm(round)
-            assert arm in range(len(self.shown.counts))
+            assert arm in range(len(self.revealed.pulls))
             self.see(arm, reward_of(arm))
             arms.append(arm)
         return arms
@@ -89,8 +89,8 @@ def count_choices(
             if step < len(rewards):
                 client.see(arm, rewards[step])
     round = sum(len(rewards) for rewards in histories) + 1
-    before, counts = client.memory.states.copy(), [0] * num_arms
+    before, counts = client.learner.state.copy(), [0] * num_arms
     for _ in range(trials):
         counts[client.choose_arm(round)] += 1
-        client.memory.states[:] = before
+        client.learner.state[:] = before
     return counts

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.simulated_run import simulate_once
 
 from tutelage import instances
-from tutelage.engine.simulation import simulate_run
 from tutelage.lab import parse_clients
-from tutelage.results import problem_of
+from tutelage.request import make_problem
 from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, Pull
 from tutelage.service.campaigns.scale import RewardScale
 from tutelage.teachers import TEACHERS
@@ -16,7 +16,7 @@ MIXED = "2*ucb1,2*eps-greedy,1*ts"
 
 def traced(instance, clients, teacher, horizon, seed, **options):
     """A run of the lab with all its pulls."""
-    return simulate_run(
+    return simulate_once(
         instance,
         parse_clients(clients, instance.num_clients),
         teacher,
@@ -55,7 +55,7 @@ def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
     instance, horizon = instances.load(str(tmp_path / "means.csv")), 1000
     teacher = TEACHERS.parse(spec)
     run = traced(instance, MIXED, teacher, horizon, 3, exclude=excluded)
-    campaign = Campaign(CampaignSetup(teacher, problem_of(instance, horizon, teacher), RewardScale(), seed=3))
+    campaign = Campaign(CampaignSetup(teacher, make_problem(instance, horizon, teacher), RewardScale(), seed=3))
     assert excluded or spec in KNOWING or run.target == 0
     events = []
     for round in range(horizon):

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.test_simulation import assert_equal, draw_exclusions, games, make_instance, play_reference
 from tests.reference_blt import BetLevelLift
+from tests.simulated_run import simulate_once
 
-from tutelage.engine.simulation import problem_of, simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
+from tutelage.request import make_problem
 from tutelage.rules import KEEP, Level, Lift, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, decode_state, encode_state
 from tutelage.teachers.blt.teacher import BLT, lift_of
@@ -83,7 +84,7 @@ def assert_same_game(game, settings, exclude=None):
 
     game = play_reference(instance, distribution, mix, server_of, T, seed, 0)
     teacher = Watched(BLT(**settings))
-    outcome = simulate_run(
+    outcome = simulate_once(
         instance,
         [POLICIES.parse(spec) for spec in mix],
         teacher,
@@ -178,7 +179,7 @@ def run(instance, teacher, T, *, seed=0, mix=("ucb1",), trace=False):
     """One run; the clients take turns through the mix."""
     policies = [POLICIES.parse(mix[m % len(mix)]) for m in range(instance.num_clients)]
     last = np.array([T])
-    return simulate_run(
+    return simulate_once(
         instance, policies, teacher, horizon=T, seed=seed, run=0, checkpoints=last, trace=trace
     )
 
@@ -553,7 +554,7 @@ def test_problem_is_told_the_weights_as_they_are():
     """What is bet uses M w_m of the problem, not of equal clients."""
     instance = Instance("weights", np.full((2, 2), 0.5), np.array([0.75, 0.25]))
     teacher = BLT()
-    problem = problem_of(instance, 1000, teacher)
+    problem = make_problem(instance, 1000, teacher)
     seen = evidence(teacher, problem, (10, (1, 0)), (10, (0, 1)))
     state = teacher.advance(teacher.begin(problem, None), seen)
     assert state.log_wealth[0, 1].max() > 0 > state.log_wealth[1, 0].max()

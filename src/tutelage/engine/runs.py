@@ -1,0 +1,126 @@
+"""All runs of a request, spread over the workers of an executor.
+
+The unit of work is one run under one teacher.  It draws from generators of its own (``seeding.py``) and its
+outcome has a place of its own in the result, so neither the executor, the number of workers nor the order in
+which runs end can change a result.
+"""
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tutelage.engine.executors import check_workers, open_team
+from tutelage.engine.simulation import Cancelled, simulate_run
+from tutelage.errors import InputError
+from tutelage.instances.base import equal_weights
+from tutelage.instances.conditions import Conditions
+from tutelage.policies.base import Policy
+from tutelage.request import SimulationRequest
+from tutelage.run_outcome import RunOutcome
+from tutelage.teachers.baselines import NoTeaching
+
+Progress = Callable[[float], None]
+
+_TICK = 0.25  # seconds between two reports of progress
+
+
+def simulate_runs(
+    request: SimulationRequest,
+    *,
+    workers: int | None = None,
+    executor: str | Executor = "auto",
+    progress: Progress | None = None,
+) -> Generator[RunOutcome, None, None]:
+    """Play every run of a request under every teacher and yield the outcomes as they come, in any order.
+
+    An ``Executor`` object is used as it is and not shut down.  ``progress`` is called from time to time, in
+    this thread, with the number of runs that have been played; part of a run counts as a fraction.  Closing
+    the generator stops the work soon; runs in an ``Executor`` that does not use threads end first.
+    """
+    check_workers(workers, executor)
+    warm_up(request)
+    team = open_team(request, workers, executor)
+    tasks = itertools.product(range(request.runs), range(len(request.teachers)))
+    waiting: set[Future[RunOutcome]] = set()
+    played, complete = 0, False
+    try:
+        while True:
+            for run, teacher in itertools.islice(tasks, team.slots - len(waiting)):
+                waiting.add(team.submit(teacher, run))
+            if not waiting:
+                complete = True
+                break
+            done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in done:
+                played += 1
+                yield _outcome(future, executor)
+            if progress is not None:
+                progress(played + team.played_shares())
+    finally:
+        for future in waiting:
+            future.cancel()
+        team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
+
+
+def _outcome(future: Future[RunOutcome], executor: str | Executor) -> RunOutcome:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "A worker process ended before its run did; it may have run out of memory: use fewer --workers."
+        ) from error
+    except CancelledError as error:
+        raise ConnectionError(f"The connection to {executor} was lost before the runs were done.") from error
+    except ModuleNotFoundError as error:
+        if executor in ("auto", "threads", "processes"):
+            raise
+        raise InputError(
+            f"The workers of {executor} cannot import {error.name}: install the same packages there as here."
+        ) from error
+
+
+def warm_up(request: SimulationRequest) -> None:
+    """Compile the kernel of every policy, or read it from the cache, once and in this thread.
+
+    Raises ``InputError`` with the policy that cannot be compiled.
+    """
+    kinds: dict[Any, Policy] = {}
+    for policy in request.policies:
+        kinds.setdefault((policy.choose, policy.learn), policy)
+    instance = replace(
+        request.instance,
+        local_means=np.ascontiguousarray(request.instance.local_means[:1]),
+        weights=equal_weights(1),
+        client_names=None,
+        samples=_first_samples(request),
+        conditions=Conditions(),
+    )
+    cancel = threading.Event()
+    cancel.set()  # after one compiled call
+    for policy in kinds.values():
+        small = SimulationRequest(
+            instance,
+            (NoTeaching(),),
+            (policy,),
+            horizon=1 if request.count_type is np.int32 else request.horizon,  # one kernel for each type
+            runs=1,
+            seed=0,
+            checkpoints=np.ones(1, dtype=np.int64),
+        )
+        with contextlib.suppress(Cancelled):
+            simulate_run(small, 0, 0, cancel=cancel)
+
+
+def _first_samples(request: SimulationRequest) -> Any:
+    """Return the observed rewards of the first client only."""
+    samples, num_arms = request.instance.samples, request.instance.num_arms
+    if samples.offsets.size <= num_arms:
+        return samples
+    return replace(samples, offsets=samples.offsets[: num_arms + 1])

@@ -1,0 +1,76 @@
+"""What is to be simulated: an instance, teachers, policies, a horizon, runs and a seed, all resolved."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.instances.base import Instance, Phase
+from tutelage.policies import POLICIES
+from tutelage.policies.base import Policy
+from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Problem, Teacher
+
+
+def make_problem(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
+    """Return what this teacher may know about an instance."""
+    return Problem(
+        num_clients=instance.num_clients,
+        num_arms=instance.num_arms,
+        horizon=horizon,
+        weights=tuple(instance.weights.tolist()),
+        best_arm=instance.best_arm if teacher.needs_best_arm else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationRequest:
+    """A simulation with every default filled in and every SPEC resolved to an object.
+
+    ``policies`` has one entry per client.  ``checkpoints`` [C] are rounds in 1 .. T, increasing, the last one
+    T.  ``exclude`` maps clients to the round after which each is no longer evidence.  With ``exclude_after``
+    a client is also excluded once it has not pulled for more than that many of its usual intervals.
+    ``lab.make_request`` checks all of it.
+    """
+
+    instance: Instance
+    teachers: tuple[Teacher, ...]
+    policies: tuple[Policy, ...]
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: NDArray[np.int64]
+    exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    exclude_after: float | None = None
+
+    @property
+    def recorded_rounds(self) -> NDArray[np.int64]:
+        """The rounds after which the state of a run is recorded: checkpoints, and rounds where means shift."""
+        shifts = [phase.after for phase in self.instance.phases[1:] if phase.after < self.horizon]
+        return np.union1d(self.checkpoints, np.array(shifts, dtype=np.int64))
+
+    @property
+    def final_phase(self) -> Phase:
+        """The phase that contains the horizon."""
+        return [phase for phase in self.instance.phases if phase.after < self.horizon][-1]
+
+    @property
+    def teacher_specs(self) -> tuple[str, ...]:
+        """The canonical SPEC of each teacher [N]."""
+        return tuple(TEACHERS.spec(teacher) for teacher in self.teachers)
+
+    @property
+    def client_specs(self) -> tuple[str, ...]:
+        """The canonical SPEC of each client's policy [M]."""
+        return tuple(POLICIES.spec(policy) for policy in self.policies)
+
+    @property
+    def count_type(self) -> type[np.int32] | type[np.int64]:
+        """The smallest integer type that holds any count of pulls."""
+        return np.int32 if self.horizon < 2**31 else np.int64
+
+    def problem_for(self, teacher: Teacher) -> Problem:
+        """Return what this teacher may know about the instance."""
+        return make_problem(self.instance, self.horizon, teacher)

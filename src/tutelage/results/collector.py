@@ -1,0 +1,102 @@
+"""Outcomes of runs, collected into arrays."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.metrics import compute_phased_regret
+from tutelage.request import SimulationRequest
+from tutelage.results.result import NONE, SimulationResult
+from tutelage.run_outcome import RunEvent, RunOutcome
+
+
+def result_size(request: SimulationRequest) -> int:
+    """Return the bytes of memory that pulls, regret and cost of all runs need."""
+    rows = len(request.teachers) * request.runs * request.instance.num_clients * request.checkpoints.size
+    return rows * (request.instance.num_arms * np.dtype(request.count_type).itemsize + 2 * 8)
+
+
+class Collector:
+    """Puts outcomes of runs, in any order, into arrays that are made once."""
+
+    def __init__(self, request: SimulationRequest) -> None:
+        self.request = request
+        instance = request.instance
+        self.recorded_rounds = request.recorded_rounds
+        self.checkpoint_positions = np.searchsorted(self.recorded_rounds, request.checkpoints)
+        self.phases = [(phase.after, phase.gaps) for phase in instance.phases]
+        each = (len(request.teachers), request.runs)
+        shape = (*each, instance.num_clients, request.checkpoints.size)
+        self.pulls: NDArray[np.integer[Any]] = np.zeros((*shape, instance.num_arms), request.count_type)
+        self.regret, self.cost = np.zeros(shape), np.zeros(shape)
+        self.target = np.full(each, NONE, dtype=np.int32)
+        self.decided_in = np.full(each, NONE, dtype=np.int64)
+        self.consultations = np.zeros(each, dtype=np.int32)
+        self.reachable = np.zeros(each, dtype=np.bool_)
+        self.num_events = 0
+        self.event_round = np.zeros((*each, 1), dtype=np.int64)
+        self.event_target = np.full((*each, 1), NONE, dtype=np.int32)
+        self.event_active = np.zeros((*each, 1, instance.num_arms), dtype=np.bool_)
+        self.undecided: list[Counter[str]] = [Counter() for _ in request.teachers]
+
+    def put(self, outcome: RunOutcome) -> None:
+        """Add the outcome of one run."""
+        at = (outcome.teacher, outcome.run)
+        kept = self.checkpoint_positions
+        self.pulls[at] = outcome.pulls[:, kept]
+        regret = compute_phased_regret(outcome.pulls, self.recorded_rounds, self.phases)
+        self.regret[at] = regret[:, kept]
+        self.cost[at] = outcome.costs[:, kept]
+        self.target[at] = _or_none(outcome.target)
+        self.decided_in[at] = _or_none(outcome.decided_in)
+        self.consultations[at] = outcome.report.consultations
+        self.reachable[at] = outcome.report.reachable
+        if outcome.target is None:
+            self.undecided[outcome.teacher][outcome.report.sentence] += 1
+        self._put_events(at, outcome.events)
+
+    def _put_events(self, at: tuple[int, int], events: tuple[RunEvent, ...]) -> None:
+        self.num_events = max(self.num_events, len(events))
+        if self.num_events > self.event_round.shape[-1]:
+            self._make_room(self.num_events)
+        for position, event in enumerate(events):
+            self.event_round[(*at, position)] = event.round
+            self.event_target[(*at, position)] = _or_none(event.target)
+            self.event_active[(*at, position, list(event.active_arms))] = True
+
+    def _make_room(self, size: int) -> None:
+        """Make room for twice this many events per run, and keep those collected so far."""
+        more = 2 * size - self.event_round.shape[-1]
+        last = ((0, 0), (0, 0), (0, more))
+        self.event_round = np.pad(self.event_round, last)
+        self.event_target = np.pad(self.event_target, last, constant_values=NONE)
+        self.event_active = np.pad(self.event_active, (*last, (0, 0)))
+
+    def finish(self) -> SimulationResult:
+        """Return the result, once every run has been put."""
+        size = max(1, self.num_events)  # NetCDF would take a dimension of size 0 for an unlimited one
+        return SimulationResult(
+            request=self.request,
+            pulls=self.pulls,
+            regret=self.regret,
+            cost=self.cost,
+            target=self.target,
+            decided_in=self.decided_in,
+            consultations=self.consultations,
+            reachable=self.reachable,
+            event_round=self.event_round[..., :size],
+            event_target=self.event_target[..., :size],
+            event_active=self.event_active[..., :size, :],
+            undecided=tuple(_by_number(counter) for counter in self.undecided),
+        )
+
+
+def _or_none(value: int | None) -> int:
+    return NONE if value is None else value
+
+
+def _by_number(counter: Counter[str]) -> tuple[tuple[str, int], ...]:
+    """Sort by number, largest first, then by sentence, so that the order of the runs does not matter."""
+    return tuple(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,154 @@
+"""The JSON documents of a simulation (docs/simulate.md): its instance, its request and its summary."""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from tutelage.distributions import DISTRIBUTIONS
+from tutelage.instances.base import Instance
+from tutelage.metrics import RunStatistics
+from tutelage.request import SimulationRequest
+
+
+class ShiftDocument(Struct, frozen=True):
+    """The means from round ``after`` + 1 on."""
+
+    after: int
+    global_means: list[float]
+    best_arms: list[int]
+
+
+class InstanceDocument(Struct, frozen=True, kw_only=True):
+    """An instance as it is described with every result.
+
+    ``best_arms`` stands only where best arms are tied, conditions only where they differ from the paper's,
+    names only where there are any.
+    """
+
+    name: str
+    num_clients: int
+    num_arms: int
+    global_means: list[float]
+    best_arm: int
+    min_gap: float
+    best_arms: list[int] | UnsetType = UNSET
+    weights: list[float]
+    rewards: str
+    notes: dict[str, str]
+    activity: list[float] | UnsetType = UNSET
+    delays: list[int] | UnsetType = UNSET
+    stops: dict[str, int] | UnsetType = UNSET
+    shifts: list[ShiftDocument] | UnsetType = UNSET
+    client_names: list[str] | UnsetType = UNSET
+    arm_names: list[str] | UnsetType = UNSET
+
+
+class RequestDocument(Struct, frozen=True):
+    """A request as it is saved with every result."""
+
+    instance: InstanceDocument
+    clients: list[str]
+    teachers: list[str]
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: list[int]
+    exclude: dict[str, int]
+    exclude_after: float | None
+
+
+class LearningDocument(Struct, frozen=True):
+    """How many runs have a target, and the rounds in which they decided."""
+
+    decided: int
+    rounds: list[int]
+
+
+class TargetDocument(Struct, frozen=True):
+    """How many runs decided for each arm [K], and how many for an arm that is not a best one."""
+
+    counts: list[int]
+    wrong: int
+
+
+class TeacherDocument(Struct, frozen=True):
+    """One teacher over all runs, at the horizon."""
+
+    teacher: str
+    regret: RunStatistics
+    cost: RunStatistics
+    regret_per_client: list[float]
+    cost_per_client: list[float]
+    learning: LearningDocument
+    target: TargetDocument
+    pulls: list[list[float]]
+
+
+class SimulationDocument(Struct, frozen=True):
+    """What ``tutelage simulate --json`` prints."""
+
+    tutelage: str
+    instance: InstanceDocument
+    clients: list[str]
+    horizon: int
+    runs: int
+    seed: int
+    teachers: list[TeacherDocument]
+
+
+def describe_instance(instance: Instance) -> InstanceDocument:
+    """Describe an instance."""
+    real = instance.conditions
+    shifts = [
+        ShiftDocument(phase.after, phase.global_means.tolist(), list(phase.best_arms))
+        for phase in instance.phases[1:]
+    ]
+    return InstanceDocument(
+        name=instance.name,
+        num_clients=instance.num_clients,
+        num_arms=instance.num_arms,
+        global_means=instance.global_means.tolist(),
+        best_arm=instance.best_arm,
+        min_gap=instance.min_gap,
+        best_arms=list(instance.best_arms) if len(instance.best_arms) > 1 else UNSET,
+        weights=instance.weights.tolist(),
+        rewards=DISTRIBUTIONS.spec(instance.rewards),
+        notes=dict(instance.notes),
+        activity=list(real.activity) or UNSET,
+        delays=list(real.delays) or UNSET,
+        stops=_by_client(dict(real.stops)) or UNSET,
+        shifts=shifts or UNSET,
+        client_names=list(instance.client_names or ()) or UNSET,
+        arm_names=list(instance.arm_names or ()) or UNSET,
+    )
+
+
+def describe_request(request: SimulationRequest) -> RequestDocument:
+    """Describe a request."""
+    return RequestDocument(
+        instance=describe_instance(request.instance),
+        clients=list(request.client_specs),
+        teachers=list(request.teacher_specs),
+        horizon=request.horizon,
+        runs=request.runs,
+        seed=request.seed,
+        checkpoints=request.checkpoints.tolist(),
+        exclude=_by_client(dict(sorted(request.exclude.items()))),
+        exclude_after=request.exclude_after,
+    )
+
+
+def _by_client(rounds: dict[int, int]) -> dict[str, int]:
+    return {str(client): round for client, round in rounds.items()}
+
+
+def encode_json(document: Any, *, ascii: bool = True) -> str:
+    """Return a document, or plain values with documents among them, as JSON of finite numbers.
+
+    A file name that is not UTF-8 contains halves of surrogate pairs: those are escaped.
+    """
+    values = msgspec.to_builtins(document, enc_hook=lambda number: number.item())  # numpy's numbers
+    text = json.dumps(values, ensure_ascii=ascii, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()

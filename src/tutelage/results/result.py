@@ -1,0 +1,98 @@
+"""The result of a simulation as arrays."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.metrics import sum_over_clients, summarize_runs
+from tutelage.request import SimulationRequest
+from tutelage.results.dataset import VARIABLES, make_dataset
+from tutelage.results.documents import (
+    LearningDocument,
+    SimulationDocument,
+    TargetDocument,
+    TeacherDocument,
+    describe_instance,
+)
+from tutelage.versions import package_version
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NONE = -1  # no target, not decided
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """All runs of a request as arrays.
+
+    ``regret`` and ``cost`` are cumulative up to each checkpoint.  ``consultations`` and ``reachable`` are
+    from the teacher's report at the horizon.  ``undecided[n]`` says why runs of teacher n have no target:
+    sentences, each with its number of runs.
+    """
+
+    request: SimulationRequest
+    pulls: NDArray[np.integer[Any]]  # [N, R, M, C, K]
+    regret: NDArray[np.float64]  # [N, R, M, C]
+    cost: NDArray[np.float64]  # [N, R, M, C]
+    target: NDArray[np.int32]  # [N, R]; -1: none
+    decided_in: NDArray[np.int64]  # [N, R] round, 0 from the start; -1: never
+    consultations: NDArray[np.int32]  # [N, R]
+    reachable: NDArray[np.bool_]  # [N, R]
+    event_round: NDArray[np.int64]  # [N, R, E]
+    event_target: NDArray[np.int32]  # [N, R, E]
+    event_active: NDArray[np.bool_]  # [N, R, E, K]
+    undecided: tuple[tuple[tuple[str, int], ...], ...]
+
+    def totals(self, teacher: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return regret and cost [R] at the horizon, summed over clients."""
+        regret, cost = self.regret[teacher, :, :, -1], self.cost[teacher, :, :, -1]
+        return sum_over_clients(regret.T), sum_over_clients(cost.T)
+
+    def never_decides(self, teacher: int) -> bool:
+        """Return whether the teacher by its nature never names a target."""
+        return not self.request.teachers[teacher].decides
+
+    def is_wrong(self, teacher: int) -> NDArray[np.bool_]:
+        """Return which runs [R] decided for an arm whose global mean is below the best.
+
+        An arm that is tied for best is not wrong.  Where means shift, those at the horizon count.
+        """
+        target = self.target[teacher]
+        wrong: NDArray[np.bool_] = (target != NONE) & (self.request.final_phase.gaps[target] > 0.0)
+        return wrong
+
+    def summary(self) -> SimulationDocument:
+        """Summarise the result as ``tutelage simulate --json`` prints it."""
+        request = self.request
+        return SimulationDocument(
+            tutelage=package_version(),
+            instance=describe_instance(request.instance),
+            clients=list(request.client_specs),
+            horizon=request.horizon,
+            runs=request.runs,
+            seed=request.seed,
+            teachers=[self._summarize_teacher(n, spec) for n, spec in enumerate(request.teacher_specs)],
+        )
+
+    def _summarize_teacher(self, teacher: int, spec: str) -> TeacherDocument:
+        regret, cost = self.totals(teacher)
+        rounds, targets = self.decided_in[teacher], self.target[teacher]
+        decided = rounds[rounds != NONE].tolist()
+        counts = np.bincount(targets[targets != NONE], minlength=self.request.instance.num_arms)
+        return TeacherDocument(
+            teacher=spec,
+            regret=summarize_runs(regret),
+            cost=summarize_runs(cost),
+            regret_per_client=self.regret[teacher, :, :, -1].mean(axis=0).tolist(),
+            cost_per_client=self.cost[teacher, :, :, -1].mean(axis=0).tolist(),
+            learning=LearningDocument(len(decided), decided),
+            target=TargetDocument(counts.tolist(), int(self.is_wrong(teacher).sum())),
+            pulls=self.pulls[teacher, :, :, -1].mean(axis=0).tolist(),
+        )
+
+    def to_dataset(self) -> "xr.Dataset":
+        """Return the result with names, as :func:`tutelage.save` takes it (docs/simulate.md)."""
+        return make_dataset(self.request, {name: getattr(self, name) for name in VARIABLES})

@@ -1,0 +1,55 @@
+"""What one run under one teacher leads to.
+
+Shapes: M clients, C recorded rounds, K arms, T rounds.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.teachers.base import Report
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """A consultation of the teacher or the exclusion of a client.
+
+    ``active_arms`` and ``target`` are those of the directive published in this round.
+    """
+
+    round: int
+    active_arms: tuple[int, ...]
+    target: int | None
+
+
+class PullTrace(NamedTuple):
+    """Every pull of a run in order.  The arrays have no rounds unless a trace was asked for.
+
+    In a round in which a client does not act its arm is -1.
+    """
+
+    arms: NDArray[np.int64]  # [M, T]
+    observed: NDArray[np.float64]  # [M, T]
+    revealed: NDArray[np.float64]  # [M, T]
+
+
+@dataclass(frozen=True, eq=False)
+class RunOutcome:
+    """The outcome of run ``run`` under teacher ``teacher`` of a request, both counted from 0.
+
+    ``pulls`` [M, C, K] and ``costs`` [M, C] are cumulative up to each of the request's ``recorded_rounds``.
+    ``target`` is the target at the horizon and ``decided_in`` the round in which it was decided, 0 if it was
+    known from the start; both are None if there is no target.
+    """
+
+    teacher: int
+    run: int
+    pulls: NDArray[np.integer[Any]]
+    costs: NDArray[np.float64]
+    events: tuple[RunEvent, ...]
+    target: int | None
+    decided_in: int | None
+    report: Report
+    trace: PullTrace

@@ -1,0 +1,155 @@
+"""Arguments resolved to a request, and invalid arguments."""
+
+import numpy as np
+import pytest
+
+import tutelage
+from tutelage import lab
+from tutelage.errors import InputError
+from tutelage.lab import arguments
+from tutelage.policies import POLICIES
+from tutelage.policies.thompson import ThompsonSampling
+from tutelage.policies.ucb1 import UCB1
+from tutelage.results import Collector
+from tutelage.teachers import side_by_side
+from tutelage.teachers.twl import TWL
+
+
+def test_objects_and_specs_mean_the_same():
+    """An instance, a teacher and policies give the same result as their SPECs."""
+    by_spec = lab.simulate("paper", "twl(gamma1=0.5)", "3*ucb1,2*ts", horizon=300, runs=2, seed=3)
+    by_object = lab.simulate(
+        tutelage.load_instance("paper"),
+        TWL(gamma1=0.5),
+        [UCB1(), "ucb1", UCB1(), ThompsonSampling(), "ts"],
+        horizon=300,
+        runs=2,
+        seed=np.int64(3),
+    )
+    assert by_spec.identical(by_object)
+
+
+def test_one_policy_object_is_for_all_clients():
+    """One policy object is the policy of every client, as one SPEC is."""
+    assert lab.make_request("paper", clients=UCB1()).client_specs == ("ucb1",) * 5
+
+
+def test_defaults():
+    """By default the teachers compared side by side, TAL with both of the paper's settings, and UCB1 clients."""
+    request = lab.make_request("paper")
+    assert request.teachers == side_by_side()
+    assert {"tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)"} <= set(request.teacher_specs)
+    assert request.client_specs == ("ucb1",) * 5
+    assert (request.horizon, request.runs, request.seed) == (50_000, 20, 0)
+    assert request.checkpoints.tolist() == list(range(250, 50_001, 250))
+
+
+def test_clients_in_order():
+    """Clients are in the order written; an entry without a number is one client; arguments may have commas."""
+    policies = lab.parse_clients("2*ucb1, eps-greedy(c=2,d=.5), 2 * ts(update=fractional)", 5)
+    assert [POLICIES.spec(policy) for policy in policies] == [
+        "ucb1",
+        "ucb1",
+        "eps-greedy(c=2,d=0.5)",
+        "ts(update=fractional)",
+        "ts(update=fractional)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"horizon": 0}, "horizon 0 is below 1"),
+        ({"horizon": 2**53 + 1}, "horizon 9007199254740993 is above"),
+        ({"horizon": 1.5}, "horizon 1.5 is not a whole number"),
+        ({"horizon": True}, "horizon True is not a whole number"),
+        ({"runs": 0}, "number of runs 0 is below 1"),
+        ({"seed": -1}, "seed -1 is below 0"),
+        ({"seed": 2**64}, "seed 18446744073709551616 is above"),
+        ({"teachers": "twil"}, "did you mean 'twl'"),
+        ({"teachers": []}, "list of teachers is empty"),
+        ({"teachers": ["twl", TWL()]}, r"twl\(gamma1=1,gamma2=0\) is named twice"),
+        ({"teachers": "known(target=5)"}, "target=5 is not an arm"),
+        ({"teachers": [3]}, "3 is not a teacher"),
+        ({"clients": "2*ucb1,2*ts"}, "add up to 4, but the instance has 5"),
+        ({"clients": "5000000000*ucb1"}, "add up to 5000000000"),
+        ({"clients": "0*ucb1,5*ts"}, "Invalid number 0"),
+        ({"clients": ["ucb1"]}, "for 1 clients, but the instance has 5"),
+        ({"clients": 3}, "3 is not a policy"),
+        ({"clients": ""}, "Invalid policy"),
+        ({"checkpoints": "quadratic"}, "Invalid checkpoints 'quadratic'"),
+        ({"checkpoints": "linear(count=0)"}, "count=0"),
+        ({"checkpoints": "linear(count=x)"}, "count=x"),
+        ({"checkpoints": "linear(number=3)"}, "only argument is count"),
+        ({"checkpoints": "linear(count=3,count=4)"}, "only argument is count"),
+        ({"checkpoints": 0}, "number of checkpoints 0 is below 1"),
+        ({"checkpoints": "\u00b2"}, "Invalid choice of checkpoints"),
+        ({"checkpoints": "linear(count=\u00b2)"}, "count=\u00b2"),
+        ({"checkpoints": "9" * 5000}, "9999999999... has 5000 digits"),
+        ({"checkpoints": "99999999999", "horizon": 2**53}, "99999999999 checkpoints are too many"),
+        ({"checkpoints": 10**5000}, "number of checkpoints of 16610 bits is above"),
+        ({"checkpoints": None}, "Invalid checkpoints None"),
+        ({"checkpoints": 2.5}, "Invalid checkpoints 2.5"),
+        ({"checkpoints": b"5"}, "Invalid checkpoints b'5'"),
+        ({"checkpoints": True}, "number of checkpoints True is not a whole number"),
+        ({"checkpoints": [2.5]}, "checkpoint 2.5 is not a whole number"),
+        ({"checkpoints": [[1], [2, 3]]}, r"checkpoint \[1\] is not a whole number"),
+        ({"horizon": 10**5000}, "horizon of 16610 bits is above"),
+        ({"clients": "9" * 5000 + "*ucb1"}, "9999999999... has 5000 digits"),
+        ({"clients": None}, "None is not a policy"),
+        ({"clients": UCB1}, "UCB1 is a class, not a policy"),
+        ({"teachers": [TWL]}, "TWL is a class, not a teacher"),
+        ({"exclude": [0]}, r"Invalid exclude=\[0\]"),
+        ({"exclude": 5}, "Invalid exclude=5"),
+        ({"checkpoints": [0, 5]}, "checkpoint 0 is below 1"),
+        ({"checkpoints": [10**9]}, "checkpoint 1000000000 is above"),
+        ({"exclude": {5: 10}}, "excluded client 5 is above 4"),
+        ({"exclude": {0: 0}}, "round after which client 0 is excluded 0 is below 1"),
+        ({"exclude_after": 0.5}, "exclude_after 0.5: give a number of usual intervals, 1 or more"),
+        ({"exclude": dict.fromkeys(range(5), 10)}, "leave at least one"),
+    ],
+)
+def test_invalid_arguments(wrong, message):
+    """The error names the invalid value."""
+    with pytest.raises(InputError, match=message):
+        lab.make_request("paper", **wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"paper", ["paper"]])
+def test_invalid_instances(wrong):
+    """The error says what an instance may be."""
+    with pytest.raises(InputError, match=r"is not an instance: give a text such as 'paper'"):
+        lab.make_request(wrong)
+
+
+def test_a_path_is_a_table(tmp_path):
+    """A pathlib.Path is a table of means, whatever characters it contains."""
+    path = tmp_path / "a,b=c.csv"
+    path.write_text("0.2,0.9\n0.4,0.1\n")
+    assert lab.make_request(path).instance.local_means.tolist() == [[0.2, 0.9], [0.4, 0.1]]
+    with pytest.raises(InputError, match="no file or folder"):
+        lab.make_request(tmp_path / "nowhere.csv")
+
+
+def test_results_larger_than_memory(monkeypatch):
+    """Refused before anything is played; the size is that of the arrays."""
+    request = lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    collector = Collector(request)
+    size = collector.pulls.nbytes + collector.regret.nbytes + collector.cost.nbytes
+    monkeypatch.setattr(arguments, "_memory_size", lambda: size)
+    lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    monkeypatch.setattr(arguments, "_memory_size", lambda: size - 1)
+    with pytest.raises(
+        InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"
+    ):
+        lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    monkeypatch.setattr(arguments, "_memory_size", lambda: None)
+    lab.make_request("paper", runs=2**31 - 1)
+
+
+def test_memory_size_is_known_or_none(monkeypatch):
+    """None where the operating system has no sysconf."""
+    size = arguments._memory_size()
+    assert size is None or size > 2**26
+    monkeypatch.delattr(arguments.os, "sysconf", raising=False)
+    assert arguments._memory_size() is None

@@ -81,10 +81,10 @@ def test_seed_and_versions_are_listed(page):
 
 def test_only_the_papers_claims_are_called_so(result, page, finished_folder):
     """Claims of a user's file have another heading and their own section."""
-    assert page.count("<h3>The paper's claims and our results</h3>") == len(result.panels)
+    assert page.count("<h3>Claims of the paper and our results</h3>") == len(result.panels)
     assert "(Section\N{NO-BREAK SPACE}VIII-A)" in page
     mine = (finished_folder / "report.html").read_text(encoding="utf-8")
-    assert "The paper's claims" not in mine
+    assert "Claims of the paper" not in mine
     assert "<h3>Claims and results</h3>" in mine
     assert "(our guess)" in mine
 

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.report.small_report import NAMES
-from tutelage.report.summary import make_document, summarize_panels
+from tutelage.report import ReportBuild, summarize_panels
 
 
-def test_the_summary_has_the_numbers_of_the_datasets(result):
+def test_the_summary_has_the_numbers_of_the_datasets(result, report):
     """They are plain finite JSON numbers."""
-    document = make_document(result, summarize_panels(result), [], result.notes, pictures={}, report="r.html")
-    content = json.loads(json.dumps(msgspec.to_builtins(document), allow_nan=False))
+    build = ReportBuild(None, report, result, summarize_panels(result))
+    content = json.loads(json.dumps(msgspec.to_builtins(build.document()), allow_nan=False))
     assert [panel["panel"] for panel in content["panels"]] == NAMES
     assert [(panel["samples"], panel["of"], panel["runs"]) for panel in content["panels"]] == [
         (3, "runs", 3),

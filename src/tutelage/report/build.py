@@ -11,7 +11,15 @@ from tutelage.experiments import Experiment, ExperimentResult
 from tutelage.experiments.execution import CellProgress, check_callback, run_prepared
 from tutelage.experiments.preparation import CELLS, Preparation, make_cells_folder, prepare
 from tutelage.report.report_files import DrawingProgress, ReportFiles, find_finished_report, write_locked
-from tutelage.report.summary import CellSummary, PanelSummary, ReportDocument, make_document, summarize_panels
+from tutelage.report.summary import (
+    CellSummary,
+    ExperimentSettings,
+    MissingSummary,
+    PanelSummary,
+    ReportDocument,
+    summarize_panels,
+)
+from tutelage.versions import package_version
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +33,27 @@ class ReportBuild:
 
     def document(self) -> ReportDocument:
         """Return the document that ``--json`` prints."""
-        folder = self.preparation.folder / CELLS
-        cells = [
-            CellSummary(cell.name, str(folder / cell.file_name), new=False) for cell in self.preparation.cells
-        ]
-        notes = self.preparation.warnings
-        if self.result is not None:
-            cells = [CellSummary(cell.name, str(cell.path), cell.is_new) for cell in self.result.cells]
+        if self.result is None:
+            folder, notes = self.preparation.folder / CELLS, self.preparation.warnings
+            cells = [
+                CellSummary(cell.name, str(folder / cell.file_name), new=False)
+                for cell in self.preparation.cells
+            ]
+        else:
             notes = self.result.notes
-        return make_document(
-            self.preparation,
-            self.panels,
-            cells,
-            notes,
+            cells = [CellSummary(cell.name, str(cell.path), cell.is_new) for cell in self.result.cells]
+        source = self.preparation if self.result is None else self.result
+        return ReportDocument(
+            tutelage=package_version(),
+            folder=str(source.folder),
+            experiments=[
+                ExperimentSettings(each.name, each.runs, each.seed, each.horizons)
+                for each in source.experiments
+            ],
+            panels=self.panels,
+            missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],
+            cells=cells,
+            notes=notes,
             pictures={name: [str(path) for path in paths] for name, paths in self.files.pictures.items()},
             report=str(self.files.page),
         )

@@ -5,7 +5,7 @@ The page needs no other file: its own content security policy forbids the browse
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
 from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
 from tutelage.report.record import PageRecord
 from tutelage.report.summary import TeacherRow, count_runs, make_rows, never_decides
-from tutelage.text import format_count, format_number
+from tutelage.text import format_count, format_number, join_words
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
@@ -51,24 +51,12 @@ class PageClaim:
 
 
 @dataclass(frozen=True)
-class PageRow:
-    """A row of a panel's table: one teacher."""
-
-    swatch: Markup
-    label: str
-    mean: str
-    spread: str
-    decided: str
-    wrong: str
-
-
-@dataclass(frozen=True)
 class PageTable:
-    """A panel's table of one quantity."""
+    """A panel's table of one quantity; a row has the cells of one teacher."""
 
     title: str
     band: str
-    rows: list[PageRow]
+    rows: list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -86,24 +74,6 @@ class PagePanel:
     json: Markup
 
 
-@dataclass(frozen=True)
-class DecisionRow:
-    """How many runs of one instance and kind of clients decided, a cell for each teacher."""
-
-    name: str
-    horizon: str
-    runs: str
-    cells: list[str]
-
-
-@dataclass(frozen=True)
-class DecisionTable:
-    """In how many runs each teacher decided."""
-
-    labels: list[str]
-    rows: list[DecisionRow] = field(default_factory=list)
-
-
 def render_page(result: ExperimentResult, record: PageRecord) -> str:
     """Return the whole page as HTML; ``record`` is embedded for later runs."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
@@ -116,7 +86,7 @@ def render_page(result: ExperimentResult, record: PageRecord) -> str:
         opening=_write_opening(result),
         missing=_group_missing(result),
         notes=result.warnings,
-        decisions=_count_decisions(result),
+        decisions=_tabulate_decisions(result),
         panels=[_make_panel(data) for data in result.panels],
         facts=_list_facts(result),
         script=Markup(load_bokeh_script()),  # noqa: S704 - Bokeh's own file
@@ -142,19 +112,19 @@ def _group_missing(result: ExperimentResult) -> dict[str, str]:
     return {sentence: ", ".join(panels) for sentence, panels in names.items()}
 
 
-def _count_decisions(result: ExperimentResult) -> DecisionTable:
+def _tabulate_decisions(result: ExperimentResult) -> list[list[str]]:
+    """Return a table of how many runs decided: a heading, and a row for each instance and kind of clients."""
     every = (spec for data in result.panels for spec in samples.teacher_specs(data.dataset))
     specs = [spec for spec in dict.fromkeys(every) if not never_decides(spec)]
     datasets: dict[tuple[str, str, int], xr.Dataset] = {}
     for data in result.panels:
         place = (data.panel.instance, data.panel.clients, samples.horizon(data.dataset))
         datasets.setdefault(place, data.dataset)
-    table = DecisionTable([teacher_label(spec) for spec in specs])
+    table = [["instance, clients", "rounds", "runs", *map(teacher_label, specs)]]
     for (instance, clients, horizon), dataset in datasets.items():
         present = samples.teacher_specs(dataset)
         cells = [_write_decisions(dataset, spec) if spec in present else "" for spec in specs]
-        runs = f"{count_runs(dataset):,}"
-        table.rows.append(DecisionRow(f"{instance}, {clients}", f"{horizon:,}", runs, cells))
+        table.append([f"{instance}, {clients}", f"{horizon:,}", f"{count_runs(dataset):,}", *cells])
     return table
 
 
@@ -173,7 +143,7 @@ def _make_panel(data: PanelResult) -> PagePanel:
         title=panel.title,
         caption=" ".join([_describe_plot(data), *_describe_outliers(data)]),
         height=HEIGHTS[panel.quantity],
-        heading="The paper's claims and our results" if from_paper else "Claims and results",
+        heading="Claims of the paper and our results" if from_paper else "Claims and results",
         claims=[_make_claim(verdict, dataset, from_paper=from_paper) for verdict in data.verdicts],
         below=tables[:split],
         beside=tables[split:],
@@ -198,7 +168,7 @@ def _describe_outliers(data: PanelResult) -> Iterator[str]:
         if labels:
             part = "" if outside[outside.any(axis=1)][:, -1].all() else " for part of the time"
             yield (
-                f"The mean {quantity} of {' and '.join(labels)} lies outside the band of "
+                f"The mean {quantity} of {join_words(labels, 'and')} lies outside the band of "
                 f"{samples.band_name(data.dataset)}{part}, because a few of them are outliers."
             )
 
@@ -248,12 +218,12 @@ def _make_tables(data: PanelResult) -> Iterator[PageTable]:
         )
 
 
-def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> PageRow:
+def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> tuple[str, ...]:
     over = row.regret if quantity == "regret" else row.cost
     spread = "-" if over.sd is None else f"{format_number(over.q10)} to {format_number(over.q90)}"
     dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
     swatch = _SWATCH.format(style.colour, dash)
-    return PageRow(swatch, style.label, format_number(over.mean), spread, *row.write_counts())
+    return swatch + style.label, format_number(over.mean), spread, *row.write_counts()
 
 
 def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:

@@ -1,17 +1,14 @@
 """The numbers of an experiment: what the report page shows as tables and ``--json`` prints."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tutelage.errors import InputError
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
-from tutelage.experiments.preparation import Preparation
 from tutelage.experiments.verdicts import count_decided
 from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.teachers import TEACHERS
-from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -89,31 +86,6 @@ class ReportDocument(msgspec.Struct, frozen=True):
     notes: list[str]
     pictures: dict[str, list[str]]
     report: str
-
-
-def make_document(
-    source: ExperimentResult | Preparation,
-    panels: Sequence[PanelSummary],
-    cells: Sequence[CellSummary],
-    notes: Sequence[str],
-    *,
-    pictures: dict[str, list[str]],
-    report: str,
-) -> ReportDocument:
-    """Put the document together, also for an experiment that was finished before and is not loaded."""
-    return ReportDocument(
-        tutelage=package_version(),
-        folder=str(source.folder),
-        experiments=[
-            ExperimentSettings(each.name, each.runs, each.seed, each.horizons) for each in source.experiments
-        ],
-        panels=list(panels),
-        missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],
-        cells=list(cells),
-        notes=list(notes),
-        pictures=pictures,
-        report=report,
-    )
 
 
 def summarize_panels(result: ExperimentResult) -> list[PanelSummary]:

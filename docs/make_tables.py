@@ -18,8 +18,8 @@ def status_table() -> Iterator[Sequence[str]]:
     """Every kind of status item at every severity."""
     yield "status item", "severity", "shown when", "what to do"
     for kind in status.KINDS:
-        for case in kind.cases:
-            yield kind.name, case.severity, case.when, case.action
+        for severity, (when, action) in kind.cases.items():
+            yield kind.name, severity, when, action
 
 
 def threshold_table() -> Iterator[Sequence[str]]:
@@ -34,8 +34,8 @@ def metric_table() -> Iterator[Sequence[str]]:
     yield "metric", "type", "meaning"
     for metric in prometheus.CAMPAIGN_METRICS:
         yield f"`{metric.name}`", "counter" if metric.name.endswith("_total") else "gauge", metric.help
-    for server_metric in prometheus.SERVER_METRICS:
-        yield f"`{server_metric.name}`", "gauge, of the server", server_metric.help
+    for metric in prometheus.SERVER_METRICS:
+        yield f"`{metric.name}`", "gauge, of the server", metric.help
 
 
 def alert_table() -> Iterator[Sequence[str]]:

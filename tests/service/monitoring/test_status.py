@@ -17,7 +17,7 @@ from tests.service.factories import (
 from tutelage.service.monitoring.durations import UNKNOWN, format_duration
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, rank, status_of
 from tutelage.service.monitoring.status.silence import find_silent_clients
-from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.status.unservable import unservable
 
 EXAMPLES = every_status()
 PHASES = {"learning", "undecidable", "decided", "finished", "stopped", "registering"}
@@ -57,15 +57,17 @@ def test_each_kind_is_the_most_severe_of_its_example(name, kind, severity):
 def test_every_alert_has_an_example():
     """Every alert is tested, except that of a campaign without a view."""
     kinds = {status_of(view)[0].kind for view in EXAMPLES.values()}
-    assert {kind.name for kind in KINDS if kind.is_alert} - kinds == {UNSERVABLE.name}
+    assert {kind.name for kind in KINDS if kind.is_alert} - kinds == {unservable.name}
 
 
 def test_every_item_has_a_documented_severity():
     """Each kind declares a case for every severity that its check can return."""
-    cases = {(kind.name, case.severity) for kind in KINDS for case in kind.cases}
+    cases = {(kind.name, severity) for kind in KINDS for severity in kind.cases}
     found = {(item.kind, item.severity) for view in EXAMPLES.values() for item in status_of(view)}
     assert found <= cases
-    assert all(kind.cases for kind in KINDS)
+    assert all(
+        when.endswith(".") and action.endswith(".") for kind in KINDS for when, action in kind.cases.values()
+    )
 
 
 def test_stalled_names_client_arm_and_missing_pulls():

@@ -28,7 +28,7 @@ from tutelage.service.monitoring.campaign_view import CounterSample, ServerHealt
 from tutelage.service.monitoring.ledger_views import view_at_round
 from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, render_metrics
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, status_of
-from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.status.unservable import unservable
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
@@ -323,7 +323,7 @@ def test_metrics_are_read_by_prometheus():
     assert {metric.name.removesuffix("_total") for metric in CAMPAIGN_METRICS} <= families.keys()
     assert all(family.documentation.endswith(".") for family in found)
     for kind in KINDS:
-        if not kind.is_alert or kind is UNSERVABLE:
+        if not kind.is_alert or kind is unservable:
             continue
         family = families[kind.metric]
         values = {

@@ -33,7 +33,7 @@ from tutelage.service.monitoring.followers import Followers
 from tutelage.service.monitoring.ledger_views import ReaderPool, load_history, read_entries, view_at_round
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.monitoring.status.outdated import describe_unreachable
-from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.status.unservable import unservable
 from tutelage.service.monitoring.unservable import CannotBeServed, LoadChecks, UnservableCampaign
 from tutelage.stores.base import CampaignNotFound, StoreError
 
@@ -146,7 +146,7 @@ class Monitor:
             one
             for one in found
             if (isinstance(one, CampaignView) and one.server.leads)
-            or (isinstance(one, UnservableCampaign) and one.item.kind == UNSERVABLE.name)
+            or (isinstance(one, UnservableCampaign) and one.item.kind == unservable.name)
         ]
 
     async def _view_or_reason(self, name: str) -> CampaignView | UnservableCampaign | None:

@@ -1,4 +1,4 @@
-"""The metrics of ``/metrics``, for the campaigns that this server leads: one entry each.
+"""The metrics of ``/metrics``, for the campaigns that this server leads: one function each.
 
 Every kind of status item that is an alert is a gauge too: ``tutelage_stalled{campaign="..."}`` is 1 while the
 campaign is stalled (:mod:`tutelage.service.monitoring.status`).
@@ -6,6 +6,7 @@ campaign is stalled (:mod:`tutelage.service.monitoring.status`).
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
@@ -15,151 +16,185 @@ from prometheus_client.registry import Collector
 from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, status_of
 from tutelage.service.monitoring.status.silence import find_silent_clients
-from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.status.unservable import unservable
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
+Value = Callable[[CampaignView, Thresholds], float]
+ServerValue = Callable[[ServerHealth], float | None]
+
+
 @dataclass(frozen=True)
-class CampaignMetric:
-    """A metric of every campaign, labelled with its name; a counter's name ends in ``_total``."""
+class MetricDefinition:
+    """A metric: ``value`` computes it, from the view of a campaign or, without a label, from the server.
 
-    name: str
-    help: str
-    value: Callable[[CampaignView, Thresholds], float]
+    Its name is that of the function, which ends in ``_total`` for a counter, and its help the docstring.
+    """
 
-    def family(self) -> CounterMetricFamily | GaugeMetricFamily:
-        """An empty family of samples."""
+    value: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The name in ``/metrics``."""
+        return f"tutelage_{self.value.__name__}"
+
+    @property
+    def help(self) -> str:
+        """The description in ``/metrics``."""
+        return " ".join((self.value.__doc__ or "").split())
+
+    def family(self, *labels: str) -> CounterMetricFamily | GaugeMetricFamily:
+        """The metric without values."""
         kind = CounterMetricFamily if self.name.endswith("_total") else GaugeMetricFamily
-        return kind(self.name, self.help, labels=["campaign"])
+        return kind(self.name, self.help, labels=labels)
 
 
-@dataclass(frozen=True)
-class ServerMetric:
-    """A gauge of the server, without a label; it is left out while its value is None."""
-
-    name: str
-    help: str
-    value: Callable[[ServerHealth], float | None]
+CAMPAIGN_METRICS: list[MetricDefinition] = []
+SERVER_METRICS: list[MetricDefinition] = []
 
 
-CAMPAIGN_METRICS = (
-    CampaignMetric(
-        "tutelage_pulls_total",
-        "Pulls stored in the campaign's ledger.",
-        lambda view, _: float(view.metrics.pulls.sum()),
-    ),
-    CampaignMetric(
-        "tutelage_ledger_rows_total",
-        "Rows in the campaign's ledger: pulls, decisions and other entries.",
-        lambda view, _: view.metrics.position,
-    ),
-    CampaignMetric(
-        "tutelage_replayed_pulls_total",
-        "Pulls received again and answered from the ledger, since this server leads the campaign.",
-        lambda view, _: view.metrics.replays,
-    ),
-    CampaignMetric(
-        "tutelage_beyond_horizon_pulls_total",
-        "Pulls made by clients that had already reached the horizon; they are not evidence.",
-        lambda view, _: view.metrics.beyond_horizon,
-    ),
-    CampaignMetric(
-        "tutelage_refused_conflicts_total",
-        "Requests refused because they reused a stored pull id with different content, since this server "
-        "leads the campaign.",
-        lambda view, _: view.metrics.conflicts,
-    ),
-    CampaignMetric(
-        "tutelage_round",
-        "Largest number of pulls made by any client, up to the horizon.",
-        lambda view, _: view.metrics.round,
-    ),
-    CampaignMetric(
-        "tutelage_horizon_rounds",
-        "Horizon of the campaign: the number of pulls per client that it is planned for.",
-        lambda view, _: view.metrics.horizon,
-    ),
-    CampaignMetric(
-        "tutelage_arms_in_play",
-        "Arms that the teacher has not ruled out.",
-        lambda view, _: len(view.metrics.active_arms),
-    ),
-    CampaignMetric(
-        "tutelage_clients",
-        "Registered clients, including excluded ones.",
-        lambda view, _: len(view.metrics.clients),
-    ),
-    CampaignMetric(
-        "tutelage_clients_silent",
-        "Clients that are not excluded and have been silent for longer than --stalled-seconds and "
-        "--stalled-intervals allow.",
-        lambda view, thresholds: int(find_silent_clients(view, thresholds).sum()),
-    ),
-    CampaignMetric(
-        "tutelage_directive",
-        "Number of the teacher's directive in force: 1 plus the consultations of the teacher so far.",
-        lambda view, _: view.metrics.directive,
-    ),
-    CampaignMetric(
-        "tutelage_quota_ratio",
-        "Share of the pulls for the teacher's next consultation that have been made, from 0 to 1.",
-        lambda view, _: view.metrics.quota_share,
-    ),
-    CampaignMetric(
-        "tutelage_missing_pulls",
-        "Pulls still needed for the teacher's next consultation.",
-        lambda view, _: float(view.metrics.missing.sum()),
-    ),
-    CampaignMetric(
-        "tutelage_decided",
-        "1 if the teacher has decided on a target arm, otherwise 0.",
-        lambda view, _: float(view.metrics.target is not None),
-    ),
-    CampaignMetric(
-        "tutelage_cost",
-        "Sum of the absolute adjustments to rewards, with rewards scaled to 0 to 1.",
-        lambda view, _: view.metrics.cost,
-    ),
-    CampaignMetric(
-        "tutelage_pulls_per_second",
-        "Pulls per second in the last minute.",
-        lambda view, _: view.activity.pulls_per_second,
-    ),
-    CampaignMetric(
-        "tutelage_idle_seconds",
-        "Seconds since the last pull of any client that is not excluded, or since the last start.",
-        lambda view, _: float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf)),
-    ),
-)
-SERVER_METRICS = (
-    ServerMetric(
-        "tutelage_commit_seconds",
-        "99th-percentile time to commit to the store, in the last 30 seconds.",
-        lambda server: server.commit_seconds,
-    ),
-    ServerMetric(
-        "tutelage_waiting_pulls",
-        "Pulls waiting to be written to the store.",
-        lambda server: server.waiting_pulls,
-    ),
-    ServerMetric(
-        "tutelage_store_failed",
-        "1 while the store rejects writes, otherwise 0.",
-        lambda server: float(server.failure is not None),
-    ),
-)
+def campaign_metric(value: Value) -> Value:
+    """Add a metric of every campaign, with its name as the label."""
+    CAMPAIGN_METRICS.append(MetricDefinition(value))
+    return value
+
+
+def server_metric(value: ServerValue) -> ServerValue:
+    """Add a metric of the server, which is left out while its value is None."""
+    SERVER_METRICS.append(MetricDefinition(value))
+    return value
+
+
+@campaign_metric
+def pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls stored in the campaign's ledger."""
+    return float(view.metrics.pulls.sum())
+
+
+@campaign_metric
+def ledger_rows_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Rows in the campaign's ledger: pulls, decisions and other entries."""
+    return view.metrics.position
+
+
+@campaign_metric
+def replayed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls received again and answered from the ledger, since this server leads the campaign."""
+    return view.metrics.replays
+
+
+@campaign_metric
+def beyond_horizon_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls made by clients that had already reached the horizon; they are not evidence."""
+    return view.metrics.beyond_horizon
+
+
+@campaign_metric
+def refused_conflicts_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Requests refused for reusing a stored id with different content, since this server leads."""
+    return view.metrics.conflicts
+
+
+@campaign_metric
+def round(view: CampaignView, thresholds: Thresholds) -> float:
+    """Largest number of pulls made by any client, up to the horizon."""
+    return view.metrics.round
+
+
+@campaign_metric
+def horizon_rounds(view: CampaignView, thresholds: Thresholds) -> float:
+    """Horizon of the campaign: the number of pulls per client that it is planned for."""
+    return view.metrics.horizon
+
+
+@campaign_metric
+def arms_in_play(view: CampaignView, thresholds: Thresholds) -> float:
+    """Arms that the teacher has not ruled out."""
+    return len(view.metrics.active_arms)
+
+
+@campaign_metric
+def clients(view: CampaignView, thresholds: Thresholds) -> float:
+    """Registered clients, including excluded ones."""
+    return len(view.metrics.clients)
+
+
+@campaign_metric
+def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
+    """Clients that are silent, by --stalled-seconds and --stalled-intervals, and not excluded."""
+    return int(find_silent_clients(view, thresholds).sum())
+
+
+@campaign_metric
+def directive(view: CampaignView, thresholds: Thresholds) -> float:
+    """Number of the teacher's directive in force: 1 plus the consultations of the teacher so far."""
+    return view.metrics.directive
+
+
+@campaign_metric
+def quota_ratio(view: CampaignView, thresholds: Thresholds) -> float:
+    """Share of the pulls for the teacher's next consultation that have been made, from 0 to 1."""
+    return view.metrics.quota_share
+
+
+@campaign_metric
+def missing_pulls(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls still needed for the teacher's next consultation."""
+    return float(view.metrics.missing.sum())
+
+
+@campaign_metric
+def decided(view: CampaignView, thresholds: Thresholds) -> float:
+    """1 if the teacher has decided on a target arm, otherwise 0."""
+    return float(view.metrics.target is not None)
+
+
+@campaign_metric
+def cost(view: CampaignView, thresholds: Thresholds) -> float:
+    """Sum of the absolute adjustments to rewards, with rewards scaled to 0 to 1."""
+    return view.metrics.cost
+
+
+@campaign_metric
+def pulls_per_second(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls per second in the last minute."""
+    return view.activity.pulls_per_second
+
+
+@campaign_metric
+def idle_seconds(view: CampaignView, thresholds: Thresholds) -> float:
+    """Seconds since the last pull of any client that is not excluded, or since the last start."""
+    return float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf))
+
+
+@server_metric
+def commit_seconds(server: ServerHealth) -> float | None:
+    """99th-percentile time to commit to the store, in the last 30 seconds."""
+    return server.commit_seconds
+
+
+@server_metric
+def waiting_pulls(server: ServerHealth) -> float | None:
+    """Pulls waiting to be written to the store."""
+    return server.waiting_pulls
+
+
+@server_metric
+def store_failed(server: ServerHealth) -> float | None:
+    """1 while the store rejects writes, otherwise 0."""
+    return float(server.failure is not None)
 
 
 def render_metrics(
     views: Sequence[CampaignView],
     server: ServerHealth,
     thresholds: Thresholds = DEFAULTS,
-    unservable: Sequence[str] = (),
+    unservable_names: Sequence[str] = (),
 ) -> bytes:
-    """The text of ``/metrics``; ``unservable`` are the names of campaigns that cannot be served."""
+    """The text of ``/metrics``; ``unservable_names`` are the names of campaigns that cannot be served."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_CampaignCollector(views, server, thresholds, unservable))
+    registry.register(_CampaignCollector(views, server, thresholds, unservable_names))
     return generate_latest(registry)
 
 
@@ -169,17 +204,17 @@ class _CampaignCollector(Collector):
         views: Sequence[CampaignView],
         server: ServerHealth,
         thresholds: Thresholds,
-        unservable: Sequence[str],
+        unservable_names: Sequence[str],
     ) -> None:
         self._views, self._server, self._thresholds = views, server, thresholds
-        self._unservable = unservable
+        self._unservable = unservable_names
 
     def describe(self) -> Iterable[Metric]:
         return ()
 
     def collect(self) -> Iterator[Metric]:
         for metric in CAMPAIGN_METRICS:
-            family = metric.family()
+            family = metric.family("campaign")
             for view in self._views:
                 family.add_metric([view.metrics.name], metric.value(view, self._thresholds))
             yield family
@@ -187,14 +222,16 @@ class _CampaignCollector(Collector):
             view.metrics.name: {item.kind for item in status_of(view, self._thresholds)}
             for view in self._views
         }
-        found |= {name: {UNSERVABLE.name} for name in self._unservable}
+        found |= {name: {unservable.name} for name in self._unservable}
         for kind in KINDS:
             if kind.is_alert:
                 alert = GaugeMetricFamily(kind.metric, kind.metric_help, labels=["campaign"])
                 for name, kinds in found.items():
-                    if kind is UNSERVABLE or name not in self._unservable:
+                    if kind is unservable or name not in self._unservable:
                         alert.add_metric([name], float(kind.name in kinds))
                 yield alert
-        for gauge in SERVER_METRICS:
-            if (value := gauge.value(self._server)) is not None:
-                yield GaugeMetricFamily(gauge.name, gauge.help, value=value)
+        for metric in SERVER_METRICS:
+            if (value := metric.value(self._server)) is not None:
+                family = metric.family()
+                family.add_metric([], value)
+                yield family

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
-from tutelage.service.monitoring.status.arm_avoided import ARM_AVOIDED, AvoidanceThresholds
-from tutelage.service.monitoring.status.decided import DECIDED
-from tutelage.service.monitoring.status.finished import FINISHED
-from tutelage.service.monitoring.status.follower import FOLLOWER
-from tutelage.service.monitoring.status.horizon_too_short import HORIZON_TOO_SHORT
-from tutelage.service.monitoring.status.id_conflict import ID_CONFLICT
+from tutelage.service.monitoring.status.arm_avoided import AvoidanceThresholds, arm_avoided
+from tutelage.service.monitoring.status.decided import decided
+from tutelage.service.monitoring.status.finished import finished
+from tutelage.service.monitoring.status.follower import follower
+from tutelage.service.monitoring.status.horizon_too_short import horizon_too_short
+from tutelage.service.monitoring.status.id_conflict import id_conflict
 from tutelage.service.monitoring.status.kind import SEVERITIES, Severity, StatusItem, StatusKind
-from tutelage.service.monitoring.status.learning import LEARNING
-from tutelage.service.monitoring.status.no_data import NO_DATA, IdleThresholds
-from tutelage.service.monitoring.status.outdated import OUTDATED, AgeThresholds
-from tutelage.service.monitoring.status.registering import REGISTERING
-from tutelage.service.monitoring.status.replays import REPLAYS, ReplayThresholds
-from tutelage.service.monitoring.status.slow import SLOW, SlowThresholds
-from tutelage.service.monitoring.status.stalled import STALLED
-from tutelage.service.monitoring.status.stopped import STOPPED
-from tutelage.service.monitoring.status.store_lagging import STORE_LAGGING, LagThresholds
-from tutelage.service.monitoring.status.undecidable import UNDECIDABLE
-from tutelage.service.monitoring.status.unservable import UNSERVABLE
+from tutelage.service.monitoring.status.learning import learning
+from tutelage.service.monitoring.status.no_data import IdleThresholds, no_data
+from tutelage.service.monitoring.status.outdated import AgeThresholds, outdated
+from tutelage.service.monitoring.status.registering import registering
+from tutelage.service.monitoring.status.replays import ReplayThresholds, replays
+from tutelage.service.monitoring.status.slow import SlowThresholds, slow
+from tutelage.service.monitoring.status.stalled import stalled
+from tutelage.service.monitoring.status.stopped import stopped
+from tutelage.service.monitoring.status.store_lagging import LagThresholds, store_lagging
+from tutelage.service.monitoring.status.undecidable import undecidable
+from tutelage.service.monitoring.status.unservable import unservable
 
 __all__ = [
     "DEFAULTS",
@@ -40,23 +40,23 @@ __all__ = [
 
 # Within one severity the kinds are shown in this order.
 KINDS: tuple[StatusKind, ...] = (
-    UNSERVABLE,
-    OUTDATED,
-    STORE_LAGGING,
-    HORIZON_TOO_SHORT,
-    NO_DATA,
-    STALLED,
-    ARM_AVOIDED,
-    ID_CONFLICT,
-    SLOW,
-    REPLAYS,
-    UNDECIDABLE,
-    FINISHED,
-    STOPPED,
-    FOLLOWER,
-    DECIDED,
-    LEARNING,
-    REGISTERING,
+    unservable,
+    outdated,
+    store_lagging,
+    horizon_too_short,
+    no_data,
+    stalled,
+    arm_avoided,
+    id_conflict,
+    slow,
+    replays,
+    undecidable,
+    finished,
+    stopped,
+    follower,
+    decided,
+    learning,
+    registering,
 )
 
 
@@ -82,5 +82,5 @@ def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[Sta
     found = [item for kind in KINDS if (item := kind.check(view, forecast, thresholds)) is not None]
     found.sort(key=rank)
     blamed = {item.client for item in found if item.severity == "critical"}
-    is_idle = any(item.kind in {NO_DATA.name, STALLED.name} and item.client is None for item in found)
-    return [item for item in found if item.kind != SLOW.name or not (is_idle or item.client in blamed)]
+    is_idle = any(item.kind in {no_data.name, stalled.name} and item.client is None for item in found)
+    return [item for item in found if item.kind != slow.name or not (is_idle or item.client in blamed)]

@@ -9,7 +9,7 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_minutes
 from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.silence import SilenceThresholds, find_silent_clients
 from tutelage.service.settings_field import setting
 from tutelage.text import counted
@@ -27,10 +27,14 @@ class AvoidanceThresholds(SilenceThresholds):
     )
 
 
-def check_arm_avoided(
-    view: CampaignView, forecast: Forecast, thresholds: AvoidanceThresholds
-) -> StatusItem | None:
-    """Name the client-arm pair with the largest number of missing pulls."""
+@status_kind("arm avoided")
+def arm_avoided(view: CampaignView, forecast: Forecast, thresholds: AvoidanceThresholds) -> StatusItem | None:
+    """Name the client-arm pair with the largest number of missing pulls.
+
+    Critical: A client made 20 pulls per required arm in the last five minutes, and none of one required
+    arm.
+    Action: Find out why the client cannot pull that arm, or exclude the client.
+    """
     metrics = view.metrics
     avoided = _find_avoided(view, thresholds) & ~find_silent_clients(view, thresholds)[:, None]
     if not metrics.is_learning or not avoided.any():
@@ -43,8 +47,7 @@ def check_arm_avoided(
     same = "shows" if pairs == 1 else "show"
     more = f" {counted(pairs, 'other client-arm pair')} {same} the same." if pairs else ""
     action, command = exclude_action(metrics, client, f"Find out why {name} does not pull it")
-    return StatusItem(
-        "arm avoided",
+    return arm_avoided.item(
         "critical",
         f"{name} never pulls “{format_name(metrics.arms[arm])}”.",
         f"It made {counted(int(view.activity.window_pulls[client].sum()), 'pull')} in the last "
@@ -62,16 +65,3 @@ def _find_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> Flags:
     enough = thresholds.avoided_pulls * max(int(metrics.in_quota.sum()), 1)
     avoided: Flags = (window == 0) & (window.sum(axis=1) >= enough)[:, None] & (metrics.missing > 0)
     return avoided
-
-
-ARM_AVOIDED = StatusKind(
-    "arm avoided",
-    (
-        StatusCase(
-            "critical",
-            "A client made 20 pulls per required arm in the last five minutes, and none of one required arm.",
-            "Find out why the client cannot pull that arm, or exclude the client.",
-        ),
-    ),
-    check_arm_avoided,
-)

@@ -9,11 +9,17 @@ from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_percent
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
-def check_decided(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Say when, by which bounds, with which error probability, and where the evidence is."""
+@status_kind("decided", colour="green")
+def decided(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Say when, by which bounds, with which error probability, and where the evidence is.
+
+    Info: There is a target.
+    Action: Nothing. The message gives the round, the bounds, the error probability, the position of the
+    evidence in the ledger, and the target's share of the pulls since.
+    """
     metrics, decision = view.metrics, view.ledger.decision
     target = metrics.target
     if metrics.phase != "decided" or target is None:
@@ -27,7 +33,7 @@ def check_decided(view: CampaignView, forecast: Forecast, thresholds: object) ->
             parts.append(f"Since then {share} of all pulls went to the target.")
         parts.append(f"The evidence is at position {decision.position:,} of the ledger.")
     title = f"Decided for “{format_name(metrics.arms[target])}”."
-    return StatusItem("decided", "info", title, " ".join(filter(None, parts)), info_colour="green")
+    return decided.item("info", title, " ".join(filter(None, parts)))
 
 
 def _describe_bounds(view: CampaignView, target: int) -> str:
@@ -41,17 +47,3 @@ def _describe_bounds(view: CampaignView, target: int) -> str:
     if np.isfinite(np.delete(metrics.arm_evidence, target)).any():
         return ": the evidence against every other arm has reached its threshold"
     return ""
-
-
-DECIDED = StatusKind(
-    "decided",
-    (
-        StatusCase(
-            "info",
-            "There is a target.",
-            "Nothing. The message gives the round, the bounds, the error probability, the position of the "
-            "evidence in the ledger, and the target's share of the pulls since.",
-        ),
-    ),
-    check_decided,
-)

@@ -3,11 +3,16 @@
 from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
-def check_finished(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Say how the campaign ended."""
+@status_kind("finished", colour="grey")
+def finished(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Say how the campaign ended.
+
+    Info: Every client that is not excluded has reached the horizon.
+    Action: Nothing. Pulls are still answered, and counted separately.
+    """
     metrics = view.metrics
     if metrics.phase != "finished":
         return None
@@ -19,17 +24,4 @@ def check_finished(view: CampaignView, forecast: Forecast, thresholds: object) -
     else:
         end = "it ended without a decision"
     details = f"All clients have made {metrics.horizon:,} pulls; {end}."
-    return StatusItem("finished", "info", "Finished.", details, info_colour="grey")
-
-
-FINISHED = StatusKind(
-    "finished",
-    (
-        StatusCase(
-            "info",
-            "Every client that is not excluded has reached the horizon.",
-            "Nothing. Pulls are still answered, and counted separately.",
-        ),
-    ),
-    check_finished,
-)
+    return finished.item("info", "Finished.", details)

@@ -2,32 +2,22 @@
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
-def check_follower(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Say who leads, and where the data comes from."""
+@status_kind("follower", colour="blue")
+def follower(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Say who leads, and where the data comes from.
+
+    Info: Another server leads this campaign.
+    Action: Nothing. The data is read from the ledger; replays and conflicts are counted by the leader.
+    """
     server = view.server
     if server.leads:
         return None
     who = f"It is led by {server.leader}" if server.leader else "No server leads it at the moment"
-    return StatusItem(
-        "follower",
+    return follower.item(
         "info",
         "This server does not lead the campaign.",
         f"{who}. The data shown was read from the ledger; replays and conflicts are counted by the leader.",
-        info_colour="blue",
     )
-
-
-FOLLOWER = StatusKind(
-    "follower",
-    (
-        StatusCase(
-            "info",
-            "Another server leads this campaign.",
-            "Nothing. The data is read from the ledger; replays and conflicts are counted by the leader.",
-        ),
-    ),
-    check_follower,
-)

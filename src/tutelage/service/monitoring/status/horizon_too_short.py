@@ -12,15 +12,25 @@ from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView, Metrics
 from tutelage.service.monitoring.forecast import Flags, Forecast
 from tutelage.service.monitoring.status.commands import exclude_command, stop_command
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import counted
 
-_NAME = "horizon too short"
 _TITLE = "The horizon is too short for a decision."
 
 
-def check_horizon(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Compare the rounds that are left with the pulls that the quota still needs."""
+@status_kind("horizon too short")
+def horizon_too_short(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Compare the rounds that are left with the pulls that the quota still needs.
+
+    Critical: The next consultation needs more pulls than the horizon allows, or a client has fewer
+    rounds left than pulls missing.
+    Action: Exclude the client that is named. If none is named, create a campaign with a longer horizon
+    or fewer arms; `tutelage plan` computes a sufficient horizon. Until then rewards are adjusted to no
+    effect: after `tutelage campaign stop` clients see their own rewards.
+
+    Warning: At the rates of the last five minutes the quota will be met only beyond the horizon.
+    Action: Check which arm that client pulls too rarely.
+    """
     metrics = view.metrics
     if not metrics.is_learning or metrics.provisional_arm is not None:
         return None
@@ -36,8 +46,7 @@ def check_horizon(view: CampaignView, forecast: Forecast, thresholds: object) ->
 
 def _describe_hopeless(metrics: Metrics, details: str) -> StatusItem:
     """Excluding a client would not help."""
-    return StatusItem(
-        _NAME,
+    return horizon_too_short.item(
         "critical",
         _TITLE,
         f"{details} The teacher keeps adjusting rewards as in the learning phase, to no effect.",
@@ -66,8 +75,7 @@ def _check_rounds(metrics: Metrics) -> StatusItem | None:
         )
     same = "shows" if others == 1 else "show"
     more = f"; {counted(others, 'other client')} {same} the same" if others else ""
-    return StatusItem(
-        _NAME,
+    return horizon_too_short.item(
         "critical",
         _TITLE,
         f"{details}{more}.",
@@ -94,8 +102,7 @@ def _check_rates(metrics: Metrics, forecast: Forecast) -> StatusItem | None:
         return None
     client = int(np.where(late, forecast.rounds, -1).argmax())
     name = format_name(metrics.clients[client])
-    return StatusItem(
-        _NAME,
+    return horizon_too_short.item(
         "warning",
         "At the current rate there will be no decision before the horizon.",
         f"{name} will have made the pulls for consultation {metrics.directive} in its round "
@@ -103,24 +110,3 @@ def _check_rates(metrics: Metrics, forecast: Forecast) -> StatusItem | None:
         f"Check which arm {name} pulls too rarely.",
         client=client,
     )
-
-
-HORIZON_TOO_SHORT = StatusKind(
-    _NAME,
-    (
-        StatusCase(
-            "critical",
-            "The next consultation needs more pulls than the horizon allows, or a client has fewer rounds "
-            "left than pulls missing.",
-            "Exclude the client that is named. If none is named, create a campaign with a longer horizon "
-            "or fewer arms; `tutelage plan` computes a sufficient horizon. Until then rewards are "
-            "adjusted to no effect: after `tutelage campaign stop` clients see their own rewards.",
-        ),
-        StatusCase(
-            "warning",
-            "At the rates of the last five minutes the quota will be met only beyond the horizon.",
-            "Check which arm that client pulls too rarely.",
-        ),
-    ),
-    check_horizon,
-)

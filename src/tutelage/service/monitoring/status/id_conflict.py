@@ -3,17 +3,23 @@
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_minutes
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import counted
 
 
-def check_id_conflict(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Count the refused requests of the last minutes."""
+@status_kind("id conflict")
+def id_conflict(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Count the refused requests of the last minutes.
+
+    Critical: In the last five minutes a request reused a stored pull id with a different client, arm or
+    reward.
+    Action: The request was refused. Either two senders generate the same ids, or a sender changes a pull
+    when it retries: fix that sender.
+    """
     activity = view.activity
     if not activity.conflicts:
         return None
-    return StatusItem(
-        "id conflict",
+    return id_conflict.item(
         "critical",
         "A pull id was reused with different content.",
         f"{counted(activity.conflicts, 'request')} in the last {format_minutes(activity.window_seconds)} "
@@ -21,18 +27,3 @@ def check_id_conflict(view: CampaignView, forecast: Forecast, thresholds: object
         "Either two senders generate the same ids, or a sender changes a pull when it retries: fix that "
         "sender.",
     )
-
-
-ID_CONFLICT = StatusKind(
-    "id conflict",
-    (
-        StatusCase(
-            "critical",
-            "In the last five minutes a request reused a stored pull id with a different client, arm or "
-            "reward.",
-            "The request was refused. Either two senders generate the same ids, or a sender changes a "
-            "pull when it retries: fix that sender.",
-        ),
-    ),
-    check_id_conflict,
-)

@@ -1,6 +1,8 @@
 """The contract of the set: what a status item is, and how a kind of item declares itself."""
 
-from collections.abc import Callable
+import inspect
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -10,6 +12,7 @@ from tutelage.service.monitoring.forecast import Forecast
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the most severe first
 Colour = Literal["red", "amber", "green", "grey", "blue", "plain"]
+_CASE = re.compile(r"^(Critical|Warning|Info): (.+?)\nAction: (.+?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ALERT_COLOURS: dict[Severity, Colour] = {"critical": "red", "warning": "amber"}
 
 
@@ -19,8 +22,7 @@ class StatusItem:
 
     ``title`` is free of running numbers, so that it can stand in a browser's tab; ``details`` has them.
     ``action`` says what to do, ``command`` is the line to type for it; either is empty if there is none.
-    ``client`` is the number of the client that causes it.  ``info_colour`` is how the page shows an item that
-    is not an alert.
+    ``client`` is the number of the client that causes it, ``colour`` that of the item on the page.
     """
 
     kind: str
@@ -30,7 +32,7 @@ class StatusItem:
     action: str = ""
     command: str = ""
     client: int | None = None
-    info_colour: Colour = "plain"
+    colour: Colour = "plain"
 
     @property
     def message(self) -> str:
@@ -42,45 +44,45 @@ class StatusItem:
         """Whether somebody has to act, now or soon."""
         return self.severity != "info"
 
-    @property
-    def colour(self) -> Colour:
-        """The colour of the item on the page."""
-        return _ALERT_COLOURS.get(self.severity, self.info_colour)
-
 
 Check = Callable[[CampaignView, Forecast, Any], StatusItem | None]
-
-
-@dataclass(frozen=True)
-class StatusCase:
-    """What the documentation says of a kind at one severity: when it is shown, and what to do then."""
-
-    severity: Severity
-    when: str
-    action: str
-
-
-def never(view: CampaignView, forecast: Forecast, thresholds: object) -> None:
-    """The check of a kind that does not follow from a campaign's view."""
 
 
 @dataclass(frozen=True)
 class StatusKind:
     """A kind of status item: its name, its documentation, and the function that finds it in a view.
 
-    ``check`` gets the settings that its file declares, as fields of
-    :class:`~tutelage.service.monitoring.status.Thresholds`.  A kind with a critical or warning case is also a
-    gauge of ``/metrics``.
+    ``cases`` are, for each severity, when it is shown and what to do then.  ``check`` gets the settings that
+    the kind's file declares, as fields of :class:`~tutelage.service.monitoring.status.Thresholds`.  A kind
+    with a critical or warning case is also a gauge of ``/metrics``.
     """
 
     name: str
-    cases: tuple[StatusCase, ...]
-    check: Check = never
+    cases: Mapping[Severity, tuple[str, str]]
+    colour: Colour
+    check: Check
+
+    def item(
+        self,
+        severity: Severity,
+        title: str,
+        details: str,
+        action: str = "",
+        command: str = "",
+        client: int | None = None,
+    ) -> StatusItem:
+        """An item of this kind; an alert without an ``action`` has that of the documentation."""
+        if severity not in self.cases:
+            raise ValueError(f"The docstring of {self.name!r} has no case for the severity {severity!r}.")
+        if not action and severity != "info":
+            action = self.cases[severity][1]
+        colour = _ALERT_COLOURS.get(severity, self.colour)
+        return StatusItem(self.name, severity, title, details, action, command, client, colour)
 
     @property
     def is_alert(self) -> bool:
         """Whether the kind is exported as a gauge."""
-        return any(case.severity != "info" for case in self.cases)
+        return not self.cases.keys() <= {"info"}
 
     @property
     def metric(self) -> str:
@@ -90,4 +92,25 @@ class StatusKind:
     @property
     def metric_help(self) -> str:
         """The description of its gauge."""
-        return f"1 while the campaign has the status item '{self.name}', otherwise 0. {self.cases[0].when}"
+        when, _ = next(iter(self.cases.values()))
+        return f"1 while the campaign has the status item '{self.name}', otherwise 0. {when}"
+
+
+def status_kind(name: str, *, colour: Colour = "plain") -> Callable[[Check], StatusKind]:
+    """Make a check a kind, whose documentation is the check's docstring.
+
+    For each severity it has a paragraph "Critical: WHEN" (or Warning, Info) with a line "Action: WHAT TO DO".
+    ``colour`` is that of items that are not alerts.
+    """
+
+    def make_kind(check: Check) -> StatusKind:
+        found = _CASE.findall(inspect.getdoc(check) or "")
+        cases: dict[Severity, tuple[str, str]] = {
+            severity: (" ".join(when.split()), " ".join(action.split()))
+            for severity in SEVERITIES
+            for case, when, action in found
+            if case.lower() == severity
+        }
+        return StatusKind(name, cases, colour, check)
+
+    return make_kind

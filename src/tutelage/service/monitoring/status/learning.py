@@ -5,19 +5,22 @@ import math
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_minutes, format_percent
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.silence import SilenceThresholds, waits_for_silent_clients
 
 
-def check_learning(
-    view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds
-) -> StatusItem | None:
-    """Say how many of the pulls for the next consultation are in, and when the rest will be."""
+@status_kind("learning")
+def learning(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
+    """Say how many of the pulls for the next consultation are in, and when the rest will be.
+
+    Info: The campaign collects pulls for the next consultation of the teacher.
+    Action: Nothing. The message says when the quota will be met at the current rate.
+    """
     metrics = view.metrics
     if metrics.phase != "learning":
         return None
     if not metrics.missing.any():
-        return StatusItem("learning", "info", "Running.", f"Teacher: {metrics.sentence}.")
+        return learning.item("info", "Running.", f"Teacher: {metrics.sentence}.")
     share = format_percent(metrics.quota_share)
     details = f"{share} of the pulls for consultation {metrics.directive} are in"
     if math.isfinite(forecast.seconds) and not waits_for_silent_clients(view, thresholds):
@@ -25,17 +28,4 @@ def check_learning(
             f"; the rest will take {format_minutes(forecast.seconds)} at the rate of the last "
             f"{format_minutes(view.activity.window_seconds)}"
         )
-    return StatusItem("learning", "info", "Learning.", f"{details}.")
-
-
-LEARNING = StatusKind(
-    "learning",
-    (
-        StatusCase(
-            "info",
-            "The campaign collects pulls for the next consultation of the teacher.",
-            "Nothing. The message says when the quota will be met at the current rate.",
-        ),
-    ),
-    check_learning,
-)
+    return learning.item("info", "Learning.", f"{details}.")

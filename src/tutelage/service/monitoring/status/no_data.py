@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 
 CHECK_PLATFORM = "Check whether the platform still sends its pulls to this server."
@@ -17,15 +17,20 @@ class IdleThresholds:
     """When data counts as missing."""
 
     idle_seconds: float = setting(
-        120.0,
-        above=0,
-        metavar="SECONDS",
-        help="Report missing data after this many seconds without a pull.",
+        120.0, above=0, metavar="SECONDS", help="Report missing data after this many seconds without a pull."
     )
 
 
-def check_no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresholds) -> StatusItem | None:
-    """Compare the shortest silence of any client that is not excluded with the threshold."""
+@status_kind("no data")
+def no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresholds) -> StatusItem | None:
+    """Compare the shortest silence of any client that is not excluded with the threshold.
+
+    Critical: No client has pulled for 2 minutes, except excluded ones, and learning waits for pulls.
+    Action: Check whether the platform still sends its pulls to this server.
+
+    Warning: The same, while learning does not wait for pulls.
+    Action: Check whether the platform still sends its pulls to this server.
+    """
     metrics, silence = view.metrics, view.activity.silence
     if metrics.status != "running" or metrics.is_finished or view.at_round is not None:
         return None
@@ -34,24 +39,9 @@ def check_no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresh
         return None
     excluded_pull = (silence[~metrics.is_evidence] <= thresholds.idle_seconds).any()
     more = ", except excluded clients" if excluded_pull else ""
-    return StatusItem(
-        "no data",
+    return no_data.item(
         "critical" if metrics.missing.any() and metrics.is_learning else "warning",
         "No data.",
         f"No client has pulled an arm for {format_duration(seconds)}{more}.",
         CHECK_PLATFORM,
     )
-
-
-NO_DATA = StatusKind(
-    "no data",
-    (
-        StatusCase(
-            "critical",
-            "No client has pulled for 2 minutes, except excluded ones, and learning waits for pulls.",
-            CHECK_PLATFORM,
-        ),
-        StatusCase("warning", "The same, while learning does not wait for pulls.", CHECK_PLATFORM),
-    ),
-    check_no_data,
-)

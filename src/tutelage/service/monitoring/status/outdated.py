@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 
 
@@ -21,13 +21,18 @@ class AgeThresholds:
     )
 
 
-def check_outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresholds) -> StatusItem | None:
-    """Compare the age of the metrics with the threshold."""
+@status_kind("outdated")
+def outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresholds) -> StatusItem | None:
+    """Compare the age of the metrics with the threshold.
+
+    Warning: The page received no answer for 5 s, or the server did not update the campaign's data for 5
+    s.
+    Action: The page says how old its data is. Check whether the server is overloaded or has stopped.
+    """
     age = view.now - view.measured
     if age <= thresholds.outdated_seconds:
         return None
-    return StatusItem(
-        "outdated",
+    return outdated.item(
         "warning",
         "This data is out of date.",
         f"The server last updated it {format_duration(age)} ago.",
@@ -37,23 +42,6 @@ def check_outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresh
 
 def describe_unreachable(reason: str) -> StatusItem:
     """The item of a campaign for which there is no data at the moment."""
-    return StatusItem(
-        "outdated",
-        "warning",
-        "No data available at the moment.",
-        reason,
-        "It will appear once the server answers.",
+    return outdated.item(
+        "warning", "No data available at the moment.", reason, "It will appear once the server answers."
     )
-
-
-OUTDATED = StatusKind(
-    "outdated",
-    (
-        StatusCase(
-            "warning",
-            "The page received no answer for 5 s, or the server did not update the campaign's data for 5 s.",
-            "The page says how old its data is. Check whether the server is overloaded or has stopped.",
-        ),
-    ),
-    check_outdated,
-)

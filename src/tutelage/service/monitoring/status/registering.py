@@ -3,27 +3,19 @@
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import start_command
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import counted
 
 
-def check_registering(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Count the clients so far."""
+@status_kind("registering")
+def registering(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Count the clients so far.
+
+    Info: The campaign has not started; clients can be registered.
+    Action: `tutelage campaign start` starts it.
+    """
     metrics = view.metrics
     if metrics.phase != "registering":
         return None
     details = f"{counted(len(metrics.clients), 'client')} registered so far."
-    return StatusItem("registering", "info", "Not started.", details, "To start it:", start_command(metrics))
-
-
-REGISTERING = StatusKind(
-    "registering",
-    (
-        StatusCase(
-            "info",
-            "The campaign has not started; clients can be registered.",
-            "`tutelage campaign start` starts it.",
-        ),
-    ),
-    check_registering,
-)
+    return registering.item("info", "Not started.", details, "To start it:", start_command(metrics))

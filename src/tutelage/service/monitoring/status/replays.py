@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_minutes, format_percent
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 
 
@@ -21,39 +21,27 @@ class ReplayThresholds:
         help="Warn when more than this share of the pulls, from 0 to 1, were sent before.",
     )
     replay_minimum: int = setting(
-        20,
-        minimum=1,
-        metavar="N",
-        help="Minimum number of repeated pulls before the server warns of them.",
+        20, minimum=1, metavar="N", help="Minimum number of repeated pulls before the server warns of them."
     )
 
 
-def check_replays(view: CampaignView, forecast: Forecast, thresholds: ReplayThresholds) -> StatusItem | None:
-    """Compare the replays of the last minutes with all pulls received."""
+@status_kind("replays")
+def replays(view: CampaignView, forecast: Forecast, thresholds: ReplayThresholds) -> StatusItem | None:
+    """Compare the replays of the last minutes with all pulls received.
+
+    Warning: Over 5 % of the pulls of the last five minutes, and at least 20, had been answered before.
+    Action: Responses reach the senders too late: check their timeouts and the network.
+    """
     activity = view.activity
     received = activity.replays + int(activity.window_pulls.sum())
     if activity.replays < thresholds.replay_minimum:
         return None
     if activity.replays <= thresholds.replay_share * received:
         return None
-    return StatusItem(
-        "replays",
+    return replays.item(
         "warning",
         "Many pulls are sent more than once.",
         f"{format_percent(activity.replays / received)} of the pulls of the last "
         f"{format_minutes(activity.window_seconds)} had been answered before.",
         "Responses reach the senders too late: check their timeouts and the network.",
     )
-
-
-REPLAYS = StatusKind(
-    "replays",
-    (
-        StatusCase(
-            "warning",
-            "Over 5 % of the pulls of the last five minutes, and at least 20, had been answered before.",
-            "Responses reach the senders too late: check their timeouts and the network.",
-        ),
-    ),
-    check_replays,
-)

@@ -12,7 +12,7 @@ from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Flags, Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import counted
 
@@ -43,8 +43,15 @@ class SlowThresholds:
     )
 
 
-def check_slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> StatusItem | None:
-    """Name the slowest client that the quota waits for, while other clients pull."""
+@status_kind("slow")
+def slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> StatusItem | None:
+    """Name the slowest client that the quota waits for, while other clients pull.
+
+    Warning: A client whose pulls are still missing has been silent for over 10 s and over 5 times its
+    usual interval (known after 10 pulls), or is forecast to need over a minute and over 3 times the
+    clients' median (known after a minute of pulls).
+    Action: Check that client before it stalls the campaign.
+    """
     metrics = view.metrics
     if not metrics.is_learning or metrics.is_evidence.sum() < 2 or not view.activity.window_pulls.any():
         return None
@@ -58,7 +65,7 @@ def check_slow(view: CampaignView, forecast: Forecast, thresholds: SlowThreshold
     same = "shows" if others == 1 else "show"
     more = f" {counted(others, 'other client')} {same} the same." if others else ""
     name = format_name(metrics.clients[client])
-    return StatusItem("slow", "warning", f"{name} is slow.", details + more, f"Check {name}.", client=client)
+    return slow.item("warning", f"{name} is slow.", details + more, f"Check {name}.", client=client)
 
 
 def find_slow_by_interval(view: CampaignView, thresholds: SlowThresholds) -> Flags:
@@ -106,18 +113,3 @@ def _find_by_forecast(
         needs = f"At its current rate it will never meet the quota of {consultation}"
     details = f"{needs}; half of the clients need at most {format_duration(median)}."
     return client, details, int(late.sum()) - 1
-
-
-SLOW = StatusKind(
-    "slow",
-    (
-        StatusCase(
-            "warning",
-            "A client whose pulls are still missing has been silent for over 10 s and over 5 times its usual "
-            "interval (known after 10 pulls), or is forecast to need over a minute and over 3 times the "
-            "clients' median (known after a minute of pulls).",
-            "Check that client before it stalls the campaign.",
-        ),
-    ),
-    check_slow,
-)

@@ -7,7 +7,7 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.durations import format_duration, format_percent
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import exclude_action
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.no_data import CHECK_PLATFORM
 from tutelage.service.monitoring.status.silence import (
     SilenceThresholds,
@@ -17,8 +17,15 @@ from tutelage.service.monitoring.status.silence import (
 from tutelage.text import counted
 
 
-def check_stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
-    """Name the silent client with the largest number of missing pulls."""
+@status_kind("stalled")
+def stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
+    """Name the silent client with the largest number of missing pulls.
+
+    Critical: All missing pulls belong to clients that have been silent for over 60 s and over 20 times
+    their usual interval between pulls.
+    Action: Get the client to pull again, or exclude it with `tutelage campaign exclude`: decisions then
+    rest on the other clients. If no client pulls at all, none is named: check the platform.
+    """
     metrics, silent = view.metrics, find_silent_clients(view, thresholds)
     if not metrics.is_learning or not waits_for_silent_clients(view, thresholds):
         return None
@@ -37,8 +44,7 @@ def check_stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThr
     )
     rest = "; all other clients have met the quota" if metrics.mode == "all" else ""
     action, command = exclude_action(metrics, client, f"Get {name} to pull again")
-    return StatusItem(
-        "stalled",
+    return stalled.item(
         "critical",
         f"Stalled by {name}" + (f" and {counted(other_clients, 'other client')}." if other_clients else "."),
         f"No pull for {format_duration(view.activity.silence[client])}. Consultation {metrics.directive} "
@@ -53,26 +59,10 @@ def _describe_silence_of_all(view: CampaignView) -> StatusItem:
     """No single client is to blame, and excluding one would not help."""
     metrics = view.metrics
     seconds = float(view.activity.silence[metrics.is_evidence].min())
-    return StatusItem(
-        "stalled",
+    return stalled.item(
         "critical",
         "Stalled: no client pulls.",
         f"No client that is not excluded has pulled an arm for {format_duration(seconds)}; "
         f"{format_percent(metrics.quota_share)} of the pulls for consultation {metrics.directive} are in.",
         CHECK_PLATFORM,
     )
-
-
-STALLED = StatusKind(
-    "stalled",
-    (
-        StatusCase(
-            "critical",
-            "All missing pulls belong to clients that have been silent for over 60 s and over 20 times their "
-            "usual interval between pulls.",
-            "Get the client to pull again, or exclude it with `tutelage campaign exclude`: decisions then "
-            "rest on the other clients. If no client pulls at all, none is named: check the platform.",
-        ),
-    ),
-    check_stalled,
-)

@@ -3,27 +3,18 @@
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import start_command
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
-def check_stopped(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
-    """Show how to continue."""
+@status_kind("stopped", colour="grey")
+def stopped(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+    """Show how to continue.
+
+    Info: An operator stopped the campaign.
+    Action: `tutelage campaign start` continues it.
+    """
     metrics = view.metrics
     if metrics.phase != "stopped":
         return None
-    return StatusItem(
-        "stopped",
-        "info",
-        "Stopped.",
-        "New pulls are refused.",
-        "To continue it:",
-        start_command(metrics),
-        info_colour="grey",
-    )
-
-
-STOPPED = StatusKind(
-    "stopped",
-    (StatusCase("info", "An operator stopped the campaign.", "`tutelage campaign start` continues it."),),
-    check_stopped,
-)
+    command = start_command(metrics)
+    return stopped.item("info", "Stopped.", "New pulls are refused.", "To continue it:", command)

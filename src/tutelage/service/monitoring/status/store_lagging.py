@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import counted
 
@@ -26,48 +26,32 @@ class LagThresholds:
         help="Report a critical problem when the 99th-percentile commit time exceeds this many seconds.",
     )
     waiting_pulls: int = setting(
-        5_000,
-        minimum=1,
-        metavar="N",
-        help="Warn when this many pulls wait to be stored.",
+        5_000, minimum=1, metavar="N", help="Warn when this many pulls wait to be stored."
     )
 
 
-def check_store_lagging(
-    view: CampaignView, forecast: Forecast, thresholds: LagThresholds
-) -> StatusItem | None:
-    """Look at the last write failure, the commit times and the queue."""
+@status_kind("store lagging")
+def store_lagging(view: CampaignView, forecast: Forecast, thresholds: LagThresholds) -> StatusItem | None:
+    """Look at the last write failure, the commit times and the queue.
+
+    Critical: The 99th-percentile commit time of the last 30 s is over 10 s, or the store rejects writes.
+    Action: Free disk space or repair the database. Requests are refused until then; senders retry, or
+    show their clients the reward itself.
+
+    Warning: The 99th-percentile commit time of the last 30 s is over 250 ms, or 5,000 pulls are waiting.
+    Action: Check what else writes to that disk, or send larger batches.
+    """
     server = view.server
     seconds = server.commit_seconds or 0.0
     if server.failure is not None:
         action = "Free disk space or repair the database. Clients' requests are refused until then."
-        return StatusItem("store lagging", "critical", "The store rejects writes.", server.failure, action)
+        return store_lagging.item("critical", "The store rejects writes.", server.failure, action)
     if seconds <= thresholds.lag_seconds and server.waiting_pulls < thresholds.waiting_pulls:
         return None
     queue = f"; {counted(server.waiting_pulls, 'pull')} waiting to be written" if server.waiting_pulls else ""
-    return StatusItem(
-        "store lagging",
+    return store_lagging.item(
         "critical" if seconds > thresholds.lag_critical_seconds else "warning",
         "The store is slow.",
         f"99th-percentile commit time in the last 30 s: {seconds * 1000:,.0f} ms{queue}.",
         "Check what else writes to this disk, or send larger batches.",
     )
-
-
-STORE_LAGGING = StatusKind(
-    "store lagging",
-    (
-        StatusCase(
-            "critical",
-            "The 99th-percentile commit time of the last 30 s is over 10 s, or the store rejects writes.",
-            "Free disk space or repair the database. Requests are refused until then; senders retry, or show "
-            "their clients the reward itself.",
-        ),
-        StatusCase(
-            "warning",
-            "The 99th-percentile commit time of the last 30 s is over 250 ms, or 5,000 pulls are waiting.",
-            "Check what else writes to that disk, or send larger batches.",
-        ),
-    ),
-    check_store_lagging,
-)

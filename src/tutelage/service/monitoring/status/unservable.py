@@ -1,14 +1,13 @@
 """The server cannot load the campaign; there is no view of it."""
 
-from tutelage.service.monitoring.status.kind import StatusCase, StatusItem, StatusKind
-
-_NAME = "cannot be served"
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
 def describe_unservable(name: str, reason: str) -> StatusItem:
     """The item of a campaign that this release cannot load, or whose ledger is damaged."""
-    return StatusItem(
-        _NAME,
+    return unservable.item(
         "critical",
         "This campaign cannot be served.",
         reason,
@@ -18,16 +17,13 @@ def describe_unservable(name: str, reason: str) -> StatusItem:
     )
 
 
-UNSERVABLE = StatusKind(
-    _NAME,
-    (
-        StatusCase(
-            "critical",
-            "This release does not have the rules under which the campaign was created, or its settings "
-            "or its ledger cannot be read.",
-            "The page gives the reason. Use the release that created the campaign, or restore a "
-            "[backup](operating.md#backup-and-restore); `tutelage ledger verify` says where a ledger is "
-            "damaged. The server tries again once a minute; other campaigns are not affected.",
-        ),
-    ),
-)
+@status_kind("cannot be served")
+def unservable(view: CampaignView, forecast: Forecast, thresholds: object) -> None:
+    """It does not follow from a campaign's view.
+
+    Critical: This release does not have the rules under which the campaign was created, or its settings
+    or its ledger cannot be read.
+    Action: The page gives the reason. Use the release that created the campaign, or restore a
+    [backup](operating.md#backup-and-restore); `tutelage ledger verify` says where a ledger is damaged.
+    The server tries again once a minute; other campaigns are not affected.
+    """

@@ -38,9 +38,9 @@ def test_json_document(capsys):
         assert total["simulated"] == pytest.approx(mean)
         assert total["ratio"] == total["bound"] / total["simulated"] > 1
     assert (found["psi_max"], found["T_1"]) == (4, appendix.learning_time(50_000))
-    assert found["ends_by"] == promised.ends_by
-    assert found["not_empty_from"] == promised.needed_horizon
-    assert found["empty"] is False
+    assert found["decides_by"] == promised.ends_by
+    assert found["needed_horizon"] == promised.needed_horizon
+    assert found["vacuous"] is False
     assert found["theorem"] == "thm:twl_UCB"
     assert found["teacher"] == teacher
     assert found["clients"] == ["ucb1"] * 5
@@ -53,9 +53,9 @@ def test_json_document(capsys):
 def test_empty_bound_as_json(capsys):
     """TAL at T = 50,000: T_1 exceeds it; the number still holds, and says from when it promises."""
     found = told(capsys, "paper", "--teacher", "tal", *SMALL)
-    assert found["empty"] is True
-    assert found["T_1"] == found["ends_by"] == appendix.learning_time(50_000)
-    least = found["not_empty_from"]
+    assert found["vacuous"] is True
+    assert found["T_1"] == found["decides_by"] == appendix.learning_time(50_000)
+    least = found["needed_horizon"]
     assert appendix.learning_time(least) <= least
     assert appendix.learning_time(least - 1) > least - 1
     assert found["regret"]["bound"] > found["regret"]["most"] > found["regret"]["simulated"]
@@ -87,8 +87,8 @@ def test_page(capsys):
         f"T_1 {appendix.learning_time(50_000):,},",
         "2 runs, seed 4",
         "learning teaching remainder bound simulated ratio",
-        "These bounds are not empty",
-        f"T_1 alone, {appendix.learning_time(50_000):,}, would not fit",
+        "These bounds are informative",
+        f"T_1, {appendix.learning_time(50_000):,}, exceeds the horizon",
     ):
         assert part in text
 
@@ -99,10 +99,10 @@ def test_page_of_an_empty_bound(capsys):
     assert execute(["bound", "paper", *arguments]) == 0
     text = " ".join(capsys.readouterr().out.split())
     late = f"{appendix.learning_time(50_000):,}"
-    assert f"These bounds are empty: learning may take until round {late}, and the horizon is 50,000." in text
+    assert f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
     least = next(horizon for horizon in range(50_000, 100_000) if appendix.learning_time(horizon) <= horizon)
-    assert f"From a horizon of {least:,} on they are not empty." in text
-    assert "The bound on the regret is above what 50,000 rounds can bring at most, 100,000" in text
+    assert f"They are informative from a horizon of {least:,} on." in text
+    assert "The bound on the regret exceeds the largest regret possible in 50,000 rounds, 100,000" in text
 
 
 def test_mixed_clients_and_weights(tmp_path, capsys):

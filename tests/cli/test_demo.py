@@ -14,8 +14,8 @@ from rich.console import Console
 from tests.cli.test_terminal import on_terminal
 from tests.reference import UCB1, EpsilonGreedy, Thompson, generator
 from tutelage.cli.app import execute
-from tutelage.cli.demo_page import DemoPage
-from tutelage.cli.demo_players import CLIENTS, Player, Players
+from tutelage.cli.demo_clients import CLIENTS, DemoClient, DemoClients
+from tutelage.cli.demo_output import DemoOutput
 from tutelage.instances.paper import LOCAL_MEANS
 from tutelage.seeding import POLICY, REWARDS
 
@@ -30,9 +30,9 @@ def test_it_plays_over_http_and_cleans_up(tmp_path, python):
     ran = python("-m", "tutelage", "demo", "--horizon", "30", "--seed", "3", env=environment, cwd=tmp_path)
     assert ran.stdout.startswith("Starting a server ...\n")
     assert "Dashboard: http://127.0.0.1:" in ran.stdout
-    assert "round 30: in play" in ran.stdout
-    assert "blt has decided for no arm in 30 rounds." in ran.stdout
-    assert "over 150 pulls" in ran.stdout
+    assert "round 30: active arms" in ran.stdout
+    assert "blt has not decided on an arm in 30 rounds." in ran.stdout
+    assert "The regret over 150 pulls was" in ran.stdout
     assert "\x1b" not in ran.stdout
     assert ran.stderr == ""
     assert list(tmp_path.iterdir()) == []
@@ -41,17 +41,17 @@ def test_it_plays_over_http_and_cleans_up(tmp_path, python):
 def test_a_terminal_gets_a_table():
     """One that is drawn anew, with a row a client; a target that is given is named."""
     shown, _ = on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
-    assert "favourite arm lately" in shown
+    assert "favourite arm" in shown
     assert "eps-greedy 3" in shown
-    assert "Decided for arm 4, the best for all." in shown
+    assert "The teacher decided on arm 4, the best arm for all." in shown
     assert "\x1b[?25h" in shown  # the cursor is back
 
 
 @pytest.mark.parametrize("columns", [40, 50, 66, 67, 80])
 def test_no_clients_name_is_cut_off(columns):
     """On a narrow terminal headings are shorter, or fewer."""
-    players = Players(1, 10)
-    told = {
+    clients = DemoClients(1, 10)
+    campaign = {
         "clients": [f"{spec} {number}" for number, spec in enumerate(CLIENTS)],
         "target": None,
         "round": 10_000,
@@ -60,11 +60,11 @@ def test_no_clients_name_is_cut_off(columns):
         "state": "betting, 2 arms active",
         "cost": 0.0,
     }
-    page, text = DemoPage(), io.StringIO()
-    page._console = Console(file=text, width=columns)
-    page._console.print(page._drawn(told, players))
+    output, text = DemoOutput(), io.StringIO()
+    output._console = Console(file=text, width=columns)
+    output._console.print(output._create_view(campaign, clients))
     lines = text.getvalue().splitlines()
-    for client in told["clients"]:
+    for client in campaign["clients"]:
         assert any(line.startswith(client) for line in lines), text.getvalue()
     assert (
         "still learning: any of 2 arms may be the best" in " ".join(text.getvalue().split()) or columns < 60
@@ -113,7 +113,7 @@ def test_the_clients_are_the_papers(tmp_path):
     """Pull by pull the same as the plain transcriptions, from the same randomness."""
     kinds = {"ucb1": UCB1, "eps-greedy": EpsilonGreedy, "ts": Thompson}
     for number, kind in enumerate(CLIENTS):
-        player, pulled = Player(number, LOCAL_MEANS[number], 5), []
+        player, pulled = DemoClient(number, LOCAL_MEANS[number], 5), []
         expected, client = [], kinds[kind](5)
         choices, rewards = generator(5, 0, 1, number, POLICY), generator(5, 0, 1, number, REWARDS)
 
@@ -132,25 +132,25 @@ def test_the_clients_are_the_papers(tmp_path):
 
 def test_regret_is_of_the_pulls_made():
     """From the known gaps; the twins have made as many pulls, and nobody has taught them."""
-    players = Players(seed=2, horizon=600)
-    players.begin(lambda client, arm, reward: float(arm == 4))
-    while not players.are_over:
+    clients = DemoClients(seed=2, horizon=600)
+    clients.start(lambda client, arm, reward: float(arm == 4))
+    while not clients.are_finished:
         time.sleep(0.01)
-    regret, untaught = players.regrets()
+    regret, untaught = clients.compute_regrets()
     gaps = np.array([0.4, 0.3, 0.2, 0.1, 0.0])  # the paper's global means are .3 .4 .5 .6 .7
-    assert regret == pytest.approx(sum(gaps @ player.learner.counts for player in players.all))
-    assert untaught == pytest.approx(sum(gaps @ twin.learner.counts for twin in players.twins))
-    assert [twin.round for twin in players.twins] == [600] * 5
-    assert players.follow(4)
-    assert not players.follow(3)
+    assert regret == pytest.approx(sum(gaps @ player.learner.counts for player in clients.taught))
+    assert untaught == pytest.approx(sum(gaps @ twin.learner.counts for twin in clients.twins))
+    assert [twin.round for twin in clients.twins] == [600] * 5
+    assert clients.all_follow(4)
+    assert not clients.all_follow(3)
 
 
 def test_it_loads_no_compiler(python):
     """Neither numba nor the lab is needed to watch."""
     code = """
 import sys
-import tutelage.cli.demo, tutelage.cli.demo_page, tutelage.cli.demo_players
-tutelage.cli.demo_players.Players(1, 10).all[0].pull(lambda arm, observed: observed)
+import tutelage.cli.demo, tutelage.cli.demo_output, tutelage.cli.demo_clients
+tutelage.cli.demo_clients.DemoClients(1, 10).taught[0].pull(lambda arm, observed: observed)
 print(sorted({"numba", "xarray", "tutelage.engine.kernels", "tutelage.lab", "fastapi"} & set(sys.modules)))
 """
     assert python("-c", code).stdout.strip() == "[]"

@@ -11,7 +11,7 @@ from tutelage.cli.app import execute
 PAPER = ["simulate", "paper"]
 
 BAD = [
-    (["simulate"], "Name an instance"),
+    (["simulate"], "Missing INSTANCE: name one"),
     (["simulate", "papr"], "'papr' (did you mean 'paper'?)"),
     (["simulate", ""], "instance is empty"),
     (["simulate", "missing.csv"], "missing.csv"),
@@ -40,7 +40,7 @@ BAD = [
     ([*PAPER, "--activity", "0"], "activity 0 of client 0"),
     ([*PAPER, "--activity", "1;1"], "2 numbers for 5 clients"),
     ([*PAPER, "--delay", "1.5"], "not a whole number of rounds"),
-    ([*PAPER, "--stop", "9"], "CLIENT:ROUND"),
+    ([*PAPER, "--stop", "9"], "Invalid --stop '9': use CLIENT:ROUND"),
     ([*PAPER, "--stop", "9:1"], "no client 9"),
     ([*PAPER, "--exclude", "0:5", "--exclude", "0:6"], "client 0 twice"),
     ([*PAPER, "--exclude-after", "0"], "give 1 or more"),
@@ -86,7 +86,7 @@ def test_bad_input(arguments, said, capsys):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (MemoryError("Unable to allocate 7 TiB"), "not enough memory: ask for fewer runs"),
+        (MemoryError("Unable to allocate 7 TiB"), "Not enough memory: ask for fewer runs"),
         (OSError(28, "No space left on device", "/somewhere"), "/somewhere: No space left on device.\n"),
         (ConnectionError("The connection was lost."), "The connection was lost.\n"),
     ],

@@ -59,7 +59,7 @@ def test_while_starting():
 _SWALLOWED = """if True:
     import os, signal, time
     from pathlib import Path
-    from tutelage.cli import app, ending, main
+    from tutelage.cli import app, interrupts, main
 
     class Dropping:
         def __del__(self):  # Python drops what is raised here
@@ -84,7 +84,7 @@ _SWALLOWED = """if True:
             raise RuntimeError("a compiler's own")
 
     def saving(folder):
-        ending.clears(folder)
+        interrupts.remove_unfinished_in(folder)
         with (folder / ".tutelage-mine.part").open("w"):
             caught(folder)
             time.sleep(60)
@@ -115,7 +115,7 @@ def test_little_is_imported_before_interrupts_are_taken_over(python):
     """The window in which Ctrl-C gives Python's own traceback is small."""
     listing = "import sys; before = set(sys.modules); import tutelage.cli; print(*set(sys.modules) - before)"
     imported = set(python("-c", listing).stdout.split())
-    assert "tutelage.cli.ending" in imported
+    assert "tutelage.cli.interrupts" in imported
     assert not imported & {
         "typing",
         "contextlib",

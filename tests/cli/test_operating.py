@@ -118,10 +118,10 @@ def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
             httpx.post(f"{address}/v1/campaigns", json=content | {"name": name} | more).raise_for_status()
         httpx.post(f"{address}/v1/campaigns/open/clients", json={"client": "b"}).raise_for_status()
         assert warned("1", "nope", "a") == [
-            "There is no campaign 'nope' yet: the key is good once there is one of this name."
+            "The campaign 'nope' does not exist yet; the key works once it is created."
         ]
         assert warned("2", "fixed", "a", "z") == [
-            "The campaign fixed has no client 'z', and none can be added."
+            "The campaign fixed has no client 'z', and clients can no longer be added."
         ]
         assert warned("3", "open", "b", "z") == [
             "The campaign open has no client 'z' yet: it has to register."
@@ -159,7 +159,7 @@ def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
         assert "1 weight for 2 clients" in refused(capsys, 2, *create, "n", "--weights", "1")
         for odd in (("1,x",), ("c=.25", "c=.75"), ("c=.25", ".75"), ("c=",)):
             options = [word for text in odd for word in ("--weights", text)]
-            assert "is neither NAME=NUMBER" in refused(capsys, 2, *create, "n", *options)
+            assert "use NAME=NUMBER once for each client" in refused(capsys, 2, *create, "n", *options)
 
 
 def test_a_mistake_names_its_field_its_file_and_its_flag(here, capsys, monkeypatch):
@@ -273,7 +273,7 @@ def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys
     assert err.startswith(f"The certificate of https://localhost:{server.server_port} is not trusted (")
     assert "set SSL_CERT_FILE to a file" in err
     monkeypatch.setenv("SSL_CERT_FILE", str(here / "c.pem"))
-    assert "is no Tutelage server's" in refused(capsys, 2, "campaign", "list")
+    assert "is not a Tutelage server" in refused(capsys, 2, "campaign", "list")
     server.shutdown()
     server.server_close()
 
@@ -290,7 +290,7 @@ def test_a_servers_password_is_never_told(here, capsys, monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("TUTELAGE_SERVER", f"http://me:sesame@127.0.0.1:{server.server_port}")
     err = refused(capsys, 2, "campaign", "list")
-    assert err.startswith(f"http://me:***@127.0.0.1:{server.server_port}/v1/campaigns is no Tutelage")
+    assert err.startswith(f"http://me:***@127.0.0.1:{server.server_port}/v1/campaigns is not a Tutelage")
     server.shutdown()
     server.server_close()
     for odd in ("ftp://me:sesame@host", "http://me:sesame@[", "http://me:ses/ame@h", "http://me:sesame@h:x"):

@@ -63,16 +63,16 @@ def test_page_says_what_it_shows(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "instance paper:rewards=bernoulli" in text
     assert "2 runs with each teacher, seed 0" in text
-    assert "twl may end in epoch 3, round" in text
-    assert "blt has no epochs; when it decides is measured below." in text
-    for column in ("ends", "round", "regret", "cost", "sum"):
+    assert "twl may decide in epoch 3, round" in text
+    assert "blt has no epochs; the table below shows when it decided." in text
+    for column in ("decided", "round", "regret", "cost", "sum"):
         assert f" {column} " in text
     assert "regret + 2 x cost (--cost-weight)" in text
     assert "known is told the best arm; " in text
     assert "ng does not learn its target" in text
-    assert "With a gap of 0.05, the best of each kind of teacher:" in text
-    assert "twl(gamma1=1,gamma2=0) ends too late or not at all. A horizon of" in text
-    assert "What we would run blt" in text
+    assert "With a gap of 0.05, the best teacher of each kind:" in text
+    assert "twl(gamma1=1,gamma2=0) decides too late or never. A horizon of" in text
+    assert "Recommendation blt" in text
 
 
 def test_page_says_in_which_epoch_learning_ended(capsys):
@@ -81,10 +81,11 @@ def test_page_says_in_which_epoch_learning_ended(capsys):
     text = " ".join(capsys.readouterr().out.split())
     likely, sure = 5 * appendix.last_end(3), appendix.learning_time()
     assert (
-        f"should end in epoch 3, round {likely:,}, in time, and surely by epoch 4, round {sure:,}, too"
+        f"is likely to decide in epoch 3, round {likely:,}, in time, and with high probability by epoch 4, "
+        f"round {sure:,}, too"
         in text
     )
-    assert "tal(gamma1=1,gamma2=0) ended in epoch 3 in 2 runs." in text
+    assert "tal(gamma1=1,gamma2=0) decided in epoch 3 in 2 runs." in text
 
 
 def test_page_where_nothing_can_be_chosen(capsys):
@@ -92,9 +93,9 @@ def test_page_where_nothing_can_be_chosen(capsys):
     case = ["plan", "planted:clients=3,arms=3,gap=0.3,seed=1", "--teacher", "twl", "--horizon", "300"]
     assert execute([*case, "--runs", "2"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "What we would run none of these" in text
-    assert "would do: it then ended in 100 % of 5 simulated runs" in text
-    assert "No gap that would do within this horizon was found." in text
+    assert "Recommendation none of these teachers" in text
+    assert "is enough: it then decided in 100 % of 5 simulated runs" in text
+    assert "No gap was found that is large enough for this horizon." in text
     assert "The shortest horizon found to do is" in text
 
 
@@ -103,14 +104,14 @@ def test_page_of_tied_arms(capsys):
     case = ["plan", "planted:clients=2,arms=2,gap=0,seed=1", "--teacher", "twl", "--horizon", "900"]
     assert execute([*case, "--runs", "1"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "The best arms are exactly tied: no epoch tells them apart." in text
-    assert "No horizon would do: the best arms are exactly tied." in text
+    assert "The best arms are tied, and no epoch separates them." in text
+    assert "No horizon is long enough: the best arms are tied." in text
 
 
 def test_progress_is_for_terminals():
     """A bar while it plays, colours in the page."""
     shown, _ = on_terminal("plan", "paper", "--horizon", "30000", "--runs", "4", "--teacher", "twl")
-    assert "playing" in shown
+    assert "simulating" in shown
     assert "runs, remaining" in shown
     assert re.search(r"\x1b\[1;3[23]mtwl", shown)
 
@@ -118,11 +119,11 @@ def test_progress_is_for_terminals():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["plan"], "Name an instance, as in tutelage plan paper, or guess one"),
-        (["plan", "--num-clients", "3"], "give --num-arms and --gap too"),
+        (["plan"], "Missing INSTANCE: name one, as in tutelage plan paper, or give --num-clients"),
+        (["plan", "--num-clients", "3"], "Missing --num-arms and --gap: give all of"),
         (["plan", "papr"], "'papr' (did you mean 'paper'?)"),
-        (["plan", "paper", "--gap", "0.1"], "--gap 0.1 is a guess and an INSTANCE is named"),
-        (["plan", "paper", "--means", "0;1"], "--means 0;1 is a guess"),
+        (["plan", "paper", "--gap", "0.1"], "--gap 0.1 and INSTANCE exclude each other"),
+        (["plan", "paper", "--means", "0;1"], "--means 0;1 and INSTANCE exclude each other"),
         (["plan", "paper", "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
         (["plan", "paper", "--teacher", "twl", "--teacher", "twl"], "is given twice"),
         (["plan", "paper", "--cost-weight", "-1"], "cost weight -1"),
@@ -131,14 +132,14 @@ def test_progress_is_for_terminals():
         (["plan", "paper", "--cost-weight", "nan"], "cost weight nan"),
         (["plan", "paper", "--activity", "1e-320"], "rounds for a pull, too many to plan for"),
         (["plan", "paper", "--cost-weight", "dear"], "'dear' is not a number"),
-        (["plan", "paper", "--least-ends", "2"], "share 2 of runs"),
+        (["plan", "paper", "--min-decided", "2"], "share 2 of runs"),
         (["plan", "paper", "--runs", "0"], "runs 0 is below 1"),
         (["plan", "paper", "--activity", "0"], "activity 0 of client 0"),
         (["plan", "paper", "--workers", "0"], "0 workers are too few"),
         (["plan", "uniform:arms=1"], "has one arm"),
         ([*GUESS, "--gap", "0"], "The gap 0 lies outside"),
         ([*GUESS, "--gap", "x"], "'x' is not a number"),
-        ([*GUESS, "--means", "0.2"], "--means '0.2' is not LOW;HIGH"),
+        ([*GUESS, "--means", "0.2"], "Invalid --means '0.2': use LOW;HIGH"),
         ([*GUESS, "--means", "0.8;0.2"], "between 0.8 and 0.2"),
         ([*GUESS, "--num-arms", "1"], "number of arms 1 is below 2"),
         ([*GUESS, "--num-clients", "0"], "number of clients 0 is below 1"),

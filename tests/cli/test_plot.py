@@ -24,7 +24,7 @@ def test_all_kinds_into_a_folder(saved, tmp_path, capsys):
     ]
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(wanted)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == f"curves drawn in {tmp_path / 'a' / 'b' / 'mine-curves.pdf'}"
+    assert printed[0] == f"{tmp_path / 'a' / 'b' / 'mine-curves.pdf'} shows curves"
     assert len(printed) == len(wanted)
 
 
@@ -55,16 +55,16 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--kind", "curve"], "There is no kind of picture 'curve'"),
-        (["--out", "x.jpg"], "'x.jpg' is no picture that can be made: end it in .pdf, .png, .svg"),
+        (["--kind", "curve"], "Invalid --kind 'curve': use curves"),
+        (["--out", "x.jpg"], "Invalid --out 'x.jpg': use a file that ends in .pdf, .png, .svg"),
         (
             ["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"],
-            "is one file and cannot hold pulls and curves",
+            "one file cannot hold pulls and curves",
         ),
         (["--out", "nowhere/x.pdf"], "There is no folder"),
-        (["--out", "x.csv"], "'x.csv' is no picture that can be made"),
-        (["--log", "tim"], "There is no logarithmic axis 'tim': use none, time, quantity, both"),
-        (["--log", "time", "--kind", "pulls"], "--log time is for curves"),
+        (["--out", "x.csv"], "Invalid --out 'x.csv'"),
+        (["--log", "tim"], "Invalid --log 'tim': use none, time, quantity, both"),
+        (["--log", "time", "--kind", "pulls"], "--log time applies to curves only"),
     ],
 )
 def test_what_cannot_be(saved, tmp_path, capsys, monkeypatch, arguments, told):

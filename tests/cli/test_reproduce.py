@@ -27,7 +27,7 @@ def test_one_figure(tmp_path, capsys):
     assert len(list((folder / "cells").iterdir())) == 7
     stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert app.execute(arguments) == 0
-    assert "Everything is up to date (7 cells, 2 pictures)" in capsys.readouterr().out
+    assert "Everything is up to date (7 cells, 2 pictures); nothing was run." in capsys.readouterr().out
     assert stamps == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 

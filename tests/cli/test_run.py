@@ -70,7 +70,7 @@ def test_the_first_time_all_is_played(file, tmp_path, capsys):
     printed = capsys.readouterr()
     told = words(printed.out)
     assert not printed.err
-    assert "panels one instance fixed clients all played 20 runs of 200 rounds with each teacher" in told
+    assert "panels one instance fixed clients all simulated 20 runs of 200 rounds with each teacher" in told
     assert "one, I: Knowing is better than learning. SUPPORTED: regret: known " in told
     assert "Left out: films. The data set ml-latest-small was not found" in told
     assert "2 cells simulated and 0 cells reused" in told
@@ -91,7 +91,7 @@ def test_the_second_time_nothing_is(file, tmp_path, capsys):
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     line, left_out = capsys.readouterr().out.splitlines()
     assert line == (
-        "Everything is up to date (2 cells, 2 pictures); nothing was run.  The report is "
+        "Everything is up to date (2 cells, 2 pictures); nothing was run. The report is "
         f"{out / 'report.html'}."
     )
     assert left_out.startswith("Left out: films. The data set ml-latest-small was not found")

@@ -216,7 +216,7 @@ def test_a_key_that_is_none_is_named(capsys, monkeypatch, key):
     monkeypatch.setenv("TUTELAGE_KEY", key)
     assert execute(["campaign", "list"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("TUTELAGE_KEY is no key")
+    assert err.startswith("TUTELAGE_KEY contains a character that is not allowed in a key")
     assert key not in err
 
 
@@ -226,7 +226,7 @@ def test_another_server_is_told_apart(capsys, monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("TUTELAGE_SERVER", f"http://127.0.0.1:{server.server_port}")
     assert execute(["campaign", "show", "c"]) == 2
-    assert "is no Tutelage server's" in capsys.readouterr().err
+    assert "is not a Tutelage server" in capsys.readouterr().err
     server.shutdown()
     server.server_close()
 

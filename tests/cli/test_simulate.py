@@ -6,7 +6,7 @@ import pytest
 
 import tutelage
 from tutelage import lab
-from tutelage.cli import page, table
+from tutelage.cli import cells, simulate_output
 from tutelage.cli.app import execute
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -63,13 +63,13 @@ def test_table_says_what_it_shows(capsys):
     assert "seed 3" in text
     assert "2 x ucb1, 2 x eps-greedy(c=1,d=1), 1 x ts(update=bernoulli)" in text
     assert "3 runs of 400 rounds with each teacher, seed 4" in text
-    for column in ("regret", "cost", "decided", "wrong", "late"):
+    for column in ("regret", "cost", "decided", "wrong", "best arm, last 10 %"):
         assert f" {column} " in text
     assert "range of 80 % of them (10th to 90th percentile)" in text
-    assert "All teachers played the same runs, with the same random numbers." in text
+    assert "All teachers were simulated with the same random numbers." in text
     assert "twl(gamma1=1,gamma2=0) had not decided by the horizon in all 3 runs (" in text
     assert "known taught the best arm in all 3 runs, from the start." in text
-    assert "na and none settle on no arm." in text
+    assert "na and none decide on no arm." in text
 
 
 def test_a_horizon_too_short_to_learn_says_so(capsys):
@@ -93,10 +93,10 @@ def test_learned_sentences():
     outcome = lab.simulate_request(request)
     right = int((outcome.target[0] == 4).sum())
     guesses = f"the best arm in {right} of 30 runs and a wrong arm in {30 - right} of 30 runs"
-    assert list(table.learned(outcome)) == [
+    assert list(simulate_output.describe_decisions(outcome)) == [
         f"ng taught {guesses}, from the start.",
         "known(target=0) taught a wrong arm in all 30 runs, from the start.",
-        "none settles on no arm.",
+        "none decides on no arm.",
     ]
 
 
@@ -122,7 +122,7 @@ def test_learned_sentences():
 )
 def test_sensible_digits(value, shown):
     """Enough to compare, no more."""
-    assert page.number(value) == shown
+    assert cells.format_number(value) == shown
 
 
 @pytest.mark.parametrize("name", [*TEACHERS, *POLICIES, *INSTANCES, "beta", "empirical"])

@@ -42,7 +42,7 @@ def _read_all(terminal):
 def test_progress_goes_to_the_terminal_and_json_to_the_pipe():
     """A bar with the remaining time on standard error; on standard output the document alone."""
     shown, out = on_terminal(*LONG, "--json", standard_output=subprocess.PIPE)
-    assert "playing" in shown
+    assert "simulating" in shown
     assert "runs, remaining" in shown
     assert "\x1b[?25h" in shown  # the cursor is back
     assert json.loads(out)["runs"] == 20

@@ -1,38 +1,38 @@
 """The command line: what happens around every command.
 
-``main`` imports next to nothing until Ctrl-C is taken care of.
+``main`` imports next to nothing until Ctrl-C is handled.
 """
 
 import io
 import os
 import sys
 
-from tutelage.cli import ending
+from tutelage.cli import interrupts
 
 
 def main() -> None:
-    """``tutelage``: runs the command and ends the process."""
+    """Run the command ``tutelage`` and end the process."""
     _open_standard_streams()
-    ending.take_over_interrupts()
+    interrupts.handle_interrupts()
     try:
         from tutelage.cli.app import execute
 
         status = execute(sys.argv[1:])
     except KeyboardInterrupt:
-        ending.end_interrupted()
+        interrupts.exit_interrupted()
     except BrokenPipeError:
-        ending.end(ending.CLOSED_PIPE)
+        interrupts.exit_now(interrupts.CLOSED_PIPE)
     except Exception:
-        if ending.is_interrupted():  # compilers turn it into errors of their own
-            ending.end_interrupted()
+        if interrupts.is_interrupted():  # compilers turn the interrupt into errors of their own
+            interrupts.exit_interrupted()
         raise
     if status:
-        ending.end(status)
+        interrupts.exit_now(status)
 
 
 def _open_standard_streams() -> None:
-    """Make good streams that are closed (``>&-``) or whose encoding lacks a character."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest free one: no file may take these
+    """Replace standard streams that are closed (``>&-``), and characters that their encoding lacks."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest free one: no file may get these
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
     if sys.stdout is None:

@@ -1,4 +1,4 @@
-"""``tutelage bound``: the paper's theorems as numbers, beside what simulation gives."""
+"""``tutelage bound``: the bounds of the paper's theorems, compared with simulation."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tutelage import lab
+from tutelage.cli import options
 from tutelage.cli.options import whole_number
-from tutelage.cli.output import printing
+from tutelage.cli.printing import checked_output
 
 if TYPE_CHECKING:
     from tutelage.request import SimulationRequest
@@ -16,51 +17,33 @@ if TYPE_CHECKING:
 
 
 def bound(
-    instance: Annotated[
-        str,
-        typer.Argument(
-            metavar="INSTANCE",
-            help="Where rewards come from: paper; uniform:clients=5,arms=5,seed=3; a file of means; ...",
-        ),
-    ],
+    instance: options.Instance,
     teacher: Annotated[
         str,
-        typer.Option(metavar="SPEC", help="A teacher with a theorem, as in tal or 'twl(gamma1=1,gamma2=0)'."),
+        typer.Option(
+            metavar="SPEC", help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'."
+        ),
     ] = "twl",
-    clients: Annotated[
-        str,
-        typer.Option(
-            metavar="SPEC", help="How the clients play: ucb1 (all of them), or 3*ucb1,2*eps-greedy."
-        ),
-    ] = lab.DEFAULT_CLIENTS,
-    horizon: Annotated[
-        int, typer.Option(metavar="T", parser=whole_number, help="Rounds in a run.")
-    ] = lab.DEFAULT_HORIZON,
+    clients: options.Clients = lab.DEFAULT_CLIENTS,
+    horizon: options.Horizon = lab.DEFAULT_HORIZON,
     runs: Annotated[
-        int, typer.Option(metavar="R", parser=whole_number, help="Runs to compare with; 0 for none.")
-    ] = lab.DEFAULT_RUNS,
-    seed: Annotated[
-        int, typer.Option(metavar="S", parser=whole_number, help="Where all random numbers come from.")
-    ] = lab.DEFAULT_SEED,
-    workers: Annotated[
-        int | None,
+        int,
         typer.Option(
-            metavar="N",
+            metavar="R",
             parser=whole_number,
-            show_default="all cores",
-            help="Runs played at a time; changes no result.",
+            help="Number of runs to compare the bounds with; 0 for bounds only.",
         ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
+    ] = lab.DEFAULT_RUNS,
+    seed: options.Seed = lab.DEFAULT_SEED,
+    workers: options.Workers = None,
+    as_json: options.Json = False,
 ) -> None:
-    """Show the paper's bounds on regret and cost as numbers.
+    """Compute the paper's bounds on regret and cost.
 
-    Beside them stands what simulation gives, and the ratio.
+    The table compares them with simulated values.
     """
-    from tutelage.cli import bound_page
-    from tutelage.cli.progress import Bar
+    from tutelage.cli import bound_output
+    from tutelage.cli.progress import ProgressBar
     from tutelage.results import encode_json
     from tutelage.theory import guarantee
 
@@ -68,50 +51,50 @@ def bound(
         instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1
     )
     promised = guarantee(request.instance, request.teachers[0], request.policies, request.horizon)
-    outcome = None
+    result = None
     if runs:
-        with Bar(runs) as bar:
-            outcome = lab.simulate_request(request, workers=workers, progress=bar)
-    with printing():
+        with ProgressBar(runs) as bar:
+            result = lab.simulate_request(request, workers=workers, progress=bar)
+    with checked_output():
         if as_json:
-            told = document(request, promised, outcome)
-            sys.stdout.write(encode_json(told) + "\n")
+            document = bound_document(request, promised, result)
+            sys.stdout.write(encode_json(document) + "\n")
         else:
-            bound_page.show(request, promised, outcome)
+            bound_output.print_bounds(request, promised, result)
 
 
-def document(
-    request: "SimulationRequest", promised: "Guarantee", outcome: "SimulationResult | None"
+def bound_document(
+    request: "SimulationRequest", promised: "Guarantee", result: "SimulationResult | None"
 ) -> dict[str, Any]:
-    """The result as plain finite numbers, what ``--json`` prints (docs/theory.md)."""
+    """Return the document that ``--json`` prints (docs/theory.md)."""
     from tutelage.results import describe_instance
     from tutelage.versions import package_version
 
-    played = outcome.summary().teachers[0] if outcome else None
+    simulated = result.summary().teachers[0] if result else None
     return {
         "tutelage": package_version(),
         "instance": describe_instance(request.instance),
         "clients": list(request.client_specs),
         "teacher": request.teacher_specs[0],
         "horizon": request.horizon,
-        "runs": request.runs if played else 0,
+        "runs": request.runs if simulated else 0,
         "seed": request.seed,
         "theorem": promised.theorem,
         "psi_max": promised.last_epoch,
         "T_1": promised.learning_time,
-        "ends_by": promised.ends_by,
-        "empty": promised.is_empty,
-        "not_empty_from": promised.needed_horizon,
-        "regret": _compared(
-            promised.regret, promised.most_regret, played.regret.mean if played else None
+        "decides_by": promised.ends_by,
+        "vacuous": promised.is_empty,
+        "needed_horizon": promised.needed_horizon,
+        "regret": _compare(
+            promised.regret, promised.most_regret, simulated.regret.mean if simulated else None
         ),
-        "cost": _compared(promised.cost, promised.most_cost, played.cost.mean if played else None),
-        "learning": played.learning if played else None,
-        "target": played.target if played else None,
+        "cost": _compare(promised.cost, promised.most_cost, simulated.cost.mean if simulated else None),
+        "learning": simulated.learning if simulated else None,
+        "target": simulated.target if simulated else None,
     }
 
 
-def _compared(promised: "Bound", most: float, simulated: float | None) -> dict[str, Any]:
+def _compare(promised: "Bound", most: float, simulated: float | None) -> dict[str, Any]:
     return {
         "bound": promised.value,
         "parts": {

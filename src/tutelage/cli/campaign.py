@@ -1,4 +1,4 @@
-"""``tutelage campaign``: campaigns of a running server, over HTTP."""
+"""``tutelage campaign``: create and manage campaigns of a running server, over HTTP."""
 
 import contextlib
 import json
@@ -12,19 +12,23 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from tutelage.cli import ending
+from tutelage.cli import interrupts
 from tutelage.cli.options import Json, Server
-from tutelage.cli.output import printing
+from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
 from tutelage.text import counted
 
 app = typer.Typer(
-    help="Campaigns of a running server; the key is read from TUTELAGE_KEY.",
-    short_help="Campaigns of a running server.",
+    help="Create and manage campaigns of a running server.  The key is read from TUTELAGE_KEY.",
+    short_help="Create and manage campaigns of a running server.",
 )
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")]
-_WRONG = frozenset({400, 404, 413, 422})  # the question itself
-_FLAGS = {"arms": "--arm", "clients": "--client"}  # of the fields that have not the name of their option
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")]
+_REQUEST_FAULTS = frozenset({400, 404, 413, 422})
+_FIELD_OPTIONS = {
+    "arms": "--arm",
+    "clients": "--client",
+    "open_registration": "--open-registration",
+}  # whose names differ
 
 
 @app.command()
@@ -33,42 +37,58 @@ def create(
     file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", show_default=False, help="Its settings, a TOML file; options come first."
+            metavar="FILE",
+            show_default=False,
+            help="TOML file with the campaign's settings; options take precedence.",
         ),
     ] = None,
     arm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", show_default=False, help="An arm; once for each.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", show_default=False, help="Name of an arm; repeat the option for other arms."
+        ),
     ] = None,
     client: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", show_default=False, help="A client; once for each.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", show_default=False, help="Name of a client; repeat the option for other clients."
+        ),
     ] = None,
     open_registration: Annotated[
-        bool | None, typer.Option("--open-registration", help="Let clients register until it starts.")
+        bool | None,
+        typer.Option("--open-registration", help="Let clients be registered until the campaign starts."),
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option(metavar="T", show_default=False, help="Rounds of the campaign.")
+        int | None,
+        typer.Option(metavar="T", show_default=False, help="Number of rounds of the campaign, at least 1."),
     ] = None,
     teacher: Annotated[
-        str | None, typer.Option(metavar="SPEC", show_default=False, help="As in twl or blt.")
+        str | None, typer.Option(metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.")
     ] = None,
     low: Annotated[
-        float | None, typer.Option(metavar="X", show_default="0", help="The least reward.")
+        float | None, typer.Option(metavar="X", show_default="0", help="Lowest possible reward.")
     ] = None,
-    high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="The largest.")] = None,
+    high: Annotated[
+        float | None, typer.Option(metavar="X", show_default="1", help="Highest possible reward.")
+    ] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=X",
-            show_default="equal ones",
-            help="A client's weight, once for each; or all of them in the clients' order, as in 0.75,0.25.",
+            show_default="equal weights",
+            help="Weight of a client, above 0; repeat the option for each, or give all in the clients' order "
+            "as in 0.75,0.25.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", show_default="0", help="The teacher's.")] = None,
-    start: Annotated[bool | None, typer.Option("--start", help="Start it at once.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="S", show_default="0", help="Seed of the teacher's random numbers, at least 0."),
+    ] = None,
+    start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Make a campaign from a file, from options, or from both."""
+    """Create a campaign from a file, from options, or from both."""
     given = {
         "arms": arm,
         "clients": client,
@@ -77,7 +97,7 @@ def create(
         "teacher": teacher,
         "low": low,
         "high": high,
-        "weights": None if weights is None else _weights(weights),
+        "weights": None if weights is None else _parse_weights(weights),
         "seed": seed,
         "start": start,
     }
@@ -86,97 +106,101 @@ def create(
     content = {} if file is None else read_toml(file)
     options = {key: value for key, value in given.items() if value is not None}
 
-    def place(field: str) -> str:
-        """Where a field was given, or can be."""
-        flag = _FLAGS.get(field, f"--{field}")
+    def locate(field: str) -> str:
+        """Say where a field was given, or can be given."""
+        flag = _FIELD_OPTIONS.get(field, f"--{field}")
         if field in options:
             return flag
         if field in content or field not in given:
             return f"in {file}"
         return f"give it with {flag}" + ("" if file is None else f" or in {file}")
 
-    told = _ask(server, "POST", "/v1/campaigns", content | options | {"name": name}, place)
-    _show(told, as_json=as_json)
+    campaign = _request(server, "POST", "/v1/campaigns", content | options | {"name": name}, locate)
+    _print_campaign(campaign, as_json=as_json)
 
 
 @app.command("list")
-def show_all(server: Server = None, as_json: Json = False) -> None:
+def list_campaigns(server: Server = None, as_json: Json = False) -> None:
     """List all campaigns."""
-    told = _ask(server, "GET", "/v1/campaigns")
-    with printing():
+    listing = _request(server, "GET", "/v1/campaigns")
+    with checked_output():
         if as_json:
-            sys.stdout.write(json.dumps(told) + "\n")
+            sys.stdout.write(json.dumps(listing) + "\n")
             return
-        for one in told["campaigns"]:
+        for one in listing["campaigns"]:
             size = f"{counted(len(one['clients']), 'client')}, {counted(len(one['arms']), 'arm')}"
-            told = f"{counted(one['num_pulls'], 'pull')}, {one['state']}"
-            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {told}\n")
+            progress = f"{counted(one['num_pulls'], 'pull')}, {one['state']}"
+            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {progress}\n")
 
 
-@app.command(short_help="Show a campaign, where it stands, and its status.")
+@app.command()
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Show a campaign, where it stands, and its status items, most severe first."""
-    told = _ask(server, "GET", _place(name))
-    told["items"] = _ask(server, "GET", f"{_place(name)}/status")["items"]
-    _show(told, as_json=as_json)
+    """Show a campaign's progress and its status items, the most severe first."""
+    campaign = _request(server, "GET", _path(name))
+    campaign["items"] = _request(server, "GET", f"{_path(name)}/status")["items"]
+    _print_campaign(campaign, as_json=as_json)
 
 
 @app.command()
 def register(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who joins.")],
+    client: Annotated[
+        str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the new client.")
+    ],
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Let a client into a campaign that has not started."""
-    told = _ask(server, "POST", f"{_place(name)}/clients", {"client": client})
+    """Add a client to a campaign that has not started."""
+    registered = _request(server, "POST", f"{_path(name)}/clients", {"client": client})
     if as_json:
-        with printing():
-            sys.stdout.write(json.dumps(told) + "\n")
+        with checked_output():
+            sys.stdout.write(json.dumps(registered) + "\n")
 
 
 @app.command()
 def start(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Start a campaign, or resume it after a stop."""
-    _show(_ask(server, "POST", f"{_place(name)}/start"), as_json=as_json)
+    """Start a campaign, or resume a stopped one."""
+    _print_campaign(_request(server, "POST", f"{_path(name)}/start"), as_json=as_json)
 
 
 @app.command()
 def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Pause a campaign: new pulls are refused until it is started again."""
-    _show(_ask(server, "POST", f"{_place(name)}/stop"), as_json=as_json)
+    """Stop a campaign: the server refuses new pulls until it is started again."""
+    _print_campaign(_request(server, "POST", f"{_path(name)}/stop"), as_json=as_json)
 
 
 @app.command()
 def exclude(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Who excludes.")],
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the client.")],
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Take a client out of the evidence, for good; it is still taught."""
-    _show(_ask(server, "POST", f"{_place(name)}/exclude", {"client": client}), as_json=as_json)
+    """Exclude a client from the evidence permanently; its pulls are still answered."""
+    _print_campaign(_request(server, "POST", f"{_path(name)}/exclude", {"client": client}), as_json=as_json)
 
 
 @app.command()
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="Where to write it.")],
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson, csv or parquet.")] = "ndjson",
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="File to write.")],
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
+    ] = "ndjson",
     server: Server = None,
 ) -> None:
     """Write all rows of a campaign's ledger to a file."""
     if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else "cannot be written: there is no such folder"
-        raise InputError(f"{out} {what}; name a file with --out.")
+        reason = "it is a folder" if out.is_dir() else f"the folder {out.parent} does not exist"
+        raise InputError(f"Invalid --out {str(out)!r}: {reason}; name a file.")
     unfinished = out.with_name(f".tutelage-{os.getpid()}.part")
-    ending.clears(out.parent)
+    interrupts.remove_unfinished_in(out.parent)
     try:
-        with _http(server) as http, unfinished.open("wb") as file:
-            with http.stream("GET", f"{_place(name)}/export", params={"format": format}) as response:
+        with _connect(server) as http, unfinished.open("wb") as file:
+            with http.stream("GET", f"{_path(name)}/export", params={"format": format}) as response:
                 if not response.is_success:
                     response.read()
-                    _refuse(response)
+                    _report_refusal(response)
                 for part in response.iter_bytes():
                     file.write(part)
             file.flush()
@@ -188,17 +212,20 @@ def export(
         unfinished.unlink(missing_ok=True)
 
 
-@app.command(short_help="Remove a campaign with all its rows.")
+@app.command()
 def delete(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Remove a campaign that is stopped and has been exported, or never started, with all its rows."""
-    _ask(server, "DELETE", _place(name))
+    """Delete a campaign and its ledger.
+
+    The campaign must be stopped and then exported, or never have started.
+    """
+    _request(server, "DELETE", _path(name))
     if as_json:
-        with printing():
+        with checked_output():
             sys.stdout.write(json.dumps({"deleted": name}) + "\n")
 
 
-def _weights(given: list[str]) -> list[float] | dict[str, float]:
-    """Weights by client, or in the clients' order.  Raises ``InputError``."""
+def _parse_weights(given: list[str]) -> list[float] | dict[str, float]:
+    """Read weights by client, or in the clients' order.  Raises ``InputError``."""
     try:
         if all("=" in text for text in given):
             pairs = [text.rpartition("=") for text in given]
@@ -210,12 +237,12 @@ def _weights(given: list[str]) -> list[float] | dict[str, float]:
     except ValueError:
         pass
     raise InputError(
-        f"--weights {' '.join(given)!r} is neither NAME=NUMBER, once for each client, "
-        "nor a list of numbers, as in 0.75,0.25."
+        f"Invalid --weights {' '.join(given)!r}: use NAME=NUMBER once for each client, or a list of numbers "
+        "as in 0.75,0.25."
     )
 
 
-def _place(name: str) -> str:
+def _path(name: str) -> str:
     from tutelage.service.campaigns.settings import check_campaign_name
 
     check_campaign_name(name)
@@ -223,7 +250,7 @@ def _place(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _http(server: str | None) -> Iterator[Any]:
+def _connect(server: str | None) -> Iterator[Any]:
     import httpx
 
     from tutelage.service.configuration import load_configuration
@@ -232,36 +259,40 @@ def _http(server: str | None) -> Iterator[Any]:
     address = load_configuration({"server": server}).server
     key = os.environ.get("TUTELAGE_KEY", "")
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise InputError("TUTELAGE_KEY is no key: it holds a character that no key has.")
+        raise InputError(
+            "TUTELAGE_KEY contains a character that is not allowed in a key: copy the key as tutelage key "
+            "create printed it."
+        )
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
             yield http
     except httpx.InvalidURL:
         raise InputError(
-            f"--server: {without_password(address)!r} is no address: write http://HOST:PORT."
+            f"Invalid --server {without_password(address)!r}: use an address as in http://HOST:PORT."
         ) from None
     except httpx.HTTPError as error:
-        if distrust := _distrust(error):
+        if reason := _find_certificate_error(error):
             raise InputError(
-                f"The certificate of {without_password(address)} is not trusted ({distrust}): set "
-                "SSL_CERT_FILE to a file that holds it, or the certificate of the authority that signed it."
+                f"The certificate of {without_password(address)} is not trusted ({reason}): set "
+                "SSL_CERT_FILE to a file with it, or with the certificate of the authority that signed it."
             ) from None
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise InputError(
-            f"The server {without_password(address)} does not answer ({told}): is it running?"
+            f"The server {without_password(address)} does not answer ({reason}): check that it is running, "
+            "and --server or TUTELAGE_SERVER."
         ) from None
 
 
 def _url(response: Any) -> str:
-    """Whence an answer came, without the password of the address."""
+    """Return the URL of a response, without a password."""
     from tutelage.stores.address import without_password
 
     return without_password(str(response.url))
 
 
-def _distrust(error: BaseException | None) -> str | None:
-    """Why a certificate was refused, if that is what this error comes from."""
+def _find_certificate_error(error: BaseException | None) -> str | None:
+    """Return why a certificate was refused, if that caused the error."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message
@@ -269,77 +300,79 @@ def _distrust(error: BaseException | None) -> str | None:
     return None
 
 
-def _ask(
+def _request(
     server: str | None,
     method: str,
     path: str,
     content: Any = None,
-    place: Callable[[str], str] | None = None,
+    locate: Callable[[str], str] | None = None,
 ) -> Any:
-    """What the server answers; ``place`` says where a field of ``content`` was given."""
-    body = None if content is None else _encoded(content)
-    with _http(server) as http:
+    """Return the server's answer; ``locate`` says where a field of ``content`` was given, for its errors."""
+    body = None if content is None else _encode(content)
+    with _connect(server) as http:
         response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
         if not response.is_success:
-            _refuse(response, place)
+            _report_refusal(response, locate)
         try:
             return response.json() if response.content else None
         except ValueError:
-            raise InputError(f"{_url(response)} is no Tutelage server's: it answers with no JSON.") from None
+            raise InputError(f"{_url(response)} is not a Tutelage server: its answer is not JSON.") from None
 
 
-def _encoded(content: Any) -> bytes:
-    """JSON; ``InputError`` names what has no place in it."""
+def _encode(content: Any) -> bytes:
+    """Encode as JSON; ``InputError`` names a value that JSON cannot have."""
     for name, value in content.items():
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError):
-            raise InputError(f"{name}: {value!r} cannot be sent to a server.") from None
+            raise InputError(
+                f"Invalid {name} {value!r}: use text, numbers, true, false or lists of them."
+            ) from None
     return json.dumps(content, ensure_ascii=False).encode()
 
 
-def _refuse(response: Any, place: Callable[[str], str] | None = None) -> NoReturn:
-    """Tell what the server said: status 2 if what was asked is wrong, 1 if it will not do it now."""
+def _report_refusal(response: Any, locate: Callable[[str], str] | None = None) -> NoReturn:
+    """Report the server's error: exit status 2 if the request is wrong, 1 if the server refuses it now."""
     try:
         problem = response.json()
         sentence = " ".join(str(problem["detail"]).split())
-        if place is not None and problem.get("faults"):
+        if locate is not None and problem.get("faults"):
             field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
-            sentence = f"{sentence.rstrip('.')} ({place(field)})." if field else sentence
+            sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            f"{_url(response)} is no Tutelage server's: it answers with status {response.status_code}."
+            f"{_url(response)} is not a Tutelage server: it answers with status {response.status_code}."
         ) from None
-    if response.status_code in _WRONG:
+    if response.status_code in _REQUEST_FAULTS:
         raise InputError(sentence)
     sys.stderr.write(f"{sentence}\n")
     raise typer.Exit(1)
 
 
-def _show(told: dict[str, Any], *, as_json: bool) -> None:
-    from tutelage.cli.page import Page
-
-    with printing():
+def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
+    with checked_output():
         if as_json:
-            sys.stdout.write(json.dumps(told) + "\n")
+            sys.stdout.write(json.dumps(campaign) + "\n")
             return
-        round = min(told["round"], told["horizon"])
-        beyond = f", {told['beyond_horizon']:,} of them beyond the horizon" * bool(told["beyond_horizon"])
-        Page().put_definitions(
+        round = min(campaign["round"], campaign["horizon"])
+        beyond = campaign["beyond_horizon"]
+        after_end = f", {beyond:,} of them after the horizon" if beyond else ""
+        clients = counted(len(campaign["clients"]), "client")
+        Printer().print_definitions(
             [
-                ("campaign", f"{told['name']}, {told['status']}"),
-                ("teacher", f"{told['teacher']}: {told['state']}"),
-                ("target", told["target"] or "none yet"),
-                ("round", f"{round:,} of {told['horizon']:,}, directive {told['directive']:,}"),
-                ("pulls", f"{told['num_pulls']:,} by {counted(len(told['clients']), 'client')}{beyond}"),
-                ("cost", f"{told['cost']:.4g}"),
-                *((item["kind"], _format_item(item)) for item in told.get("items", ())),
+                ("campaign", f"{campaign['name']}, {campaign['status']}"),
+                ("teacher", f"{campaign['teacher']}: {campaign['state']}"),
+                ("target", campaign["target"] or "not decided"),
+                ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
+                ("pulls", f"{campaign['num_pulls']:,} by {clients}{after_end}"),
+                ("cost", f"{campaign['cost']:.4g}"),
+                *((item["kind"], _describe_item(item)) for item in campaign.get("items", ())),
             ]
         )
 
 
-def _format_item(item: dict[str, Any]) -> str:
-    """Format a status item as a paragraph, with the command on a line of its own."""
-    severity = "" if item["severity"] == "info" else f"({item['severity']}) "
-    text = " ".join(filter(None, (item["message"], item["action"])))
-    return f"{severity}{text}" + (f"\n{item['command']}" if item["command"] else "")
+def _describe_item(item: dict[str, Any]) -> str:
+    """Describe a status item in a paragraph, with the command for it on a line of its own."""
+    severity = "" if item["severity"] == "info" else f"({item['severity']})"
+    sentences = " ".join(filter(None, (severity, item["message"], item["action"])))
+    return sentences + (f"\n{item['command']}" if item["command"] else "")

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from tutelage.cli.options import ConfigFile, Json
-from tutelage.cli.output import printing
+from tutelage.cli.printing import checked_output
 
 
 def config(config: ConfigFile = None, as_json: Json = False) -> None:
@@ -26,7 +26,7 @@ def config(config: ConfigFile = None, as_json: Json = False) -> None:
     values |= shown
     given = find_values(file=config)
     sources = {name: given[name][0] if name in given else "default" for name in values}
-    with printing():
+    with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(values | {"sources": sources}) + "\n")
             return

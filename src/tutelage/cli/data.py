@@ -1,4 +1,4 @@
-"""``tutelage data``: the real data sets, where they are published, and whether a copy is whole."""
+"""``tutelage data``: where the real data sets are published, and whether a copy is as published."""
 
 import json
 import sys
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli.output import printing
+from tutelage.cli import options
+from tutelage.cli.printing import checked_output
 
 _NOT_AS_PUBLISHED = 1
 
@@ -18,24 +19,25 @@ def data(
         typer.Option(
             metavar="PATH",
             show_default=False,
-            help="A file, archive or folder to check; status 1 where it is not as published.",
+            help="File, archive or folder to compare with the published data; the exit status is 1 if it "
+            "differs.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Tell where the real data sets are published and check a copy of one.
+    """List where real data sets are published, or check a copy of one.
 
-    Uses no network.
+    The command does not use the network.
     """
     from tutelage.experiments import data_sets
 
     if check is None:
-        with printing():
-            _list(as_json=as_json)
+        with checked_output():
+            _print_data_sets(as_json=as_json)
         return
     findings = data_sets.check_files(check)
     whole = all(finding.state == data_sets.AS_PUBLISHED for finding in findings)
-    with printing():
+    with checked_output():
         if as_json:
             document = {"whole": whole, "files": [asdict(finding) for finding in findings]}
             sys.stdout.write(json.dumps(document) + "\n")
@@ -46,7 +48,7 @@ def data(
         raise typer.Exit(_NOT_AS_PUBLISHED)
 
 
-def _list(*, as_json: bool) -> None:
+def _print_data_sets(*, as_json: bool) -> None:
     from tutelage.experiments.data_sets import DATA_SETS, FOLDER_VARIABLE
 
     if as_json:
@@ -57,10 +59,11 @@ def _list(*, as_json: bool) -> None:
         rows += [("address", each.address), ("licence", each.licence)]
         for part in (*([each.archive] if each.archive else []), *each.parts):
             rows.append((part.name, f"{part.size:,} bytes, sha256 {part.sha256}"))
-        # Never folded: addresses and sums are there to be copied.
+        # Lines are not folded, so that addresses and checksums can be copied.
         sys.stdout.writelines(f"{word:<20} {meaning}\n" for word, meaning in rows)
         sys.stdout.write("\n")
     sys.stdout.write(
-        f"Put them side by side into one folder and name it in {FOLDER_VARIABLE} or with --data, for example "
-        "FOLDER/ml-latest-small/ratings.csv; tutelage data --check FOLDER compares what is there.\n"
+        "Put the data sets next to each other into one folder, as in FOLDER/ml-latest-small/ratings.csv, and "
+        f"name the folder in {FOLDER_VARIABLE} or with --data; tutelage data --check FOLDER checks the "
+        "copies.\n"
     )

@@ -1,4 +1,4 @@
-"""``tutelage demo``: a live server, and five clients that are taught by it."""
+"""``tutelage demo``: a live server that teaches five clients."""
 
 import contextlib
 import os
@@ -14,107 +14,131 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tutelage.cli.options import whole_number
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
-    from tutelage.cli.demo_players import Players
+    from tutelage.cli.demo_clients import DemoClients
+    from tutelage.cli.demo_output import DemoOutput
 
-NAME = "demo"
-_START_SECONDS = 60.0
-_LOOK_SECONDS = 0.25
-_DEADLINE = 10.0  # of a client's call: nothing is lost by waiting here
+CAMPAIGN = "demo"
+_START_SECONDS = 60.0  # for the server to start
+_UPDATE_SECONDS = 0.25
+_DEADLINE = 10.0  # seconds for a client's call: waiting costs nothing here
+_MAX_HORIZON, _MAX_SEED = 10**7, 2**53
 
 
 def demo(
-    teacher: Annotated[str, typer.Option(metavar="SPEC", help="Who teaches, as in blt or twl.")] = "blt",
-    horizon: Annotated[int, typer.Option(metavar="T", help="Rounds of the campaign.")] = 10_000,
-    seed: Annotated[int, typer.Option(metavar="S", help="The clients' randomness and the teacher's.")] = 1,
+    teacher: Annotated[str, typer.Option(metavar="SPEC", help="Teacher, as in blt or twl.")] = "blt",
+    horizon: Annotated[
+        int,
+        typer.Option(
+            metavar="T",
+            parser=whole_number,
+            help="Number of rounds of the campaign, from 1 to 10000000.",
+        ),
+    ] = 10_000,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="S",
+            parser=whole_number,
+            help="Seed of the clients' and the teacher's random numbers, from 0 to 2^53.",
+        ),
+    ] = 1,
     port: Annotated[
-        int | None, typer.Option(metavar="N", show_default="a free one", help="The server's port.")
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            parser=whole_number,
+            show_default="a free one",
+            help="Port that the server listens on, from 1 to 65535.",
+        ),
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the server up afterwards, until Ctrl-C.")
+        bool, typer.Option("--keep", help="Keep the server running afterwards, until Ctrl-C.")
     ] = False,
 ) -> None:
     """Watch a live server teach five clients, in about a minute.
 
-    Two UCB1, two epsilon-greedy and one Thompson sampling client play the paper's instance over HTTP.
+    Two UCB1 clients, two epsilon-greedy clients and one Thompson sampling client play the paper's instance
+    over HTTP.
     """
-    _check(teacher, horizon, seed, port)
-    from tutelage.cli.demo_page import DemoPage
-    from tutelage.cli.demo_players import CLIENTS, Players
+    _check_options(teacher, horizon, seed, port)
+    from tutelage.cli.demo_clients import CLIENTS, DemoClients
+    from tutelage.cli.demo_output import DemoOutput
     from tutelage.client import Client
 
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # the folder and the server are removed then too
+    # SIGTERM too must remove the folder and end the server.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tutelage-demo-") as folder:
-        players, page = Players(seed, horizon), DemoPage()
-        page.wait()
-        with _served(Path(folder), port) as (address, process):
-            arms = [f"arm {number}" for number in range(len(players.gaps))]
-            clients = [f"{spec} {number}" for number, spec in enumerate(CLIENTS)]
-            _create(
+        clients, output = DemoClients(seed, horizon), DemoOutput()
+        output.print_start()
+        with _run_server(Path(folder), port) as (address, process):
+            arms = [f"arm {number}" for number in range(len(clients.gaps))]
+            names = [f"{spec} {number}" for number, spec in enumerate(CLIENTS)]
+            _create_campaign(
                 address,
-                {"arms": arms, "clients": clients, "horizon": horizon, "teacher": teacher, "seed": seed},
+                {"arms": arms, "clients": names, "horizon": horizon, "teacher": teacher, "seed": seed},
             )
-            page.begin(f"{address}/c/{NAME}/", players)
-            with Client(address, NAME, deadline=_DEADLINE) as asking:
-                players.begin(
-                    lambda client, arm, reward: asking.reveal(clients[client], arms[arm], reward).reward
+            output.print_introduction(f"{address}/c/{CAMPAIGN}/", clients)
+            with Client(address, CAMPAIGN, deadline=_DEADLINE) as connection:
+                clients.start(
+                    lambda client, arm, reward: connection.reveal(names[client], arms[arm], reward).reward
                 )
                 try:
-                    _watch(page, players, address, process)
+                    _show_progress(output, clients, address, process)
                 finally:
-                    players.end()
-            page.end(address, is_kept=keep)
+                    clients.stop()
+            output.print_end(address, is_kept=keep)
             sys.stdout.flush()
             if keep:
                 with contextlib.suppress(KeyboardInterrupt):
                     process.wait()
 
 
-def _check(teacher: str, horizon: int, seed: int, port: int | None) -> None:
+def _check_options(teacher: str, horizon: int, seed: int, port: int | None) -> None:
     from tutelage.service.campaigns.settings import parse_teacher
 
     parse_teacher(teacher)
-    if not 1 <= horizon <= 10**7:
-        raise InputError(f"The horizon {horizon} lies outside 1 to 10000000.")
-    if not 0 <= seed <= 2**53:
-        raise InputError(f"The seed {seed} lies outside 0 to 2^53.")
-    if port is not None and not 1 <= port <= 65_535:
-        raise InputError(f"The port {port} lies outside 1 to 65535.")
+    for option, value, lowest, highest in (
+        ("--horizon", horizon, 1, _MAX_HORIZON),
+        ("--seed", seed, 0, _MAX_SEED),
+        ("--port", port, 1, 65_535),
+    ):
+        if value is not None and not lowest <= value <= highest:
+            raise InputError(f"Invalid {option} {value}: use a whole number from {lowest} to {highest}.")
 
 
 @contextlib.contextmanager
-def _served(folder: Path, port: int | None) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """A server in a process of its own, ready; ended at once afterwards, since its file is not kept."""
+def _run_server(folder: Path, port: int | None) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """Run a server in a process of its own, and kill it afterwards, since its file is not kept."""
     try:
         with socket.create_server(("127.0.0.1", port or 0)) as free:
             port = free.getsockname()[1]
     except OSError as error:
-        raise InputError(f"The port {port} cannot be used: {error.strerror}.") from None
+        raise InputError(f"Cannot listen on port {port} ({error.strerror}): use another --port.") from None
     empty = folder / "tutelage.toml"
-    empty.touch()  # no setting of this folder or environment counts
+    empty.touch()  # so that no settings of the current folder or the environment apply
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}
-    where = ["--store", f"sqlite:///{folder / 'demo.db'}", "--port", str(port), "--config", str(empty)]
+    arguments = ["--store", f"sqlite:///{folder / 'demo.db'}", "--port", str(port), "--config", str(empty)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - this program
-            [sys.executable, "-m", "tutelage", "serve", *where],
+            [sys.executable, "-m", "tutelage", "serve", *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stderr=log,
         )
     try:
         address = f"http://127.0.0.1:{port}"
-        _await(address, process, folder / "log")
+        _wait_until_ready(address, process, folder / "log")
         yield address, process
     finally:
         process.kill()
         process.wait()
 
 
-def _await(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     import httpx
 
     end = time.monotonic() + _START_SECONDS
@@ -123,36 +147,38 @@ def _await(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
             if httpx.get(f"{address}/readyz", trust_env=False).is_success:
                 return
         time.sleep(0.1)
-    told = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise InputError(f"The demo's server does not start: {told[-1] if told else 'it says nothing'}")
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise InputError(f"The demo's server did not start: {lines[-1] if lines else 'its log is empty'}")
 
 
-def _create(address: str, content: dict[str, Any]) -> None:
+def _create_campaign(address: str, content: dict[str, Any]) -> None:
     import httpx
 
     response = httpx.post(
-        f"{address}/v1/campaigns", json=content | {"name": NAME, "start": True}, trust_env=False
+        f"{address}/v1/campaigns", json=content | {"name": CAMPAIGN, "start": True}, trust_env=False
     )
     if response.is_error:
         raise InputError(response.json()["detail"])
 
 
-def _watch(page: Any, players: "Players", address: str, process: "subprocess.Popen[bytes]") -> None:
-    """Show how it goes until all clients follow the target, or have made all their pulls."""
+def _show_progress(
+    output: "DemoOutput", clients: "DemoClients", address: str, process: "subprocess.Popen[bytes]"
+) -> None:
+    """Show the campaign until all clients follow the target, or have made all their pulls."""
     import httpx
 
-    with httpx.Client(base_url=address, trust_env=False, timeout=10.0) as http, page.live():
+    with httpx.Client(base_url=address, trust_env=False, timeout=10.0) as http, output.drawing():
         while True:
-            are_over = players.are_over
+            are_finished = clients.are_finished
             try:
-                told = http.get(f"/v1/campaigns/{NAME}").raise_for_status().json()
+                campaign = http.get(f"/v1/campaigns/{CAMPAIGN}").raise_for_status().json()
             except httpx.HTTPError:
                 if process.poll() is not None:
-                    raise InputError("The demo's server has been ended from outside.") from None
+                    raise InputError("The demo's server was ended by another program.") from None
                 continue
-            target = None if told["target"] is None else told["arms"].index(told["target"])
-            is_taught = target is not None and players.follow(target)
-            page.show(told, players, target, is_last=is_taught or are_over)
-            if is_taught or are_over:
+            target = None if campaign["target"] is None else campaign["arms"].index(campaign["target"])
+            is_taught = target is not None and clients.all_follow(target)
+            output.update(campaign, clients, target, is_last=is_taught or are_finished)
+            if is_taught or are_finished:
                 return
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_UPDATE_SECONDS)

@@ -1,4 +1,4 @@
-"""``tutelage key``: keys to the live server, made where its store is."""
+"""``tutelage key``: create, list and revoke the keys of a live server, in its store."""
 
 import contextlib
 import json
@@ -12,73 +12,88 @@ from typing import Annotated
 import typer
 
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
-from tutelage.cli.output import printing
+from tutelage.cli.printing import checked_output
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 
-app = typer.Typer(help="Keys to the live server: it need not run for this.")
+app = typer.Typer(help="Create, list and revoke keys of the live server, which need not be running.")
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="What it is called.")],
-    role: Annotated[str, typer.Option(metavar="ROLE", show_default=False, help="admin, reporter or viewer.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    role: Annotated[
+        str,
+        typer.Option(
+            metavar="ROLE", show_default=False, help="What the key permits: admin, reporter or viewer."
+        ),
+    ],
     campaign: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default=False, help="A reporter's campaign.")
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="Campaign that a reporter may send pulls to."),
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", show_default="all", help="A reporter's client; once for each."),
+        typer.Option(
+            metavar="NAME",
+            show_default="all",
+            help="Client that a reporter may send pulls for; repeat the option for other clients.",
+        ),
     ] = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key; it is shown this once, on standard output."""
+    """Create a key and print it.
+
+    The key is printed only this once, on standard output.
+    """
     from tutelage.service.api.access import make_key
 
     secret, row = make_key(name, role, campaign, client or [], time.time_ns() // 1000)
     with _keys(store, config, create=True) as keys:
         keys.create_key(row)
-        beside = [*keys.notes, f"The key {name} is in the store {keys.url}.", *_warnings(keys, row)]
-        kept = keys.url
-    with printing():
-        told = json.dumps({"name": name, "key": secret, "store": kept}) if as_json else secret
-        sys.stdout.write(f"{told}\n")
-    sys.stderr.writelines(f"{line}\n" for line in beside)
+        notes = [*keys.notes, f"The key {name} is in the store {keys.url}.", *_list_warnings(keys, row)]
+        url = keys.url
+    with checked_output():
+        printed = json.dumps({"name": name, "key": secret, "store": url}) if as_json else secret
+        sys.stdout.write(f"{printed}\n")
+    sys.stderr.writelines(f"{line}\n" for line in notes)
 
 
 @app.command("list")
-def show(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
-    """List all keys, the revoked ones too, without their secrets."""
+def list_keys(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
+    """List all keys, including revoked ones, without their secrets."""
     from tutelage.stores import open_reader
 
     with store_url(store, config) as url, contextlib.closing(open_reader(url)) as keys:
         rows = keys.keys()
-    with printing():
+    with checked_output():
         if as_json:
-            sys.stdout.write(json.dumps({"keys": [_told(row) for row in rows]}) + "\n")
+            sys.stdout.write(json.dumps({"keys": [_as_json(row) for row in rows]}) + "\n")
         for row in rows if not as_json else []:
-            told = _told(row)
             where = f" of {row.campaign}" if row.campaign else ""
             where += f" for {', '.join(row.clients)}" if row.clients else ""
-            revoked = f", revoked {told['revoked']}" if row.revoked else ""
-            sys.stdout.write(f"{row.name}: {row.role}{where}, made {told['created']}{revoked}\n")
+            revoked = f", revoked {_format_time(row.revoked)}" if row.revoked else ""
+            sys.stdout.write(f"{row.name}: {row.role}{where}, created {_format_time(row.created)}{revoked}\n")
 
 
 @app.command()
 def revoke(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Which one.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Revoke a key for good: servers refuse it within five seconds."""
+    """Revoke a key permanently.
+
+    Servers refuse the key within five seconds.
+    """
     with _keys(store, config, create=False) as keys:
         keys.revoke_key(name, time.time_ns() // 1000)
         row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
     if as_json:
-        with printing():
-            sys.stdout.write(json.dumps(_told(row)) + "\n")
+        with checked_output():
+            sys.stdout.write(json.dumps(_as_json(row)) + "\n")
 
 
 @contextlib.contextmanager
@@ -89,8 +104,8 @@ def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[K
         yield keys
 
 
-def _warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
-    """What a reporter's key is for and is not there."""
+def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
+    """List what a reporter's key names that does not exist."""
     from tutelage.service.api.ledger_pages import Names
     from tutelage.service.campaigns.settings import decode_settings
 
@@ -99,26 +114,26 @@ def _warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     try:
         stored, _ = reader.load(key.campaign)
     except CampaignNotFound:
-        yield f"There is no campaign {key.campaign!r} yet: the key is good once there is one of this name."
+        yield f"The campaign {key.campaign!r} does not exist yet; the key works once it is created."
         return
     known = set(Names(reader, key.campaign).clients)
-    registers = decode_settings(stored.settings).open_registration and stored.head.status == "registering"
+    can_register = decode_settings(stored.settings).open_registration and stored.head.status == "registering"
     for client in key.clients:
         if client not in known:
-            hope = " yet: it has to register" if registers else ", and none can be added"
-            yield f"The campaign {key.campaign} has no client {client!r}{hope}."
+            advice = " yet; register it" if can_register else ", and clients can no longer be added"
+            yield f"The campaign {key.campaign} has no client {client!r}{advice}."
 
 
-def _told(row: KeyRow) -> dict[str, object]:
+def _as_json(row: KeyRow) -> dict[str, object]:
     return {
         "name": row.name,
         "role": row.role,
         "campaign": row.campaign,
         "clients": list(row.clients),
-        "created": _time(row.created),
-        "revoked": None if row.revoked is None else _time(row.revoked),
+        "created": _format_time(row.created),
+        "revoked": None if row.revoked is None else _format_time(row.revoked),
     }
 
 
-def _time(microseconds: int) -> str:
+def _format_time(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""``tutelage ledger``: the ledger where it is kept, with a server beside it or without."""
+"""``tutelage ledger``: verify and export ledgers in a store, whether a server is running or not."""
 
 import contextlib
 import itertools
@@ -11,61 +11,71 @@ from typing import Annotated, Any
 import typer
 
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
-from tutelage.cli.output import printing
+from tutelage.cli.printing import checked_output
 from tutelage.errors import InputError
 from tutelage.stores.base import Reader
 
-app = typer.Typer(help="The ledger of a store.", no_args_is_help=True)
+app = typer.Typer(help="Verify and export the ledgers in a store.", no_args_is_help=True)
 
 
-@app.command(short_help="Rebuild campaigns and compare all that is stored.")
+@app.command()
 def verify(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default="all", help="The campaign.")
+        str | None, typer.Argument(metavar="NAME", show_default="all", help="Name of the campaign.")
     ] = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild campaigns from their first row on and compare all that is stored; status 1 if any differs."""
+    """Recompute campaigns from their ledgers and compare the result with the store.
+
+    The exit status is 1 if anything differs.
+    """
     from tutelage.service.campaigns.verifying import verified
 
     faults: list[str] = []
-    told: list[dict[str, Any]] = []
-    with _reader(store, config) as reader, printing():
+    documents: list[dict[str, Any]] = []
+    with _reader(store, config) as reader, checked_output():
         for one in [name] if name else [listed.name for listed in reader.campaigns()]:
             position, found = verified(reader, one)
             faults += found
-            told.append({"name": one, "position": position, "faults": found})
+            documents.append({"name": one, "position": position, "faults": found})
             if not found and not as_json:
                 agree = "position agrees" if position == 1 else "positions agree"
                 sys.stdout.write(f"{one}: {position:,} {agree}.\n")
         if as_json:
-            sys.stdout.write(json.dumps({"campaigns": told}) + "\n")
-        elif not told:
-            sys.stdout.write("There is no campaign.\n")
+            sys.stdout.write(json.dumps({"campaigns": documents}) + "\n")
+        elif not documents:
+            sys.stdout.write("The store contains no campaigns.\n")
     for fault in faults if not as_json else []:
         sys.stderr.write(f"{fault}\n")
     if faults:
         raise typer.Exit(1)
 
 
-@app.command(short_help="Print all rows of a campaign.")
+@app.command()
 def export(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The campaign.")],
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="ndjson, csv or parquet.")] = "ndjson",
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")],
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
+    ] = "ndjson",
     store: StoreUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Print all rows of a campaign, Parquet into a file or another program."""
+    """Print all rows of a campaign's ledger.
+
+    Redirect Parquet into a file or another program.
+    """
     from tutelage.service.api import ledger_pages
     from tutelage.service.api.ledger_formats import writer_of
     from tutelage.service.campaigns.rebuilding import rows_between
 
     writer = writer_of(format)
     if format == "parquet" and sys.stdout.isatty():
-        raise InputError("Parquet is not for a terminal: send it into a file, as in > ledger.parquet.")
-    with _reader(store, config) as reader, printing():
+        raise InputError(
+            "Cannot print Parquet on a terminal: redirect it into a file, as in > ledger.parquet."
+        )
+    with _reader(store, config) as reader, checked_output():
         names = ledger_pages.Names(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())

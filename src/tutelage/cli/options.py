@@ -83,7 +83,7 @@ def setting_options(settings: Iterable[Setting]) -> Callable[[Callable[..., None
 
 @contextlib.contextmanager
 def store_url(store: str | None, config: Path | None) -> Iterator[str]:
-    """Give the store's URL from options, environment and file, and report the store's refusals as input errors."""
+    """Give the URL of the store in force, and report errors of the store as input errors."""
     from tutelage.stores.base import StoreError
 
     try:
@@ -92,6 +92,66 @@ def store_url(store: str | None, config: Path | None) -> Iterator[str]:
         raise InputError(str(error)) from error
 
 
+_INSTANCE_HELP = (
+    "Instance, as in paper, uniform:clients=5,arms=5,seed=3 or a file of means; tutelage simulate --list "
+    "shows all."
+)
+
+Instance = Annotated[str, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)]
+OptionalInstance = Annotated[
+    str | None, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)
+]
+Clients = Annotated[
+    str,
+    typer.Option(
+        metavar="SPEC",
+        help="Policies of the clients: ucb1 for all of them, or 2*ucb1,2*eps-greedy,1*ts in the clients' "
+        "order.",
+    ),
+]
+Horizon = Annotated[
+    int, typer.Option(metavar="T", parser=whole_number, help="Number of rounds in a run, at least 1.")
+]
+Runs = Annotated[
+    int, typer.Option(metavar="R", parser=whole_number, help="Number of runs with each teacher, at least 1.")
+]
+Seed = Annotated[
+    int, typer.Option(metavar="S", parser=whole_number, help="Seed of all random numbers, at least 0.")
+]
+Activity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="P",
+        show_default="1",
+        help="Probability, above 0 and at most 1, that a client acts in a round: one number for all clients, "
+        "or one for each as in 1;1;0.1.",
+    ),
+]
+Delay = Annotated[
+    str | None,
+    typer.Option(
+        metavar="D",
+        show_default="0",
+        help="Number of rounds, at least 0, until a pull reaches the teacher: one number for all clients, or "
+        "one for each as in 0;0;5.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole_number,
+        show_default="all cores",
+        help="Number of runs to simulate at the same time, at least 1; does not change results.",
+    ),
+]
+Executor = Annotated[
+    str,
+    typer.Option(
+        metavar="WHERE",
+        help="Where to simulate runs: auto, threads, processes or dask://HOST:PORT; does not change results.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
 Server = Annotated[str | None, setting_option(SETTINGS["server"])]
@@ -101,6 +161,6 @@ ConfigFile = Annotated[
         "--config",
         metavar="FILE",
         show_default="tutelage.toml",
-        help="File with the server's settings, in TOML.",
+        help="TOML file with the server's settings.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""``tutelage plot``: pictures of a result on disk."""
+"""``tutelage plot``: pictures of a saved result."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli import ending
-from tutelage.cli.output import printing
+from tutelage.cli import interrupts, options
+from tutelage.cli.printing import checked_output
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,40 +20,37 @@ _SUFFIXES = (".pdf", ".png")  # of pictures in a folder
 def plot(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="A result that tutelage simulate --out saved."
-        ),
+        typer.Argument(metavar="FILE", show_default=False, help="Result that tutelage simulate --out saved."),
     ],
     kind: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            show_default="all that the result can show; curves for one file",
-            help="What to draw: curves, scatter, pulls or clients; give the option once for each.",
+            show_default="all kinds; curves for one file",
+            help="Kind of picture: curves, scatter, pulls or clients; repeat the option for several.",
         ),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER or FILE",
+            metavar="PATH",
             show_default="the folder of FILE",
-            help="A folder for a PDF and a PNG of each kind, or one file ending in .pdf, .png or .svg.",
+            help="Folder for a PDF and a PNG of each kind, or one file that ends in .pdf, .png or .svg.",
         ),
     ] = None,
     log: Annotated[
         str,
         typer.Option(
             metavar="AXIS",
-            help="Which axis of curves is logarithmic: none, time, quantity (regret and cost) or both.",
+            help="Logarithmic axis of the curves: none, time, quantity (regret and cost) or both.",
         ),
     ] = "none",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the names of the pictures.")
-    ] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Draw a saved result.
 
-    Regret and cost against time, against each other, by client, and how each client's pulls were spread.
+    The pictures show regret and cost against time, against each other and by client, and how each client
+    spread its pulls over the arms.
     """
     from tutelage import plots, results
     from tutelage.atomic_files import sweep, write_whole
@@ -61,34 +58,34 @@ def plot(
     kinds = tuple(dict.fromkeys(kind or ()))
     for each in kinds:
         if each not in plots.KINDS:
-            raise InputError(f"There is no kind of picture {each!r}: use {', '.join(plots.KINDS)}.")
+            raise InputError(f"Invalid --kind {each!r}: use {', '.join(plots.KINDS)}.")
     if log not in plots.LOGS:
-        raise InputError(f"There is no logarithmic axis {log!r}: use {', '.join(plots.LOGS)}.")
+        raise InputError(f"Invalid --log {log!r}: use {', '.join(plots.LOGS)}.")
     if log != "none" and kinds and "curves" not in kinds:
-        raise InputError(f"--log {log} is for curves, which --kind {' and '.join(kinds)} leaves out.")
+        raise InputError(f"--log {log} applies to curves only: add --kind curves, or leave out --log.")
     one_file = _is_file(out)
     if one_file:
-        _check_one(str(out), kinds)
+        _check_one_file(str(out), kinds)
     dataset = results.load(file)
     kinds = kinds or (("curves",) if one_file else plots.drawable_kinds(dataset))
     plots.check_drawable(dataset, kinds, repr(str(file)))
-    places = list(_places(file, out, kinds, one_file=one_file))
+    targets = list(_list_targets(file, out, kinds, one_file=one_file))
     figures = {each: plots.draw_picture(dataset, each, log=log) for each in kinds}
-    drawn = {path: (each, plots.render_figure(figures[each], path.suffix.lower())) for each, path in places}
-    for path, (_, content) in drawn.items():  # nothing is written until all is drawn
-        ending.clears(path.parent)
+    drawn = {path: (each, plots.render_figure(figures[each], path.suffix.lower())) for each, path in targets}
+    for path, (_, content) in drawn.items():  # after everything is drawn
+        interrupts.remove_unfinished_in(path.parent)
         sweep(path.parent)
         write_whole(path, content)
-    with printing():
+    with checked_output():
         if as_json:
             pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]
             sys.stdout.write(json.dumps({"result": str(file), "pictures": pictures}) + "\n")
         else:
-            sys.stdout.writelines(f"{each} drawn in {path}\n" for path, (each, _) in drawn.items())
+            sys.stdout.writelines(f"{path} shows {each}\n" for path, (each, _) in drawn.items())
 
 
 def _is_file(out: str | None) -> bool:
-    """Whether ``--out`` names one file and no folder."""
+    """Return whether ``--out`` names one file rather than a folder."""
     from tutelage.instances.files import expanded
 
     if out is None or out.endswith("/"):
@@ -97,25 +94,25 @@ def _is_file(out: str | None) -> bool:
     return bool(place.suffix) and not place.is_dir()
 
 
-def _check_one(out: str, kinds: tuple[str, ...]) -> None:
-    """Raise ``InputError`` where one file cannot hold what is asked for."""
+def _check_one_file(out: str, kinds: tuple[str, ...]) -> None:
+    """Raise ``InputError`` if one file cannot hold the pictures."""
     from tutelage.plots import FORMATS
 
     if Path(out).suffix.lower() not in FORMATS:
         raise InputError(
-            f"{out!r} is no picture that can be made: end it in {', '.join(FORMATS)}, or name a folder "
-            "(with a / at its end)."
+            f"Invalid --out {out!r}: use a file that ends in {', '.join(FORMATS)}, or a folder with / at its "
+            "end."
         )
     if len(kinds) > 1:
         raise InputError(
-            f"{out!r} is one file and cannot hold {' and '.join(kinds)}: name a folder, or one --kind."
+            f"Invalid --out {out!r}: one file cannot hold {' and '.join(kinds)}; use a folder, or one --kind."
         )
 
 
-def _places(
+def _list_targets(
     file: Path, out: str | None, kinds: tuple[str, ...], *, one_file: bool
 ) -> "Iterator[tuple[str, Path]]":
-    """Each kind of picture with its file.  Raises ``InputError`` for a place that cannot be."""
+    """List each kind of picture with its file.  Raises ``InputError`` for a file that cannot be written."""
     from tutelage.instances.files import expanded
     from tutelage.results import check_writable
 
@@ -127,7 +124,7 @@ def _places(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder {str(place)!r} cannot be made ({error.strerror}): name another with --out."
+            f"Cannot create the folder {str(place)!r} ({error.strerror}): use another --out."
         ) from None
     for kind in kinds:
         for suffix in _SUFFIXES:

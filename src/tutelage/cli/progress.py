@@ -1,4 +1,4 @@
-"""How far long work has come, for people who watch standard error on a terminal."""
+"""A progress bar on standard error."""
 
 import sys
 import time
@@ -8,15 +8,14 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-_REST = 0.1  # seconds between two drawings
+_REDRAW_SECONDS = 0.1  # between two drawings
 
 
-class Bar:
-    """A bar with the remaining time, gone when the work is done; nothing at all where no terminal is.
+class ProgressBar:
+    """A bar with the remaining time, erased when the work is done, and not drawn unless on a terminal.
 
-    Called with how many of ``total`` runs have been played, and with ``total`` where it is known only then.
-    It is drawn when it is told something, not by a thread of its own: work that is spread over processes then
-    starts as copies of this one (``workers.py``).
+    Call it with the number of finished runs, and with ``total`` where that was not known before.
+    It is redrawn by these calls, not by a thread: the engine forks this process for its workers.
     """
 
     def __init__(self, total: int) -> None:
@@ -43,12 +42,12 @@ class Bar:
     ) -> None:
         self.progress.stop()
 
-    def __call__(self, played: float, *, total: float | None = None, what: str = "playing") -> None:
+    def __call__(self, done: float, *, total: float | None = None, what: str = "simulating") -> None:
         now = time.monotonic()
-        due = now - self.drawn >= _REST
+        due = now - self.drawn >= _REDRAW_SECONDS
         self.drawn = now if due else self.drawn
-        self.progress.update(self.task, completed=played, total=total, description=what, refresh=due)
+        self.progress.update(self.task, completed=done, total=total, description=what, refresh=due)
 
-    def say(self, what: str) -> None:
-        """Name the next piece of work."""
+    def describe(self, what: str) -> None:
+        """Show the name of the work that follows."""
         self.progress.update(self.task, description=what, refresh=True)

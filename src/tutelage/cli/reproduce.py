@@ -1,4 +1,4 @@
-"""``tutelage reproduce``: every figure of the paper, as data, pictures and one page."""
+"""``tutelage reproduce``: every figure of the paper, as data, pictures and one report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from tutelage import lab
+from tutelage.cli import options
 from tutelage.cli.options import whole_number
-from tutelage.cli.run import carry_out
+from tutelage.cli.run import run_experiments
 from tutelage.errors import InputError
 
 _MOVIELENS = "ml-latest-small"
@@ -19,18 +20,26 @@ def reproduce(
         typer.Argument(
             metavar="[FIGURE]...",
             show_default="all",
-            help="Figures of the paper: fig2a to fig2l, fig3a, fig3b; fig2 and fig3 are all of their panels.",
+            help="Figures to make: fig2a to fig2l, fig3a, fig3b; fig2 and fig3 mean all of their panels.",
         ),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            metavar="R", parser=whole_number, show_default="100", help="Runs on a fixed instance, for curves."
+            metavar="R",
+            parser=whole_number,
+            show_default="100",
+            help="Number of runs on each fixed instance, at least 1.",
         ),
     ] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(metavar="T", parser=whole_number, show_default="50000", help="Rounds in a run."),
+        typer.Option(
+            metavar="T",
+            parser=whole_number,
+            show_default="50000",
+            help="Number of rounds in a run, at least 1.",
+        ),
     ] = None,
     runs_per_instance: Annotated[
         int | None,
@@ -38,13 +47,16 @@ def reproduce(
             metavar="R",
             parser=whole_number,
             show_default="1",
-            help="Runs on each of the random instances of fig2i to fig2l.",
+            help="Number of runs on each random instance of fig2i to fig2l, at least 1.",
         ),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="S", parser=whole_number, show_default="1", help="Where all random numbers come from."
+            metavar="S",
+            parser=whole_number,
+            show_default="1",
+            help="Seed of all random numbers, at least 0.",
         ),
     ] = None,
     movielens: Annotated[
@@ -54,39 +66,24 @@ def reproduce(
             "--data",
             metavar="PATH",
             show_default="TUTELAGE_DATA",
-            help="The data of fig3: ml-latest-small as folder or archive, or the folder that it is in.",
+            help="Data set ml-latest-small for fig3: its folder or archive, or the folder that contains it.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=whole_number,
-            show_default="all cores",
-            help="Runs played at a time; changes no result.",
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE", help="auto, threads, processes or dask://HOST:PORT; changes no result."
-        ),
-    ] = lab.DEFAULT_EXECUTOR,
+    workers: options.Workers = None,
+    executor: options.Executor = lab.DEFAULT_EXECUTOR,
     out: Annotated[
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where results, pictures and report go; what is there already is not played again.",
+            help="Folder for results, pictures and report; results that are already there are used again.",
         ),
     ] = Path("out/paper"),
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the tables.")
-    ] = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Make the figures of the paper, and try its claims on them.
+    """Make the figures of the paper, and check its claims.
 
-    Interrupted, it goes on where it stopped when it is run again.  Without MovieLens the report says how to
-    get it, and all else is made.
+    After an interrupt, run the command again: it continues where it stopped.
+    Without the MovieLens data set fig3 is left out, and the report says where to get it.
     """
     from tutelage import experiments
     from tutelage.experiments.data_sets import find_data_set, locate
@@ -96,7 +93,7 @@ def reproduce(
     )
     if movielens is not None and locate(find_data_set(_MOVIELENS), movielens) is None:
         raise InputError(
-            f"{movielens!r} does not contain {_MOVIELENS}: name its folder or archive; tutelage data says "
+            f"{movielens!r} does not contain {_MOVIELENS}: name its folder or archive; tutelage data lists "
             "where it is published."
         )
-    carry_out(chosen, out, workers=workers, executor=executor, data=movielens, as_json=as_json)
+    run_experiments(chosen, out, workers=workers, executor=executor, data=movielens, as_json=as_json)

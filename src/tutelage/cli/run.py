@@ -1,18 +1,17 @@
-"""``tutelage run``: an experiment of one's own, from its file."""
+"""``tutelage run``: one's own experiment, from a file."""
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tutelage import lab
-from tutelage.cli import ending
-from tutelage.cli.options import whole_number
-from tutelage.cli.output import printing
-from tutelage.cli.progress import Bar
+from tutelage.cli import interrupts, options
+from tutelage.cli.printing import checked_output
+from tutelage.cli.progress import ProgressBar
 from tutelage.instances.files import expanded
 from tutelage.text import counted
 
@@ -23,14 +22,15 @@ if TYPE_CHECKING:
 
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", show_default=False, help="The experiment, a TOML file.")
+        Path,
+        typer.Argument(metavar="FILE", show_default=False, help="TOML file that describes the experiment."),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
             show_default="out/NAME",
-            help="Where results and report go; what is there already is not played again.",
+            help="Folder for results and report; results that are already there are used again.",
         ),
     ] = None,
     data: Annotated[
@@ -38,40 +38,25 @@ def run(
         typer.Option(
             metavar="FOLDER",
             show_default="TUTELAGE_DATA",
-            help="Where real data sets are, for instances that need one.",
+            help="Folder with the real data sets, for instances that need one.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=whole_number,
-            show_default="all cores",
-            help="Runs played at a time; changes no result.",
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE", help="auto, threads, processes or dask://HOST:PORT; changes no result."
-        ),
-    ] = lab.DEFAULT_EXECUTOR,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the tables.")
-    ] = False,
+    workers: options.Workers = None,
+    executor: options.Executor = lab.DEFAULT_EXECUTOR,
+    as_json: options.Json = False,
 ) -> None:
-    """Play an experiment that a file describes, and write its report.
+    """Run the experiment that a file describes, and write its report.
 
-    Interrupted, it goes on where it stopped when it is run again.
+    After an interrupt, run the command again: it continues where it stopped.
     """
     from tutelage import experiments
 
     experiment = experiments.read_experiment(file)
     folder = Path("out") / experiment.name if out is None else out
-    carry_out((experiment,), folder, workers=workers, executor=executor, data=data, as_json=as_json)
+    run_experiments((experiment,), folder, workers=workers, executor=executor, data=data, as_json=as_json)
 
 
-def carry_out(
+def run_experiments(
     chosen: "Sequence[Experiment]",
     folder: Path,
     *,
@@ -80,54 +65,45 @@ def carry_out(
     data: str | None,
     as_json: bool,
 ) -> None:
-    """Play and draw, and print what came of it."""
+    """Simulate and draw the experiments, write their report and print a summary."""
     import msgspec
 
     from tutelage.report import build_report
 
     place = expanded(folder).resolve()
     for each in (place, place / "cells"):
-        ending.clears(each)
-    with Bar(0) as bar:
+        interrupts.remove_unfinished_in(each)
+    with ProgressBar(0) as bar:
         build = build_report(
             chosen,
             folder,
             workers=workers,
             executor=executor,
-            progress=following(bar),
+            progress=lambda done, total, cell: bar(done, total=total, what=cell),
             data=data,
-            drawing=lambda what: bar.say(f"drawing {what}"),
+            drawing=lambda what: bar.describe(f"drawing {what}"),
         )
-    with printing():
+    with checked_output():
         if as_json:
             document = msgspec.to_builtins(build.document())
             sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
         elif build.result is None:
             _print_up_to_date(build)
         else:
-            from tutelage.cli import run_page
+            from tutelage.cli import run_output
 
-            run_page.show(build.result, build.files.page)
+            run_output.print_experiments(build.result, build.files.page)
 
 
 def _print_up_to_date(build: "ReportBuild") -> None:
-    """Print one line, and one for each warning about the data."""
-    from tutelage.cli.run_page import left_out
+    from tutelage.cli.run_output import group_by_remedy
 
     cells = counted(len(build.preparation.cells), "cell")
-    drawn = counted(sum(map(len, build.files.pictures.values())), "picture")
+    pictures = counted(sum(map(len, build.files.pictures.values())), "picture")
     sys.stdout.write(
-        f"Everything is up to date ({cells}, {drawn}); nothing was run.  The report is {build.files.page}.\n"
+        f"Everything is up to date ({cells}, {pictures}); nothing was run. "
+        f"The report is {build.files.page}.\n"
     )
     sys.stdout.writelines(f"{warning}\n" for warning in build.preparation.warnings)
-    for sentence, names in left_out(build.preparation.missing).items():
-        sys.stdout.write(f"Left out: {', '.join(names)}. {sentence}\n")
-
-
-def following(bar: Bar) -> Callable[[float, int, str], None]:
-    """What tells ``bar`` how far :func:`tutelage.experiments.run_experiment` has come."""
-
-    def tell(done: float, total: int, cell: str) -> None:
-        bar(done, total=total, what=cell)
-
-    return tell
+    for remedy, names in group_by_remedy(build.preparation.missing).items():
+        sys.stdout.write(f"Left out: {', '.join(names)}. {remedy}\n")

@@ -84,7 +84,7 @@ class Team:
     def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
         with _interrupts_blocked(), warnings.catch_warnings():
             # A process that is started here inherits the mask: Ctrl-C is for this one.  Python 3.12 warns of
-            # any thread when it forks; those that exist belong to numpy and to cli/ending.py, and wait.
+            # any thread when it forks; those that exist belong to numpy and to cli/interrupts.py, and wait.
             warnings.simplefilter("ignore", DeprecationWarning)
             return self.executor.submit(self.play, *self.arguments, teacher, run)
 

@@ -36,11 +36,11 @@ _SLOWEST = 1e9  # rounds for a pull
 class Watcher(Protocol):
     """Who wants to know how far a plan has come."""
 
-    def __call__(self, played: float) -> None:
+    def __call__(self, done: float) -> None:
         """So many runs have been played, of :attr:`PlanRequest.num_runs`."""
         ...
 
-    def say(self, what: str) -> None:
+    def describe(self, what: str) -> None:
         """This piece of work comes next."""
         ...
 
@@ -203,7 +203,7 @@ def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher |
     checks.instance_of(PlanRequest, "request", request)
     if progress is not None:
         checks.function("progress", progress)
-        checks.function("method 'say' of progress", getattr(progress, "say", None))
+        checks.function("method 'say' of progress", getattr(progress, "describe", None))
     workers = checks.workers(workers)
     setting = Setting(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)
@@ -217,7 +217,7 @@ def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher |
     remedies = []
     for failed in failing(choices[0]):
         if progress is not None:
-            progress.say(f"what would do for {failed.measured.brief}")
+            progress.describe(f"what would do for {failed.measured.brief}")
         remedies.append(
             remedy(setting, failed, request.first.policies, request.case.gap, request.horizon, request.rule)
         )

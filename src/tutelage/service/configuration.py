@@ -88,7 +88,8 @@ class ServerSettings:
         "",
         metavar="NAMES",
         check=_check_teachers,
-        help="Teachers of installed packages that campaigns may use: package.module:Name, separated by commas.",
+        help="Teachers of installed packages that campaigns may use: package.module:Name, separated by "
+        "commas.",
     )
     migrate: bool = setting(True, help="Create a missing store and update an old schema at start.")
     tls_certificate: str | None = setting(
@@ -149,9 +150,9 @@ def load_configuration(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Configuration:
-    """Combine options, environment and file, in this order of precedence; options that are None count as absent.
+    """Combine options, environment and file, in this order of precedence.
 
-    Raises ``InputError`` for a value that is not allowed.
+    Options that are None count as absent.  Raises ``InputError`` for a value that is not allowed.
     """
     found = find_values(options, environment=environment, file=file)
     return Configuration(**{name: _convert(name, *given) for name, given in found.items()})
@@ -178,7 +179,7 @@ def find_values(
         for name, value in read_toml(path).items():
             if name not in SETTINGS:
                 raise InputError(
-                    f"Unknown setting {name!r} in {path}: remove it, or use a setting that `tutelage config` lists."
+                    f"Unknown setting {name!r} in {path}: remove it, or use one that `tutelage config` lists."
                 )
             found[name] = f"{name} in {path}", value
     variables = os.environ if environment is None else environment

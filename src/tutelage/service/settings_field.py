@@ -2,9 +2,9 @@
 
     port: int = setting(8321, minimum=0, maximum=65_535, metavar="PORT", help="Port to listen on.")
 
-From this come the option of ``tutelage serve`` (``--port``), the environment variable (``TUTELAGE_PORT``), the line
-of ``tutelage.toml`` (``port = 8321``), the check of a value from any of them, and the row of the settings table in
-docs/operating.md.
+From this come the option of ``tutelage serve`` (``--port``), the environment variable (``TUTELAGE_PORT``),
+the line of ``tutelage.toml`` (``port = 8321``), the check of a value from any of them, and the row of the
+settings table in docs/operating.md.
 """
 
 import dataclasses
@@ -22,9 +22,9 @@ _KEY = "setting"
 class Setting:
     """One setting: its name, the values that it allows, and what people read about it.
 
-    ``type`` is ``str``, ``int``, ``float``, ``bool`` or a ``Literal`` of words; ``default`` is None where the setting
-    need not be given.  ``minimum`` and ``maximum`` are allowed, ``above`` itself is not.  ``check`` gets a value of
-    the right type and returns the one to use, or raises ``ValueError`` with what is allowed.
+    ``type`` is ``str``, ``int``, ``float``, ``bool`` or a ``Literal`` of words; ``default`` is None where the
+    setting need not be given.  ``minimum`` and ``maximum`` are allowed, ``above`` itself is not.  ``check``
+    gets a value of the right type and returns the one to use, or raises ``ValueError`` with what is allowed.
     """
 
     name: str
@@ -79,7 +79,8 @@ class Setting:
     def convert(self, value: Any) -> Any:
         """Check a value from an option, a variable or a file, and return it in the setting's type.
 
-        Text is read as a number, true or false where the setting is one.  Raises ``ValueError`` with what is allowed.
+        Text is read as a number, true or false where the setting is one.  Raises ``ValueError`` with what is
+        allowed.
         """
         try:
             found = msgspec.convert(value, self.type, strict=not isinstance(value, str))

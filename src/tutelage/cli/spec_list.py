@@ -1,4 +1,4 @@
-"""``tutelage simulate --list``: everything that a SPEC can name."""
+"""``tutelage simulate --list``: every name that a SPEC can have."""
 
 import dataclasses
 import json
@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 from rich.padding import Padding
-from rich.table import Table as Grid
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from tutelage.cli.page import Page
+from tutelage.cli.printing import Printer
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -24,37 +24,35 @@ _TABLES = (
 )
 
 
-def show(*, as_json: bool) -> None:
-    """Print all tables."""
+def print_specs(*, as_json: bool) -> None:
+    """Print all instances, policies, teachers and reward distributions with their parameters."""
     if as_json:
-        told = {table.plural: [_as_json(table, name) for name in table] for table, _ in _TABLES}
-        sys.stdout.write(json.dumps(told) + "\n")
+        listed = {table.plural: [_as_json(table, name) for name in table] for table, _ in _TABLES}
+        sys.stdout.write(json.dumps(listed) + "\n")
         return
-    page = Page()
+    printer = Printer()
     for table, where in _TABLES:
-        page.put(Text.assemble((table.plural.capitalize(), "bold"), f" ({where})"))
+        printer.print(Text.assemble((table.plural.capitalize(), "bold"), f" ({where})"))
         for name in table:
-            _put_entry(page, table, name)
-        page.put("")
-    page.put(
-        "An installed package's own are named package.module:Name(key=value), wherever a name can stand."
-    )
+            _print_entry(printer, table, name)
+        printer.print("")
+    printer.print("Classes of other installed packages are named package.module:Name(key=value).")
 
 
-def _put_entry(page: Page, table: Table[Any], name: str) -> None:
-    page.put("", Text.assemble("  ", (name, "bold cyan")))
-    page.put(Padding(Text(table.summary(name).replace("``", "")), (0, 0, 0, 4)))
-    grid = Grid.grid(padding=(0, 2))
+def _print_entry(printer: Printer, table: Table[Any], name: str) -> None:
+    printer.print("", Text.assemble("  ", (name, "bold cyan")))
+    printer.print(Padding(Text(table.summary(name).replace("``", "")), (0, 0, 0, 4)))
+    grid = RichTable.grid(padding=(0, 2))
     for no_wrap in (True, True, False):
         grid.add_column(no_wrap=no_wrap)
     for item in table.parameters(name):
         grid.add_row(item.name, Text(f"{_type(item)}, {_default(item)}"), Text(item.help.replace("``", "")))
     if grid.row_count:
-        page.put(Padding(grid, (0, 0, 0, 4)))
+        printer.print(Padding(grid, (0, 0, 0, 4)))
 
 
 def _type(item: Parameter) -> str:
-    """The type in plain words."""
+    """Describe the type."""
     return {int: "whole number", float: "number", bool: "true or false"}.get(item.type, "word")
 
 

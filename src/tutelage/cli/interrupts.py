@@ -1,7 +1,6 @@
-"""How the process ends, above all by Ctrl-C.
+"""Ctrl-C, and how the process exits.
 
-Light on purpose: until this module is loaded and :func:`take_over_interrupts` called, Ctrl-C gives Python's
-own traceback.
+This module imports little: until :func:`handle_interrupts` has run, Ctrl-C prints a traceback.
 """
 
 import _thread
@@ -16,44 +15,44 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + the signal's number, as shells report them
-_PATIENCE = 1.0  # seconds for a command to unwind
+_UNWIND_SECONDS = 1.0  # for a command to unwind after Ctrl-C
 
-_pressed = _thread.allocate_lock()  # held from the first Ctrl-C on
-_told = _thread.allocate_lock()  # held from the line about it on
+_interrupted = _thread.allocate_lock()  # held since the first Ctrl-C
+_reported = _thread.allocate_lock()  # held since "Interrupted." was written
 _folders: "set[Path]" = set()
 
 
-def take_over_interrupts() -> None:
-    """From now on the first Ctrl-C unwinds the command, so that a file half written is removed.
+def handle_interrupts() -> None:
+    """Let the first Ctrl-C unwind the command, so that unfinished files are removed, and ignore later ones.
 
-    Later ones change nothing.  A command that does not unwind is ended: compiled code may never give the
-    main thread back to Python, and an exception raised inside a callback or a finaliser is dropped.
+    A command that does not unwind is ended: compiled code may never return to Python, and an exception raised
+    inside a callback or a finaliser is dropped.
     """
     read, write = os.pipe()
     if hasattr(os, "set_blocking"):
         os.set_blocking(write, False)
-    _thread.start_new_thread(_end_the_interrupted, (read,))
+    _thread.start_new_thread(_exit_after_interrupt, (read,))
     signal.signal(signal.SIGINT, _unwind)
-    signal.set_wakeup_fd(write, warn_on_full_buffer=False)  # is told by C, whatever the main thread does
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)  # written by C, whatever the main thread does
     sys.unraisablehook = _unraisable
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C has been pressed."""
-    return _pressed.locked()
+    """Return whether Ctrl-C has been pressed."""
+    return _interrupted.locked()
 
 
-def clears(folder: "Path") -> None:
-    """Files half written that this process has open in ``folder`` are removed if it is ended."""
+def remove_unfinished_in(folder: "Path") -> None:
+    """Let an interrupt remove the unfinished files that this process has open in ``folder``."""
     _folders.add(folder)
 
 
-def end_interrupted() -> None:
-    """Say so in one line and end."""
-    if _told.acquire(blocking=False):
+def exit_interrupted() -> None:
+    """Write "Interrupted.", remove unfinished files and exit with status 130."""
+    if _reported.acquire(blocking=False):
         line = b"Interrupted.\n"
         if os.isatty(2):
-            line = b"\r\x1b[K\x1b[?25h" + line  # the line of ^C and of the progress bar; its hidden cursor
+            line = b"\r\x1b[K\x1b[?25h" + line  # erases ^C and the progress bar, shows the cursor
         try:  # noqa: SIM105 - an import may be what hangs
             os.write(2, line)  # sys.stderr may be in the middle of a write
         except OSError:
@@ -63,8 +62,8 @@ def end_interrupted() -> None:
     os._exit(INTERRUPTED)
 
 
-def end(status: int) -> None:
-    """End at once: threads in compiled code are not waited for."""
+def exit_now(status: int) -> None:
+    """Exit without waiting for threads in compiled code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -74,25 +73,25 @@ def end(status: int) -> None:
 
 
 def _unwind(number: int, frame: "FrameType | None") -> None:
-    if _pressed.acquire(blocking=False):
+    if _interrupted.acquire(blocking=False):
         raise KeyboardInterrupt
 
 
 def _unraisable(dropped: "sys.UnraisableHookArgs") -> None:
     if isinstance(dropped.exc_value, KeyboardInterrupt):
-        end_interrupted()
+        exit_interrupted()
     sys.__unraisablehook__(dropped)
 
 
-def _end_the_interrupted(read: int) -> None:
-    """What a thread of its own does: wait for Ctrl-C, then for the main thread, then no longer."""
+def _exit_after_interrupt(read: int) -> None:
+    """Wait for Ctrl-C and a moment for the main thread to unwind, then exit; runs in its own thread."""
     os.read(read, 1)
-    time.sleep(_PATIENCE)
-    end_interrupted()
+    time.sleep(_UNWIND_SECONDS)
+    exit_interrupted()
 
 
 def _remove_unfinished(folder: "Path") -> None:
-    """Remove what ``writing.write_whole`` has not completed; other processes may be writing beside it."""
+    """Remove the unfinished files of :mod:`tutelage.atomic_files` that this process has open."""
     opened = set()
     for descriptor in range(3, 256):
         try:
@@ -105,5 +104,5 @@ def _remove_unfinished(folder: "Path") -> None:
             found = path.stat()
             if (found.st_dev, found.st_ino) in opened:
                 path.unlink(missing_ok=True)
-    except OSError:  # it has just been completed
+    except OSError:  # it has just been completed and renamed
         pass

@@ -1,0 +1,104 @@
+"""What ``tutelage bound`` prints for people: bounds with their parts, and simulated values."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from tutelage.cli.cells import create_table, format_number
+from tutelage.cli.printing import Printer
+from tutelage.request import SimulationRequest
+from tutelage.results import SimulationResult
+from tutelage.teachers import TEACHERS
+from tutelage.text import counted
+from tutelage.theory import Bound, Guarantee
+
+_COLUMNS = [
+    ("learning", "part of the rounds in which active arms show gamma1"),
+    ("teaching", "part of the rounds in which arms other than the target show gamma2"),
+    ("remainder", "part of the runs in which an event fails that the other parts assume"),
+    ("bound", "the sum: an upper bound on the expected total over all clients"),
+    ("simulated", "mean of the runs"),
+    ("ratio", "bound divided by simulated"),
+]
+
+
+def print_bounds(request: SimulationRequest, promised: Guarantee, result: SimulationResult | None) -> None:
+    """Print bounds and simulated values to standard output."""
+    printer = Printer()
+    printer.print_definitions(_describe_request(request, promised, result))
+    printer.print("", _create_rows(promised, result), "")
+    printer.print_definitions(_COLUMNS if result else _COLUMNS[:4])
+    printer.print("", *_describe_bounds(promised))
+
+
+def _describe_request(
+    request: SimulationRequest, promised: Guarantee, result: SimulationResult | None
+) -> list[tuple[str, str]]:
+    instance = request.instance
+    clients = Counter(request.client_specs)
+    definitions = [
+        ("instance", instance.name),
+        ("gap", f"{instance.min_gap:.6g} between the means of the best and the second-best arm"),
+        ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
+        ("teacher", TEACHERS.brief(request.teachers[0])),
+        ("horizon", f"{request.horizon:,} rounds"),
+        ("theorem", promised.theorem),
+        ("psi_max", f"{promised.last_epoch}, the epoch that separates the best arm from the second-best"),
+        ("T_1", f"{promised.learning_time:,}, the round by which every arm has its pulls of that epoch"),
+    ]
+    if promised.ends_by != promised.learning_time:
+        definitions.append(
+            ("decides by", f"round {promised.ends_by:,}, since it does not wait for arms that are ruled out")
+        )
+    if result:
+        definitions.append(("simulated", f"{counted(request.runs, 'run')}, seed {request.seed}"))
+    return definitions
+
+
+def _create_rows(promised: Guarantee, result: SimulationResult | None) -> Table:
+    columns = _COLUMNS if result else _COLUMNS[:4]
+    table = create_table(*(name for name, _ in columns), first="")
+    totals = [float(values.mean()) for values in result.totals(0)] if result else [None, None]
+    for name, bound, simulated in zip(
+        ("regret", "cost"), (promised.regret, promised.cost), totals, strict=True
+    ):
+        table.add_row(name, *_cells(bound, simulated))
+    return table
+
+
+def _cells(bound: Bound, simulated: float | None) -> list[str]:
+    cells = [format_number(part) for part in (bound.learning, bound.teaching, bound.remainder, bound.value)]
+    if simulated is None:
+        return cells
+    return [*cells, format_number(simulated), format_number(bound.value / simulated) if simulated else "-"]
+
+
+def _describe_bounds(promised: Guarantee) -> Iterator[str]:
+    """Say whether the bounds are vacuous, and from which horizon on they are not."""
+    if promised.is_empty:
+        yield (
+            f"These bounds are vacuous: learning may take until round {promised.ends_by:,}, and the horizon "
+            f"is {promised.horizon:,}. They hold, but do not imply that teaching begins. They are "
+            f"informative from a horizon of {promised.needed_horizon:,} on."
+        )
+    else:
+        yield (
+            f"These bounds are informative: learning ends by round {promised.ends_by:,}, unless one of the "
+            f"events fails that they assume (probability 1/{promised.horizon:,} each). This holds from a "
+            f"horizon of {promised.needed_horizon:,} on."
+        )
+        if promised.learning_time > promised.horizon:
+            yield (
+                f"T_1, {promised.learning_time:,}, exceeds the horizon: it is the round for a teacher that "
+                "waits for all arms, such as tal."
+            )
+    for name, bound, most in (
+        ("regret", promised.regret, promised.most_regret),
+        ("cost", promised.cost, promised.most_cost),
+    ):
+        if bound.value >= most:
+            yield (
+                f"The bound on the {name} exceeds the largest {name} possible in {promised.horizon:,} "
+                f"rounds, {format_number(most)}: it is vacuous at this horizon."
+            )

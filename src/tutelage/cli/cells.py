@@ -1,0 +1,61 @@
+"""Tables of results and the text in their cells."""
+
+from rich.table import Table
+from rich.text import Text
+
+from tutelage.metrics import RunStatistics
+from tutelage.registry import split_top
+
+_RANGE_WIDTH = 13  # characters of a range on one line
+_UNITS = {2: "M", 3: "G", 4: "T"}  # by the power of a thousand
+
+
+def create_table(*names: str, first: str | None = None, width: int | None = None) -> Table:
+    """Return an empty table without lines, its columns aligned right.
+
+    A column named ``first`` comes before them, aligned left and ``width`` characters wide at most.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False, pad_edge=False)
+    if first is not None:
+        table.add_column(first, overflow="fold", max_width=width)
+    for name in names:
+        table.add_column(name, no_wrap=True, justify="right")
+    return table
+
+
+def format_number(value: float) -> str:
+    """Format a number with at least three digits and its whole part: 0.0123, 1.23, 12.3, 123, 123,456.
+
+    From a million on it has four digits and M (million), G (thousand M) or T (thousand G): 1.000M, 35.65G.
+    """
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if round(size) >= 1_000_000:
+        digits, power = f"{value:.3e}".split("e")
+        unit, shift = divmod(int(power), 3)
+        if unit not in _UNITS:
+            return f"{value:.3e}"
+        return f"{float(digits) * 10**shift:.{3 - shift}f}{_UNITS[unit]}"
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+
+
+def fold_spec(spec: str) -> Text:
+    """Put the arguments of a SPEC on lines of their own, for rows that have two lines anyway."""
+    name, parenthesis, rest = spec.partition("(")
+    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
+
+
+def format_mean(over: RunStatistics) -> Text:
+    """Format the mean over runs and, on a second line, the range of 80 % of the runs."""
+    if over.sd is None or over.q10 == over.q90 == over.mean:
+        return Text(format_number(over.mean))
+    return Text.assemble(format_number(over.mean), "\n", (format_range(over), "dim"))
+
+
+def format_range(over: RunStatistics) -> str:
+    """Format the range of 80 % of the runs, on two lines where one would be too wide."""
+    low, high = format_number(over.q10), format_number(over.q90)
+    return f"{low}-{high}" if len(low) + len(high) < _RANGE_WIDTH else f"{low}-\n{high}"

@@ -1,0 +1,260 @@
+"""What ``tutelage plan`` prints for people: when teachers decide, what they cost, and which to run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from tutelage.cli.cells import create_table, fold_spec, format_mean, format_number, format_range
+from tutelage.cli.printing import Printer
+from tutelage.metrics import summarize_runs
+from tutelage.planning import Plan
+from tutelage.planning.choice import Choice, Judged
+from tutelage.planning.reach import CLOSED, Ending, kind_of
+from tutelage.planning.remedy import Remedy, Trial
+from tutelage.teachers import TEACHERS
+from tutelage.text import counted
+
+_SPEC_WIDTH = 22
+
+
+def print_plan(plan: Plan) -> None:
+    """Print the whole plan to standard output."""
+    printer = Printer()
+    printer.print_definitions(_describe_request(plan))
+    printer.print("", Text("When the teachers decide", style="bold"), "")
+    printer.print(_create_epoch_rows(plan), "", *_describe_epochs(plan))
+    printer.print("", Text("Regret and cost", style="bold"), "")
+    printer.print(_create_teacher_rows(plan.choice.judged, plan.choice), "")
+    printer.print_definitions(_explain_columns(plan))
+    printer.print("", *_describe_measured_epochs(plan.choice), _describe_excluded(plan.choice))
+    if plan.smaller:
+        printer.print("", Text("If the gap is smaller", style="bold"))
+    for gap, choice in plan.smaller:
+        printer.print("", f"With a gap of {gap:.4g}, the best teacher of each kind:", "")
+        printer.print(_create_teacher_rows(_best_of_kinds(choice), choice))
+    if plan.remedies:
+        printer.print("", Text("What an undecided teacher needs", style="bold"), "")
+        printer.print(*(_describe_remedy(each, plan) for each in plan.remedies))
+    printer.print("", Text("Recommendation", style="bold"), "")
+    printer.print(_name_choice(plan.choice), "", plan.why, *_describe_smaller_gaps(plan))
+
+
+def _name_choice(choice: Choice) -> Text:
+    best = choice.best
+    if best is None:
+        return Text("none of these teachers", style="bold red")
+    if not choice.pays:
+        return Text(f"{best.measured.brief}, but without a teacher the sum is lower", style="bold yellow")
+    return Text(best.measured.brief, style="bold green")
+
+
+def _describe_request(plan: Plan) -> list[tuple[str, str]]:
+    request = plan.request
+    first = request.first.instance
+    name = "assumed: every run has its own random means" if request.case.varied else first.name
+    clients = Counter(request.first.client_specs)
+    gap = f"{request.case.gap:.6g} between the means of the best and the second-best arm"
+    conditions = [(name, fact) for name, fact in first.notes if name in ("activity", "delay")]
+    return [
+        ("instance", name),
+        ("size", f"{counted(first.num_clients, 'client')}, {counted(first.num_arms, 'arm')}"),
+        ("gap", gap),
+        *conditions,
+        ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
+        ("horizon", f"{counted(request.horizon, 'round')}"),
+        ("simulated", f"{counted(request.runs, 'run')} with each teacher, seed {request.seed}"),
+    ]
+
+
+def _create_epoch_rows(plan: Plan) -> Table:
+    """Return the table of the epochs of TAL and TWL."""
+    table = create_table("epoch", "pulls", "round", "in time", "likely gap", "sure gap")
+    for each in plan.reach.epochs:
+        table.add_row(
+            str(each.epoch),
+            f"{each.pulls:,}",
+            f"{each.round:,}",
+            "yes" if each.in_time else "no",
+            f"{each.likely_gap:.4g}",
+            f"{each.sure_gap:.4g}",
+        )
+    return table
+
+
+def _describe_epochs(plan: Plan) -> Iterator[str]:
+    """Explain the epochs, and say when each kind of teacher decides."""
+    yield (
+        "TAL and TWL decide at the end of an epoch, when every client has made the epoch's pulls of each "
+        'active arm; "round" is when clients that explore evenly have made them of all arms. An epoch '
+        "detects its likely gap with probability about 1/2, and its sure gap with probability 1 - 1/T."
+    )
+    if not plan.reach.likely:
+        yield "The best arms are tied, and no epoch separates them. blt with a tolerance would decide."
+    for kind, likely in plan.reach.likely.items():
+        verb = "may decide" if kind == "twl" else "is likely to decide"
+        certainty = "on average" if plan.reach.in_mean else "with high probability"
+        sentence = f"{kind} {verb} in epoch {_ending(likely, 'depending on the means')}"
+        if kind in plan.reach.sure:
+            sentence += f", and {certainty} by epoch {_ending(plan.reach.sure[kind], _by(plan, kind))}"
+        yield f"{sentence}."
+    if plan.reach.unproved:
+        names = " or ".join(_unproved(plan))
+        yield f"No theorem says by which round {names} decides with these clients; simulated rounds follow."
+    if "twl" in plan.reach.likely:
+        yield "The first round of twl assumes clients that stop pulling an arm once it is ruled out."
+    if plan.reach.sure and not plan.reach.in_mean:
+        yield "High probability is about 1 - 1/T, as in tutelage bound."
+    others = {kind_of(each.measured.spec): each for each in plan.choice.judged if each.can_learn}
+    for kind, each in others.items():
+        if kind not in CLOSED and not each.measured.has_epochs:
+            yield f"{kind} has no epochs; the table below shows when it decided."
+
+
+def _unproved(plan: Plan) -> Iterator[str]:
+    """List the teachers without a proved round, and only the kind if that holds for all of the kind."""
+    unproved = Counter(kind_of(TEACHERS.spec(teacher)) for teacher in plan.reach.unproved)
+    requested = Counter(kind_of(TEACHERS.spec(teacher)) for teacher in plan.request.teachers)
+    yield from (kind for kind, count in unproved.items() if 1 < count == requested[kind])
+    for teacher in plan.reach.unproved:
+        kind = kind_of(TEACHERS.spec(teacher))
+        if not 1 < unproved[kind] == requested[kind]:
+            yield TEACHERS.brief(teacher)
+
+
+def _by(plan: Plan, kind: str) -> str:
+    """Say what the round of this kind of teacher depends on."""
+    gammas = sum(kind_of(TEACHERS.spec(teacher)) == kind for teacher in plan.request.teachers) > 1
+    return "depending on " + " and ".join(
+        ["gamma1 and gamma2"] * gammas + ["the means"] * plan.request.case.varied
+    )
+
+
+def _ending(ending: Ending, by: str) -> str:
+    rounds = f"round {ending.earliest:,}"
+    if ending.latest != ending.earliest:
+        rounds = f"rounds {ending.earliest:,} to {ending.latest:,} ({by})"
+    if ending.in_time:
+        return f"{ending.epoch}, {rounds}, in time"
+    late = "too late" if ending.earliest > ending.horizon else "in time for some only"
+    return f"{ending.epoch}, {rounds}, {late}"
+
+
+def _create_teacher_rows(judged: Sequence[Judged], choice: Choice) -> Table:
+    table = create_table("decided", "round", "regret", "cost", "sum", first="teacher", width=_SPEC_WIDTH)
+    for each in judged:
+        chosen = each is choice.best
+        measured = each.measured
+        table.add_row(
+            fold_spec(measured.brief),
+            _format_decided(each),
+            _format_round(each),
+            format_mean(summarize_runs(measured.regret)),
+            format_mean(summarize_runs(measured.cost)),
+            format_number(each.score),
+            style="green" if chosen else None,
+        )
+    return table
+
+
+def _format_decided(judged: Judged) -> Text:
+    """Format the share of runs with a decision and, on a second line, the number of wrong ones."""
+    if not judged.can_learn:
+        return Text("-")
+    share = f"{100 * judged.measured.ends:.0f} %"
+    wrong = int(judged.measured.wrong.sum())
+    return Text.assemble(share, "\n", (f"{wrong} wrong", "red")) if wrong else Text(share)
+
+
+def _format_round(judged: Judged) -> Text:
+    """Format the median round and, on a second line, the range of 80 % of the decisions."""
+    decisions = judged.measured.decisions
+    if not judged.can_learn or not decisions.size:
+        return Text("-")
+    over = summarize_runs(decisions.astype(np.float64))
+    if over.q10 == over.q90:
+        return Text(format_number(over.q50))
+    return Text.assemble(format_number(over.q50), "\n", (format_range(over), "dim"))
+
+
+def _explain_columns(plan: Plan) -> list[tuple[str, str]]:
+    rule = plan.choice.rule
+    never = (
+        f"a teacher that decides in less than {100 * rule.least_ends:g} % of the runs (--min-decided), or on "
+        "a wrong arm in any run"
+    )
+    return [
+        (
+            "decided",
+            "share of the runs in which the teacher decided on a target arm, and how many of them were wrong",
+        ),
+        ("round", "median round of the decision and, below it, the range of 80 % of them"),
+        ("regret", "reward that all clients lose; the mean and, below it, the range of 80 % of the runs"),
+        ("cost", "total change to rewards, the sum of |revealed - observed|; mean and range likewise"),
+        ("sum", f"regret + {rule.cost_weight:g} x cost (--cost-weight); the lowest is chosen"),
+        ("not chosen", never),
+    ]
+
+
+def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
+    """Say in which epochs the best teacher of each kind decided."""
+    for each in _best_of_kinds(choice):
+        counts = each.measured.epoch_counts
+        if counts and each.can_learn:
+            listed = ", ".join(f"epoch {epoch} in {counted(runs, 'run')}" for epoch, runs in counts.items())
+            yield f"{each.measured.brief} decided in {listed}."
+
+
+def _describe_excluded(choice: Choice) -> str:
+    reasons = [f"{each.measured.brief} {each.loses}" for each in choice.judged if not each.can_learn]
+    return f"Shown for comparison, never chosen: {'; '.join(reasons)}."
+
+
+def _best_of_kinds(choice: Choice) -> list[Judged]:
+    """Return the first teacher of each kind, in the order of the choice."""
+    first: dict[str, Judged] = {}
+    for each in choice.judged:
+        first.setdefault(kind_of(each.measured.spec), each)
+    return list(first.values())
+
+
+def _describe_smaller_gaps(plan: Plan) -> Iterator[str]:
+    for gap, choice in plan.smaller:
+        chosen = choice.best.measured.brief if choice.best else "none of these teachers"
+        yield f"With a gap of {gap:.4g} the recommendation is {chosen}{_add_caveat(choice)}."
+
+
+def _add_caveat(choice: Choice) -> str:
+    return "" if choice.pays else ", but without a teacher the sum is lower"
+
+
+def _describe_remedy(remedy: Remedy, plan: Plan) -> str:
+    """Say which horizon and which gap the teacher needs."""
+    horizon, gap = remedy.horizon, remedy.gap
+    sentences = [f"{remedy.brief} decides too late or never."]
+    if horizon is not None:
+        sentences.append(f"A horizon of {horizon.value:,.0f} rounds {_describe_trial(horizon)}.")
+    elif plan.request.case.gap == 0:
+        sentences.append("No horizon is long enough: the best arms are tied.")
+    else:
+        sentences.append("A longer horizon would take too long to simulate.")
+    if gap is not None:
+        sentences.append(f"A gap of {gap.value:.4g} {_describe_trial(gap)}.")
+    elif kind_of(remedy.teacher) in CLOSED:
+        sentences.append("No gap was found that is large enough for this horizon.")
+    else:
+        sentences.append("No larger gap could be tried.")
+    return " ".join(sentences)
+
+
+def _describe_trial(trial: Trial) -> str:
+    if trial.ends is None:
+        return "is enough by a theorem (it takes too long to simulate)"
+    decided = f"it then decided in {100 * trial.ends:.0f} % of {trial.runs} simulated runs"
+    return (
+        f"is enough: {decided}"
+        if trial.enough
+        else f"is the largest that was tried, and not enough: {decided}"
+    )

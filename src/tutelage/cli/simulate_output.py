@@ -1,0 +1,196 @@
+"""What ``tutelage simulate`` prints for people: request, results, and what each teacher decided."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
+
+from tutelage.cli.cells import create_table, fold_spec, format_mean
+from tutelage.cli.printing import Printer
+from tutelage.instances import Instance
+from tutelage.metrics import compute_pull_share, summarize_runs
+from tutelage.policies import POLICIES
+from tutelage.request import SimulationRequest
+from tutelage.results import NONE, SimulationResult
+from tutelage.teachers import TEACHERS
+from tutelage.text import counted, some_of
+
+_LAST_TENTH_FROM = 0.9  # of the horizon
+_LAST_TENTH = "best arm,\nlast 10 %"
+_SPEC_WIDTH = 22
+
+
+def print_result(result: SimulationResult, saved_to: Path | None = None) -> None:
+    """Print the whole result to standard output."""
+    printer = Printer()
+    printer.print_definitions(_describe_request(result.request))
+    printer.print("", _create_rows(result), "")
+    printer.print_definitions(_explain_columns(result.request))
+    if len(result.request.teachers) > 1:
+        printer.print("", "All teachers were simulated with the same random numbers.")
+    printer.print("", *describe_decisions(result))
+    if saved_to is not None:
+        printer.print("", f"Every run is saved in {saved_to}.")
+
+
+def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
+    instance = request.instance
+    best = ", ".join(_name_arm(instance, arm) for arm in instance.best_arms)
+    at_first = " at first" if len(instance.phases) > 1 else ""
+    weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
+    mean = f"{instance.global_means[instance.best_arm]:.4g}"
+    clients = Counter(POLICIES.brief(policy) for policy in request.policies)
+    size = f"{counted(instance.num_clients, 'client')}, {counted(instance.num_arms, 'arm')}"
+    runs = f"{counted(request.runs, 'run')} of {counted(request.horizon, 'round')}"
+    return [
+        ("instance", instance.name),
+        (
+            "size",
+            f"{size}, numbered from 0",
+        ),
+        ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
+        *((name, _describe_note(name, fact)) for name, fact in instance.notes),
+        ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
+        ("simulated", f"{runs} with each teacher, seed {request.seed}"),
+    ]
+
+
+def _name_arm(instance: Instance, arm: int) -> str:
+    """Return the arm's name, if it has one, with its number, which reports and ``--json`` use."""
+    return f"{instance.arm_label(arm)} (arm {arm})" if instance.arm_names else instance.arm_label(arm)
+
+
+def _describe_note(name: str, fact: str) -> str:
+    is_gap = name == "gap" and fact.replace(".", "").isdigit() and float(fact) > 0
+    return f"{fact} between the means of the best and the second-best arm" if is_gap else fact
+
+
+def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
+    regret = (
+        "reward that all clients lost by not pulling the best arm: the difference of the arms' means over "
+        "all clients, summed over all pulls"
+    )
+    best = "the best arm" + (" or an arm tied with it" if len(request.final_phase.best_arms) > 1 else "")
+    best += " at the end" if len(request.instance.phases) > 1 else ""
+    cost = "total change to rewards by the teacher: |revealed - observed|, summed over all pulls"
+    if request.runs > 1:
+        regret += "; the mean of the runs and, below it, the range of 80 % of them (10th to 90th percentile)"
+        cost += "; mean and range likewise"
+    return [
+        ("regret", regret),
+        ("cost", cost),
+        ("decided", "runs in which the teacher decided on a target arm, and the median round of that"),
+        ("wrong", f"runs in which the target arm is not {best}"),
+        (
+            "best arm, last 10 %",
+            f"share of the pulls after round {_last_tenth_start(request):,} that were of {best}",
+        ),
+    ]
+
+
+def _create_rows(result: SimulationResult) -> Table:
+    table = create_table(
+        "regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH
+    )
+    for teacher, spec in enumerate(_brief_specs(result.request)):
+        regret, cost = result.totals(teacher)
+        table.add_row(
+            fold_spec(spec),
+            format_mean(summarize_runs(regret)),
+            format_mean(summarize_runs(cost)),
+            _format_decided(result, teacher),
+            _format_wrong(result, teacher),
+            f"{100 * _last_tenth_share(result, teacher):.1f} %",
+        )
+    return table
+
+
+def _brief_specs(request: SimulationRequest) -> list[str]:
+    """Return the teachers' SPECs without defaults; ``--json`` and ``--out`` have every parameter."""
+    return [TEACHERS.brief(teacher) for teacher in request.teachers]
+
+
+def _format_decided(result: SimulationResult, teacher: int) -> Text:
+    rounds = _decision_rounds(result, teacher)
+    if not rounds.size:
+        return Text("-" if result.never_decides(teacher) else f"0 of {result.request.runs}")
+    median = float(np.median(rounds))
+    when = f"at {median:,.0f}" if median else "at the start"
+    return Text.assemble(f"{rounds.size} of {result.request.runs}", "\n", (when, "dim"))
+
+
+def _format_wrong(result: SimulationResult, teacher: int) -> str:
+    return str(int(result.is_wrong(teacher).sum())) if _decision_rounds(result, teacher).size else "-"
+
+
+def _decision_rounds(result: SimulationResult, teacher: int) -> NDArray[np.int64]:
+    """Return the rounds of the decisions, of those runs that have one."""
+    rounds = result.decided_in[teacher]
+    decisions: NDArray[np.int64] = rounds[rounds != NONE]
+    return decisions
+
+
+def _last_tenth_share(result: SimulationResult, teacher: int) -> float:
+    """Return the share of the pulls after :func:`_last_tenth_start` that were of a best arm."""
+    pulls, position = result.pulls[teacher], _last_tenth_position(result.request)
+    before: NDArray[Any] = pulls[:, :, position] if position >= 0 else np.zeros_like(pulls[:, :, 0])
+    return compute_pull_share(result.request.final_phase.best_arms, before, pulls[:, :, -1])
+
+
+def _last_tenth_position(request: SimulationRequest) -> int:
+    """Return the last checkpoint within the first 90 % of the horizon, or -1 if there is none."""
+    return int(np.searchsorted(request.checkpoints, _LAST_TENTH_FROM * request.horizon, side="right")) - 1
+
+
+def _last_tenth_start(request: SimulationRequest) -> int:
+    position = _last_tenth_position(request)
+    return int(request.checkpoints[position]) if position >= 0 else 0
+
+
+def describe_decisions(result: SimulationResult) -> Iterator[str]:
+    """Say in a sentence what each teacher decided; those that never decide share one."""
+    undecided = []
+    for teacher, spec in enumerate(_brief_specs(result.request)):
+        if result.never_decides(teacher):
+            undecided.append(spec)
+        else:
+            yield f"{spec} {_describe_decision(result, teacher)}."
+    if undecided:
+        yield f"{' and '.join(undecided)} {'decide' if len(undecided) > 1 else 'decides'} on no arm."
+    if any(result.undecided[n] and not result.never_decides(n) for n in range(len(result.undecided))):
+        yield (
+            "A teacher decides once every client has pulled every active arm often enough. If that does not "
+            "happen before the horizon, try a longer --horizon, another gamma1, or blt."
+        )
+
+
+def _describe_decision(result: SimulationResult, teacher: int) -> str:
+    runs, rounds = result.request.runs, _decision_rounds(result, teacher)
+    wrong = int(result.is_wrong(teacher).sum())
+    right = int(rounds.size) - wrong
+    best = "a best arm" if len(result.request.final_phase.best_arms) > 1 else "the best arm"
+    counts = [(right, best), (wrong, "a wrong arm")]
+    decided = " and ".join(f"{arm} in {some_of(some, runs)}" for some, arm in counts if some)
+    parts = []
+    if rounds.any():
+        parts.append(f"decided on {decided}")
+    elif decided:
+        parts.append(f"taught {decided}, from the start")
+    if rounds.size < runs:
+        undecided = some_of(runs - rounds.size, runs)
+        parts.append(f"had not decided by the horizon in {undecided}{_list_reasons(result, teacher)}")
+    return ", and ".join(parts)
+
+
+def _list_reasons(result: SimulationResult, teacher: int) -> str:
+    """Return the teacher's own descriptions of the runs without a decision, the most frequent first."""
+    reasons = result.undecided[teacher]
+    if len(reasons) == 1:
+        return f" ({reasons[0][0]})"
+    listed = "; ".join(f"{count} x {sentence}" for sentence, count in reasons[:3])
+    return f" ({listed}{'; ...' if len(reasons) > 3 else ''})"

@@ -24,6 +24,7 @@ class Sample(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1)] = "a"
     arms: Annotated[list[int], Meta(max_length=2)] = []
     level: Literal["low", "high", "full"] = "low"
+    colour: Annotated[Literal["red", "green"], Meta(description="Any.")] = "red"
     weights: list[float] | dict[str, float] | None = None
     inner: Inner | None = None
 
@@ -47,13 +48,14 @@ def explain(content: Any) -> str:
         ({"arms": [1, 2, 3]}, "The field arms must be a list of at most 2 items."),
         ({"arms": ["x"]}, "The field arms[0] must be a whole number, not text."),
         ({"level": "middle"}, "The field level must be low, high or full."),
+        ({"colour": "blue"}, "The field colour must be red or green."),
         ({"weights": 1}, "The field weights must be an object, a list or null, not a whole number."),
         ({"inner": {"number": 3}}, "The field inner is invalid: three is taken."),
         ({"inner": {}}, "The field inner.number is missing."),
         ({"inner": {"number": 1, "x": 2}}, "The field inner.x is unknown."),
         (
             {"x": 1},
-            "The field x is unknown; the fields are port, share, name, arms, level, weights, inner.",
+            "The field x is unknown; the fields are port, share, name, arms, level, colour, weights, inner.",
         ),
         ([], "The body must be an object, not a list."),
     ],

@@ -27,16 +27,18 @@ class FieldFault:
     """What is wrong with one field of a decoded value.
 
     ``field`` is its path, as in ``clients[...]``, empty for the value as a whole.  ``problem`` continues a
-    sentence whose subject is the field: "must be a whole number of at least 1", "is missing".
+    sentence whose subject is the field: "must be a whole number of at least 1", "is missing".  ``found`` says
+    what was there instead, if that is known.
     """
 
     field: str
     problem: str
+    found: str = ""
 
-    def describe(self, whole: str = "The body") -> str:
-        """Return the sentence; ``whole`` is its subject where the fault is not in one field."""
-        subject = f"The field {self.field}" if self.field else whole
-        return f"{subject} {self.problem}."
+    def describe(self, whole: str = "The body", part: str = "The field") -> str:
+        """Return the sentence, about ``part`` with the field's name, or about the ``whole``."""
+        subject = f"{part} {self.field}" if self.field else whole
+        return f"{subject} {self.problem}" + (f", not {self.found}." if self.found else ".")
 
 
 def explain_error(error: msgspec.ValidationError, wanted: Any = None) -> FieldFault:
@@ -57,7 +59,8 @@ def explain_error(error: msgspec.ValidationError, wanted: Any = None) -> FieldFa
         values = _list_values(wanted, field)
         return FieldFault(field, f"must be {values}" if values else f"has an {what[0].lower()}{what[1:]}")
     if expected := _EXPECTED.match(what):
-        return FieldFault(field, f"must be {_describe_expected(expected)}")
+        found = _KINDS.get(expected[2], expected[2]) if expected[2] else ""
+        return FieldFault(field, f"must be {_describe_expected(expected)}", found)
     return FieldFault(field, f"is invalid: {what.replace('`', '').rstrip('.')}")
 
 
@@ -69,14 +72,15 @@ def _describe_expected(expected: re.Match[str]) -> str:
             return f"{kind} {bound}" if "than" in bound else f"{kind} of {bound}"
         unit = "characters" if expected[1] == "str" else "items"
         return f"{kind} of {bound} {unit}"
-    return f"{kind}, not {_KINDS.get(expected[2], expected[2])}" if expected[2] else kind
+    return kind
 
 
 def _list_values(wanted: Any, field: str) -> str:
     """The values that a field of type Literal can have; empty if there is no such field."""
     for one in () if wanted is None else msgspec.structs.fields(wanted):
-        if one.encode_name == field and typing.get_origin(one.type) is typing.Literal:
-            return _join(map(str, typing.get_args(one.type)))
+        kind = typing.get_args(one.type)[0] if typing.get_origin(one.type) is typing.Annotated else one.type
+        if one.encode_name == field and typing.get_origin(kind) is typing.Literal:
+            return _join(map(str, typing.get_args(kind)))
     return ""
 
 

@@ -22,7 +22,7 @@ class Running:
         self.store = open_store(self.url)
         self.loop = asyncio.new_event_loop()
         self.gateway = build(self.store, Configuration(store=self.url, **settings))
-        self.lifespan = self.gateway.rest.router.lifespan_context(self.gateway.rest)
+        self.lifespan = self.gateway.lifespan.lifespan_context(self.gateway)
         self.loop.run_until_complete(self.lifespan.__aenter__())
         transport = httpx.ASGITransport(self.gateway, client=client)
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321")

@@ -129,7 +129,7 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
             return
         for one in listing["campaigns"]:
             size = f"{counted(len(one['clients']), 'client')}, {counted(len(one['arms']), 'arm')}"
-            progress = f"{counted(one['num_pulls'], 'pull')}, {one['state']}"
+            progress = f"{counted(one['num_pulls'], 'pull')}, {one['report']}"
             sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {progress}\n")
 
 
@@ -361,7 +361,7 @@ def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
         Printer().print_definitions(
             [
                 ("campaign", f"{campaign['name']}, {campaign['status']}"),
-                ("teacher", f"{campaign['teacher']}: {campaign['state']}"),
+                ("teacher", f"{campaign['teacher']}: {campaign['report']}"),
                 ("target", campaign["target"] or "not decided"),
                 ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
                 ("pulls", f"{campaign['num_pulls']:,} by {clients}{after_end}"),

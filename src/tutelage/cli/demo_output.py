@@ -98,7 +98,7 @@ class DemoOutput:
         for word, fact in (
             ("round", f"{campaign['round']:,} of {campaign['horizon']:,}, after {seconds:.0f} s"),
             ("active arms", _list_arms(campaign)),
-            ("teacher", _explain_state(campaign["state"])),
+            ("teacher", _explain_state(campaign["report"])),
             ("regret", f"{regret:,.0f}; untaught {untaught:,.0f}"),
             ("cost", f"{campaign['cost']:,.0f}"),
         ):

@@ -106,7 +106,7 @@ def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[K
 
 def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     """List what a reporter's key names that does not exist."""
-    from tutelage.service.api.ledger_pages import Names
+    from tutelage.service.api.ledger_pages import LedgerNames
     from tutelage.service.campaigns.settings import decode_settings
 
     if key.campaign is None:
@@ -116,7 +116,7 @@ def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     except CampaignNotFound:
         yield f"The campaign {key.campaign!r} does not exist yet; the key works once it is created."
         return
-    known = set(Names(reader, key.campaign).clients)
+    known = set(LedgerNames(reader, key.campaign).clients)
     can_register = decode_settings(stored.settings).open_registration and stored.head.status == "registering"
     for client in key.clients:
         if client not in known:

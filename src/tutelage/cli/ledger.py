@@ -67,21 +67,21 @@ def export(
     Redirect Parquet into a file or another program.
     """
     from tutelage.service.api import ledger_pages
-    from tutelage.service.api.ledger_formats import writer_of
+    from tutelage.service.api.ledger_formats import make_writer
     from tutelage.service.campaigns.rebuilding import rows_between
 
-    writer = writer_of(format)
+    writer = make_writer(format)
     if format == "parquet" and sys.stdout.isatty():
         raise InputError(
             "Cannot print Parquet on a terminal: redirect it into a file, as in > ledger.parquet."
         )
     with _reader(store, config) as reader, checked_output():
-        names = ledger_pages.Names(reader, name)
+        names = ledger_pages.LedgerNames(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())
         rows = rows_between(reader, name, 0, names.head.position)
         while page := list(itertools.islice(rows, 2_000)):
-            out.write(writer.rows([names.row(row) for row in page]))
+            out.write(writer.write_rows([names.describe_row(row) for row in page]))
         out.write(writer.end())
 
 

@@ -1,4 +1,4 @@
-"""The server as one ASGI application: FastAPI behind :class:`~tutelage.service.api.gateway.Gateway`."""
+"""The server as one ASGI application: all routes behind the gateway, and the tasks that run next to them."""
 
 import asyncio
 import contextlib
@@ -7,25 +7,23 @@ import platform
 from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-
-from tutelage.service.api.access import Access
-from tutelage.service.api.document import document
-from tutelage.service.api.forwarding import Forwarding
-from tutelage.service.api.gateway import Gateway, Scope
-from tutelage.service.api.handoff import Handoff, Readers
-from tutelage.service.api.problems import MEDIA_TYPE, Kind, Problem, problem_of
-from tutelage.service.api.routes import make_routes
-from tutelage.service.api.validation import must_be
-from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.api.access import AccessControl
+from tutelage.service.api.campaign_routes import campaign_routes
+from tutelage.service.api.documentation_routes import documentation_routes
+from tutelage.service.api.forwarding import Forwarder
+from tutelage.service.api.gateway import Gateway, Page
+from tutelage.service.api.ledger_routes import ledger_routes
+from tutelage.service.api.monitoring_routes import monitoring_routes
+from tutelage.service.api.problems import Problem
+from tutelage.service.api.pull_routes import pull_routes
+from tutelage.service.api.route import Scope
+from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.configuration import Configuration, parse_teacher_names
-from tutelage.service.dashboard import dashboard_routes, login_routes, refusal_page, status_router
+from tutelage.service.dashboard import dashboard_routes, login_routes, refusal_page
 from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
-from tutelage.stores.base import CampaignNotFound, Store, StoreError
+from tutelage.stores.base import Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
 KEYS_SECONDS = 1.0
@@ -35,101 +33,69 @@ HTML = "text/html; charset=utf-8"
 def build(
     store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None
 ) -> Gateway:
-    """The application on an open store.  ``stopping`` is called if the store has failed for good."""
-    handoff = Handoff(
-        store, address=configuration.advertise or "", most_waiting=configuration.max_waiting_pulls
-    )
-    readers, access = Readers(store, handoff.engine.fail), Access(insecure=configuration.insecure)
-    # Of its own: whoever asks for much, as for pages of the past, does not keep keys from being read.
+    """Return the application on an open store.  ``stopping`` is called if the store has failed for good."""
+    address, insecure = configuration.advertise or "", configuration.insecure
+    handoff = Handoff(store, address=address, most_waiting=configuration.max_waiting_pulls)
+    readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)
+    # Threads of their own, so that requests that read much do not keep keys from being read.
     vital = Readers(store, handoff.engine.fail, threads=1)
-    forwarding = Forwarding(configuration.advertise or "", insecure=configuration.insecure)
-    monitor = Monitor(handoff, readers, name=_name(configuration), thresholds=configuration)
+    forwarder = Forwarder(address, insecure=insecure)
+    monitor = Monitor(handoff, readers, name=_name_server(configuration), thresholds=configuration)
     renderer = PageRenderer(configuration)
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: object) -> AsyncIterator[None]:
         access.update(await vital.read(lambda reader: reader.keys()))
         handoff.start()
-        watching = [
-            asyncio.create_task(_watch(access, vital, handoff, stopping)),
+        tasks = [
+            asyncio.create_task(_refresh_keys(access, vital, handoff, stopping)),
             asyncio.create_task(monitor.run()),
         ]
         yield
-        for task in watching:
+        for task in tasks:
             task.cancel()
         await handoff.stop()
-        await forwarding.close()
+        await forwarder.close()
         renderer.close()
         readers.close()
         vital.close()
 
-    def told(
+    def draw_refusal(
         problem: Problem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
-    ) -> tuple[bytes, dict[str, str]] | None:
+    ) -> Page | None:
         page = refusal_page(problem, scope, path, headers, has_keys=access.has_keys)
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 
-    async def handle(request: Request, error: Exception) -> Response:
-        if isinstance(error, NotLeader):
-            path, state = gateway.inner_path(request.scope["path"]), request.state
-            try:
-                return await forwarding.answer(
-                    request.scope, path, state.request_id, state.body, error.address
-                )
-            except Problem as refused:
-                error = refused
-        problem, path = _problem(error), gateway.inner_path(request.scope["path"])
-        if page := told(problem, dict(request.scope), path, dict(request.scope["headers"])):
-            return Response(page[0], problem.status, page[1] | problem.headers)
-        return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE.decode())
-
-    app = FastAPI(
-        title="Tutelage",
-        version="1",
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-    )
-    for error in (
-        *(
-            Problem,
-            Refusal,
-            NotLeader,
-            CampaignNotFound,
-            StoreError,
-            HTTPException,
-            RequestValidationError,
-            Exception,
-        ),
-    ):
-        app.add_exception_handler(error, handle)
-    app.include_router(
-        make_routes(handoff, readers, vital, forwarding, parse_teacher_names(configuration.own_teachers))
-    )
-    app.include_router(status_router(monitor))
-    app.router.routes += [*login_routes(access), *dashboard_routes(monitor, renderer, lambda: document(app))]
-    app.openapi = lambda: document(app)  # type: ignore[method-assign]
-    gateway = Gateway(
-        app,
+    routes = [
+        *pull_routes(handoff),
+        *campaign_routes(handoff, readers, parse_teacher_names(configuration.own_teachers)),
+        *ledger_routes(handoff, readers),
+        *monitoring_routes(handoff, vital, forwarder, monitor),
+        *login_routes(access),
+        *dashboard_routes(monitor, renderer),
+    ]
+    return Gateway(
+        [*routes, *documentation_routes(routes, configuration.root_path)],
         handoff,
         access,
-        forwarding,
-        told=told,
+        forwarder,
+        lifespan=lifespan,
+        draw_refusal=draw_refusal,
         root_path=configuration.root_path,
         max_body=configuration.max_body,
         body_timeout=configuration.body_timeout,
     )
-    return gateway
 
 
-def _name(configuration: Configuration) -> str:
-    """What this server is called on its pages."""
+def _name_server(configuration: Configuration) -> str:
+    """Return the name of this server on its pages."""
     return (configuration.advertise and urlsplit(configuration.advertise).netloc) or platform.node()
 
 
-async def _watch(access: Access, vital: Readers, handoff: Handoff, stopping: Callable[[], None]) -> None:
-    """Keep the keys fresh, and end the server if its store cannot be trusted any more."""
+async def _refresh_keys(
+    access: AccessControl, readers: Readers, handoff: Handoff, stopping: Callable[[], None]
+) -> None:
+    """Read the keys every second, and end the server if its store cannot be trusted any more."""
     while True:
         await asyncio.sleep(KEYS_SECONDS)
         if handoff.engine.broken:
@@ -137,21 +103,6 @@ async def _watch(access: Access, vital: Readers, handoff: Handoff, stopping: Cal
             stopping()
             return
         try:
-            access.update(await vital.read(lambda reader: reader.keys()))
+            access.update(await readers.read(lambda reader: reader.keys()))
         except StoreError as error:
             LOG.warning("keys", extra={"reason": str(error)})
-
-
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        name, value = first["loc"][-1], first.get("input")
-        return Problem("invalid", f"{name}: {value!r} cannot be used: {must_be(first)}.")
-    if isinstance(error, HTTPException):
-        kind: Kind = "method-not-allowed" if error.status_code == 405 else "not-found"
-        return Problem(kind, f"{error.detail}.", headers=error.headers)
-    if isinstance(error, CampaignNotFound):
-        return Problem("unknown-campaign", str(error))
-    if isinstance(error, StoreError):
-        return Problem("unavailable", str(error))
-    return problem_of(error)

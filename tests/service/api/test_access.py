@@ -7,7 +7,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.service.api import access
-from tutelage.service.api.access import Access, digest_of, make_key
+from tutelage.service.api.access import AccessControl, digest_of, make_key
 from tutelage.service.api.problems import Problem
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
@@ -130,14 +130,14 @@ def test_writes_refuse_pages_of_other_sites(server, headers):
 def test_keys_that_cannot_be_read_anew_expire(monkeypatch):
     """After five seconds nobody knows whether one has been revoked: 503."""
     secret, row = make_key("boss", "admin", None, (), 1)
-    door, scope = Access(), {"method": "GET", "client": ("10.0.0.1", 1)}
+    door, scope = AccessControl(), {"method": "GET", "client": ("10.0.0.1", 1)}
     headers = {b"authorization": b"Bearer " + secret.encode()}
     door.update([row])
-    assert door.decide(scope, headers, "admin").name == "boss"
-    later = time.monotonic() + access.FRESH_SECONDS + 1
+    assert door.authorize(scope, headers, "admin").name == "boss"
+    later = time.monotonic() + access.MAX_KEY_AGE + 1
     monkeypatch.setattr(access.time, "monotonic", lambda: later)
     with pytest.raises(Problem) as refused:
-        door.decide(scope, headers, "admin")
+        door.authorize(scope, headers, "admin")
     assert refused.value.status == 503
 
 

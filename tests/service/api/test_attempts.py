@@ -3,7 +3,7 @@
 import pytest
 from tests.service.api.test_access import key
 
-from tutelage.service.api.attempts import MOST_OF_ALL, MOST_OF_ONE, SECONDS, Attempts
+from tutelage.service.api.login_attempts import MAX_IN_TOTAL, MAX_PER_ADDRESS, PERIOD_SECONDS, LoginAttempts
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -75,19 +75,19 @@ def test_keys_that_see_no_pages(server):
 def test_too_many_attempts_are_sent_away(server):
     """429 with Retry-After, for the right key as well."""
     secret = secret_of(server, "boss", "admin")
-    for _ in range(MOST_OF_ONE):
+    for _ in range(MAX_PER_ADDRESS):
         assert sign_in(server, "guess").status_code == 401
     refused = sign_in(server, secret)
     assert refused.status_code == 429
-    assert 0 < int(refused.headers["retry-after"]) <= SECONDS
+    assert 0 < int(refused.headers["retry-after"]) <= PERIOD_SECONDS
 
 
 def test_whoever_signs_in_is_not_guessing(server):
     """A good key does not count, and leaves what was tried before it."""
     secret = secret_of(server, "boss", "admin")
-    for _ in range(MOST_OF_ONE - 1):
+    for _ in range(MAX_PER_ADDRESS - 1):
         assert sign_in(server, "guess").status_code == 401
-    for _ in range(MOST_OF_ONE + 1):
+    for _ in range(MAX_PER_ADDRESS + 1):
         assert sign_in(server, secret).status_code == 303
     assert sign_in(server, "guess").status_code == 401
     assert sign_in(server, secret).status_code == 429
@@ -97,7 +97,7 @@ def test_behind_a_proxy_of_this_machine_each_browser_counts(serve):
     """By the proxy's own entry, which is the last; what a sender says of itself, or afar, is not believed."""
     near = serve()
     secret = secret_of(near, "boss", "admin")
-    for number in range(MOST_OF_ONE):
+    for number in range(MAX_PER_ADDRESS):
         forged = {"x-forwarded-for": f"10.0.0.{number}, 192.0.2.1"}
         assert sign_in(near, "guess", **forged).status_code == 401
     assert sign_in(near, secret, **{"x-forwarded-for": "10.0.0.9, 192.0.2.1"}).status_code == 429
@@ -109,7 +109,7 @@ def test_from_afar_nobody_names_another(serve):
     """A connection that is no proxy of this machine counts by its own address."""
     server = serve(client=("192.0.2.7", 5000))
     secret = secret_of(server, "boss", "admin")
-    for number in range(MOST_OF_ONE):
+    for number in range(MAX_PER_ADDRESS):
         assert sign_in(server, "guess", **{"x-forwarded-for": f"10.0.0.{number}"}).status_code == 401
     assert sign_in(server, secret, **{"x-forwarded-for": "10.0.0.9"}).status_code == 429
 
@@ -136,7 +136,7 @@ def test_a_page_that_is_not_there_has_the_way_out(server):
 
 def test_a_store_that_does_not_answer_is_named(server, monkeypatch):
     """Not only the keys that are in it."""
-    monkeypatch.setattr("tutelage.service.api.access.FRESH_SECONDS", -1.0)
+    monkeypatch.setattr("tutelage.service.api.access.MAX_KEY_AGE", -1.0)
     answer = server.call("GET", "/", headers={"accept": "text/html"})
     assert answer.status_code == 503
     assert "The store does not answer" in answer.text
@@ -145,14 +145,14 @@ def test_a_store_that_does_not_answer_is_named(server, monkeypatch):
 def test_attempts_are_counted_by_address_and_in_all():
     """An address waits for its own, a network of IPv6 is one, all wait together; it ends in a minute."""
     now = [0.0]
-    attempts = Attempts(lambda: now[0])
-    for _ in range(MOST_OF_ONE):
-        assert attempts.wait("2001:db8::1") == 0
+    attempts = LoginAttempts(lambda: now[0])
+    for _ in range(MAX_PER_ADDRESS):
+        assert attempts.register("2001:db8::1") == 0
         now[0] += 1
-    assert attempts.wait("2001:db8::2") == SECONDS - MOST_OF_ONE
-    assert attempts.wait("2001:db8:1::2") == 0
-    for number in range(MOST_OF_ALL - MOST_OF_ONE - 1):
-        assert attempts.wait(f"10.0.0.{number}") == 0
-    assert attempts.wait("10.0.1.1") > 0
-    now[0] += SECONDS
-    assert attempts.wait("2001:db8::2") == 0
+    assert attempts.register("2001:db8::2") == PERIOD_SECONDS - MAX_PER_ADDRESS
+    assert attempts.register("2001:db8:1::2") == 0
+    for number in range(MAX_IN_TOTAL - MAX_PER_ADDRESS - 1):
+        assert attempts.register(f"10.0.0.{number}") == 0
+    assert attempts.register("10.0.1.1") > 0
+    now[0] += PERIOD_SECONDS
+    assert attempts.register("2001:db8::2") == 0

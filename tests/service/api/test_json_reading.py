@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.service.api.json_reading import MOST_NESTING, Request, read_json, read_pulls
 from tutelage.service.api.problems import Problem
+from tutelage.service.api.pull_bodies import PullOrBatch, read_pulls
+from tutelage.service.api.strict_json import MAX_NESTING, read_json
 from tutelage.service.campaigns.messages import PullRequest
 
 TEXT = st.text(max_size=6) | st.sampled_from(["bypassed", "pulls", '"', "\\", "id"])
@@ -58,7 +59,7 @@ def test_the_list_twice_is_refused():
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]":,\\u0e1 \n', max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(body):
     """Nothing but a Problem comes out."""
-    for read in (read_pulls, lambda body: read_json(body, Request)):
+    for read in (read_pulls, lambda body: read_json(body, PullOrBatch)):
         with contextlib.suppress(Problem):
             read(body)
 
@@ -72,9 +73,9 @@ def test_nesting_has_an_end():
     def nested(depth):
         return b'{"a": ' + b"[" * (depth - 1) + b'"[[[[[[[[[["' + b"]" * (depth - 1) + b"}"
 
-    assert read_json(nested(MOST_NESTING), Any)
+    assert read_json(nested(MAX_NESTING), Any)
     with pytest.raises(Problem) as refused:
-        read_json(nested(MOST_NESTING + 1), Any)
+        read_json(nested(MAX_NESTING + 1), Any)
     assert refused.value.kind == "malformed"
 
 
@@ -90,5 +91,5 @@ def test_brackets_in_strings_do_not_nest():
     """Closed ones, with escaped quotes and backslashes in them; behind them brackets count again."""
     odd = b'{"id":"[[[[[[[[[[[[","client":"\\\\","arm":"\\"[[[[[[[[[[","reward":0.5}'
     assert read_pulls(odd)[0][0].arm == '"[[[[[[[[[['
-    with pytest.raises(Problem, match="nested more than 8 deep"):
+    with pytest.raises(Problem, match="nested more than 8 levels deep"):
         read_pulls(b'{"id":"\\\\","x":' + b"[" * 9 + b"]" * 9 + b"}")

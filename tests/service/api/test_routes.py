@@ -10,11 +10,11 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from tutelage.service.api import ledger_pages, routes
-from tutelage.service.api.handoff import Readers
-from tutelage.service.api.json_reading import MOST_PULLS
-from tutelage.service.api.ledger_formats import writer_of
-from tutelage.service.api.problems import CutOff
+from tutelage.service.api import ledger_pages, ledger_routes
+from tutelage.service.api.ledger_formats import make_writer
+from tutelage.service.api.problems import BrokenStream
+from tutelage.service.api.pull_bodies import MAX_PULLS
+from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.jobs import ActionJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.stores import StoreBroken
@@ -109,9 +109,18 @@ def test_faults_name_their_place(server, changed, field):
             "weights",
             "The field weights must be an object, a list or null, not a whole number.",
         ),
-        ({"register": 1}, "register", "The field register must be true or false, not a whole number."),
-        ({"seed": -1}, "seed", "The field seed must be a whole number, at least 0."),
-        ({"colour": "blue"}, "colour", "There is no field colour."),
+        (
+            {"open_registration": 1},
+            "open_registration",
+            "The field open_registration must be true or false, not a whole number.",
+        ),
+        ({"seed": -1}, "seed", "The field seed must be a whole number of at least 0."),
+        (
+            {"colour": "blue"},
+            "colour",
+            "The field colour is unknown; the fields are name, arms, horizon, teacher, clients, "
+            "open_registration, low, high, weights, seed, start.",
+        ),
     ],
 )
 def test_a_field_that_is_wrong_is_named_in_our_words(server, changed, field, what):
@@ -134,11 +143,11 @@ def test_what_is_missing_is_named(server):
     (fault,) = server.call("POST", "/v1/campaigns/c/pulls", {"id": "1"}).json()["faults"]
     assert fault == {"index": 0, "id": "1", "field": "client", "what": "The field client is missing."}
     refused = server.call("GET", "/v1/campaigns/c/ledger?limit=x")
-    assert refused.json()["detail"] == "limit: 'x' cannot be used: it must be a whole number."
+    assert refused.json()["detail"] == "The query parameter limit must be a whole number, not 'x'."
     refused = server.call("GET", "/v1/campaigns/c/ledger?limit=0")
-    assert refused.json()["detail"] == "limit: '0' cannot be used: it must be at least 1."
+    assert refused.json()["detail"].endswith("must be a whole number of at least 1, not '0'.")
     refused = server.call("GET", "/v1/campaigns/c/export?format=xml")
-    assert refused.json()["detail"].endswith("it must be 'ndjson', 'csv' or 'parquet'.")
+    assert refused.json()["detail"].endswith("format must be ndjson, csv or parquet, not 'xml'.")
 
 
 def test_a_campaign_that_never_started_is_deleted(server):
@@ -174,7 +183,7 @@ def test_a_hundred_faults_are_told(server):
 def test_the_largest_batch_is_taken_and_no_larger(server):
     """10,000 pulls are one step; one more is too many."""
     server.create(teacher="none", horizon=20_000)
-    pulls = [pull(str(n), reward=n / 10_001) for n in range(MOST_PULLS + 1)]
+    pulls = [pull(str(n), reward=n / 10_001) for n in range(MAX_PULLS + 1)]
     told = server.pull(*pulls[:-1]).json()["pulls"]
     assert [(one["id"], one["reward"]) for one in told] == [(one["id"], one["reward"]) for one in pulls[:-1]]
     assert kind(server.pull(*pulls)) == "too-large"
@@ -362,15 +371,15 @@ def test_keys_are_read_whoever_reads_else(server, monkeypatch):
     """All readers are busy for long: keys stay fresh, and pulls and /readyz are answered."""
     server.create()
     free = threading.Event()
-    monkeypatch.setattr(ledger_pages, "page", lambda *_: {"rows": [], "next": None, "free": free.wait(60)})
+    monkeypatch.setattr(ledger_pages, "read_page", lambda *_: free.wait(60))
 
     async def look():
         blocked = [
             asyncio.ensure_future(server.http.get("/v1/campaigns/c/ledger", timeout=60)) for _ in range(8)
         ]
         for _ in range(2):
-            read = server.gateway.access._read
-            while server.gateway.access._read == read:  # noqa: ASYNC110 - a round of the watch
+            read = server.gateway.access._read_at
+            while server.gateway.access._read_at == read:  # noqa: ASYNC110 - a round of the watch
                 await asyncio.sleep(0.05)
         answers = [
             await server.http.post("/v1/campaigns/c/pulls", json=pull()),
@@ -391,7 +400,7 @@ def test_a_reader_that_meets_a_broken_disk_ends_the_server(server, monkeypatch):
     def broken(*_):
         raise StoreBroken("the disk failed")
 
-    monkeypatch.setattr(ledger_pages, "page", broken)
+    monkeypatch.setattr(ledger_pages, "read_page", broken)
     assert kind(server.call("GET", "/v1/campaigns/c/ledger")) == "unavailable"
     refused = server.pull(pull())
     assert (kind(refused), server.call("GET", "/readyz").status_code) == ("unavailable", 503)
@@ -414,7 +423,7 @@ def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
     server.store._run(text("UPDATE campaigns SET rules_version = 99 WHERE name = 'c'"), {})
     listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
     assert [one["name"] for one in listed] == ["c", "d"]
-    assert listed[0]["state"].startswith("cannot be served: c began under rules 99")
+    assert listed[0]["report"].startswith("cannot be served: c began under rules 99")
 
 
 def test_pulls_beyond_the_horizon_are_counted_apart(server):
@@ -503,20 +512,20 @@ def test_a_campaign_of_another_release_harms_nobody(server):
     assert [answer.status_code for answer in answers] == [200, 503, 200, 503, 200]
     assert "twl9" in answers[1].json()["detail"]
     assert server.call("GET", "/v1/campaigns/d/ledger").status_code == 200
-    assert "twl9" in server.call("GET", "/v1/campaigns").json()["campaigns"][1]["state"]
+    assert "twl9" in server.call("GET", "/v1/campaigns").json()["campaigns"][1]["report"]
 
 
 def test_an_export_is_of_one_campaign(server, monkeypatch):
     """While it is read the campaign is deleted and its name used anew: it has no end, and counts for none."""
-    monkeypatch.setattr(routes, "_ROWS", 2)
+    monkeypatch.setattr(ledger_routes, "_ROWS_PER_PART", 2)
     server.create()
     server.pull(*(pull(id=str(i)) for i in range(6)))
     handoff = server.gateway.handoff
     with contextlib.closing(server.store.reader()) as reader:
-        names = ledger_pages.Names(reader, "c")
+        names = ledger_pages.LedgerNames(reader, "c")
     readers = Readers(server.store)
-    pages = routes.Pages(handoff, readers)
-    stream = pages._export("c", names, writer_of("ndjson"), is_noted=True)
+    handlers = ledger_routes.LedgerHandlers(handoff, readers)
+    stream = handlers.stream_rows("c", names, make_writer("ndjson"), is_noted=True)
     step = server.loop.run_until_complete
     step(anext(stream))
     step(anext(stream))
@@ -530,7 +539,7 @@ def test_an_export_is_of_one_campaign(server, monkeypatch):
     async def rest():
         return [part async for part in stream]
 
-    with pytest.raises(CutOff, match="another has its name"):
+    with pytest.raises(BrokenStream, match="another one has its name"):
         step(rest())
     readers.close()
     late = ActionJob("c", act="exported", position=names.head.position + 1, created=names.created)
@@ -550,7 +559,7 @@ def test_an_odd_origin_is_another_site(server, origin):
 def test_what_nobody_foresaw_is_a_problem_too(server, monkeypatch):
     """With the documented body, and the connection goes on."""
     server.create()
-    monkeypatch.setattr(ledger_pages, "page", lambda *_: 1 / 0)
+    monkeypatch.setattr(ledger_pages, "read_page", lambda *_: 1 / 0)
     failed = server.call("GET", "/v1/campaigns/c/ledger")
     assert (failed.status_code, kind(failed)) == (500, "internal")
     assert "ZeroDivisionError" in failed.json()["detail"]

@@ -279,7 +279,7 @@ def locked(tmp_path_factory):
     server.play("plain", ["a", "b"], ["x", "y"])
     server.secret = server.key("eye", "viewer")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tutelage.service.api.attempts.MOST_OF_ONE", 100)
+        patch.setattr("tutelage.service.api.login_attempts.MAX_PER_ADDRESS", 100)
         yield server
     server.close()
 

@@ -1,6 +1,6 @@
-"""Who may do what: keys, their roles, and what is open without one.
+"""Who may do what: keys, their roles, and what needs no key.
 
-Everything here is asked once a request by :mod:`tutelage.service.api.gateway`, the quick route included.
+:mod:`tutelage.service.api.gateway` asks once for every request.
 """
 
 import functools
@@ -19,21 +19,21 @@ from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.settings import check_campaign_name, check_names, name_fault
 from tutelage.stores.base import KeyRow, Role
 
-FRESH_SECONDS = 5.0  # a revoked key lives no longer
+MAX_KEY_AGE = 5.0  # seconds since the keys were read, after which they are not trusted
 COOKIE = "tutelage_key"
-Need = Literal["open", "viewer", "pulls", "admin"]
+RequiredRole = Literal["anyone", "viewer", "reporter", "admin"]
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_FORWARDED = frozenset({b"forwarded", b"x-real-ip", b"via"})
-_ALLOWED: Mapping[Role, frozenset[Need]] = {
-    "admin": frozenset({"open", "viewer", "pulls", "admin"}),
-    "reporter": frozenset({"open", "pulls"}),
-    "viewer": frozenset({"open", "viewer"}),
+_PROXY_HEADERS = frozenset({b"forwarded", b"x-real-ip", b"via"})
+_ALLOWED: Mapping[Role, frozenset[RequiredRole]] = {
+    "admin": frozenset({"anyone", "viewer", "reporter", "admin"}),
+    "reporter": frozenset({"anyone", "reporter"}),
+    "viewer": frozenset({"anyone", "viewer"}),
 }
 
 
 @dataclass(frozen=True)
-class Grant:
-    """Who asks: the key's name, empty without one, its role, and what a reporter may report."""
+class Caller:
+    """The sender of a request: the key's name, empty without a key, and what the key allows."""
 
     name: str
     role: Role
@@ -41,120 +41,128 @@ class Grant:
     clients: frozenset[str] = frozenset()
 
     def check_campaign(self, campaign: str) -> None:
-        """Raise :class:`Problem` unless this campaign may be reported to."""
+        """Raise :class:`Problem` unless the key is valid for this campaign."""
         if self.campaign is not None and self.campaign != campaign:
-            raise Problem("forbidden", f"The key {self.name} is for the campaign {self.campaign} alone.")
+            raise Problem("forbidden", f"The key {self.name} is for the campaign {self.campaign} only.")
 
     def check_clients(self, clients: Iterable[str]) -> None:
-        """Raise :class:`Problem` unless these clients may be reported for."""
+        """Raise :class:`Problem` unless the key is valid for these clients."""
         if self.clients:
             for client in clients:
                 if client not in self.clients:
                     raise Problem("forbidden", f"The key {self.name} is not for the client {client!r}.")
 
 
-KEYLESS = Grant("", "admin")
+WITHOUT_KEY = Caller("", "admin")
 
 
 def new_secret() -> tuple[str, bytes]:
-    """A key's 256 random bits as text, and the digest that is stored."""
+    """Return a new key of 256 random bits as text, and the digest to store."""
     secret = "tutelage_" + secrets.token_urlsafe(32)
     return secret, digest_of(secret)
 
 
 def digest_of(secret: str) -> bytes:
-    """SHA-256 of a key: its bits are random, so that nothing slower is needed."""
+    """SHA-256 of a key; a key is random, so that a slow hash would add nothing."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 def make_key(
     name: str, role: str, campaign: str | None, clients: Iterable[str], now: int
 ) -> tuple[str, KeyRow]:
-    """A new key's secret and its row.  Raises ``InputError``."""
+    """Return the secret of a new key and its row.  Raises ``InputError``."""
     if fault := name_fault(name):
         raise InputError(f"The key's name {name!r} {fault}.")
     if role not in _ALLOWED:
-        raise InputError(f"{role!r} is no role: take admin, reporter or viewer.")
-    kept = tuple(clients)
+        raise InputError(f"Invalid role {role!r}: use admin, reporter or viewer.")
+    names = tuple(clients)
     if role == "reporter" and campaign is None:
         raise InputError("A reporter's key is for one campaign: name it with --campaign.")
-    if role != "reporter" and (campaign is not None or kept):
+    if role != "reporter" and (campaign is not None or names):
         raise InputError(
-            f"The role {role} is for all campaigns: only a reporter takes --campaign and --client."
+            f"A key with the role {role} is for all campaigns: only a reporter takes --campaign and --client."
         )
     if campaign is not None:
         check_campaign_name(campaign)
-    check_names("client", kept, 100_000)
+    check_names("client", names, 100_000)
     secret, digest = new_secret()
-    found: Role = "admin" if role == "admin" else "reporter" if role == "reporter" else "viewer"
-    return secret, KeyRow(name, digest, found, campaign, kept, now)
+    valid: Role = "admin" if role == "admin" else "reporter" if role == "reporter" else "viewer"
+    return secret, KeyRow(name, digest, valid, campaign, names, now)
 
 
-class Access:
-    """The keys as they were read last, and the rules; ``insecure`` lets everybody in while no key exists."""
+class AccessControl:
+    """The keys as they were last read, and the rules.
+
+    With ``insecure``, any machine may do anything while there is no key.
+    """
 
     def __init__(self, *, insecure: bool = False) -> None:
         self.insecure = insecure
-        self._grants: dict[bytes, tuple[bytes, Grant]] = {}
+        self._callers: dict[bytes, tuple[bytes, Caller]] = {}
         self._has_keys = False
-        self._read: float | None = None
+        self._read_at: float | None = None
 
     def update(self, keys: Iterable[KeyRow]) -> None:
-        """Take the keys as they are now."""
+        """Replace the keys by those just read."""
         rows = list(keys)
-        self._grants = {
-            row.digest: (row.digest, Grant(row.name, row.role, row.campaign, frozenset(row.clients)))
+        self._callers = {
+            row.digest: (row.digest, Caller(row.name, row.role, row.campaign, frozenset(row.clients)))
             for row in rows
             if row.revoked is None
         }
         self._has_keys = bool(rows)
-        self._read = time.monotonic()
+        self._read_at = time.monotonic()
 
     @property
     def has_keys(self) -> bool:
-        """Whether there has ever been a key: then one is needed."""
+        """Whether a key was ever created; from then on every request needs one."""
         return self._has_keys
 
-    def decide(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], need: Need) -> Grant:
-        """Who asks, if it may.  Raises :class:`Problem`."""
+    def authorize(
+        self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole
+    ) -> Caller:
+        """Return the sender of a request that is allowed.  Raises :class:`Problem`."""
         if scope["method"] not in _READING:
             _check_site(headers)
-        if need == "open":
-            return KEYLESS
-        if self._read is None or time.monotonic() - self._read > FRESH_SECONDS:
-            raise Problem("unavailable", "The store does not answer, and keys cannot be read: try again.")
-        grant = self._grant(scope, headers)
-        if need not in _ALLOWED[grant.role]:
+        if required == "anyone":
+            return WITHOUT_KEY
+        if self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE:
             raise Problem(
-                "forbidden", f"The key {grant.name} has the role {grant.role}, which may not do this."
+                "unavailable", "The store does not answer, so that keys cannot be checked: try again."
             )
-        return grant
+        caller = self._identify(scope, headers)
+        if required not in _ALLOWED[caller.role]:
+            raise Problem(
+                "forbidden",
+                f"The key {caller.name} has the role {caller.role}; this request needs the role {required}.",
+            )
+        return caller
 
-    def grant_of(self, secret: str) -> Grant | None:
-        """The owner of a key, if it is good.
+    def find_caller(self, secret: str) -> Caller | None:
+        """Return the owner of a valid key.
 
-        What is looked up is the digest of what was sent, which nobody can choose piece by piece: how long
-        the look takes tells nothing of a key.
+        The digest of what was sent is looked up.  Nobody can choose a digest piece by piece, so that the time
+        of the search reveals nothing about stored keys.
         """
         digest = digest_of(secret)
-        found = self._grants.get(digest)
+        found = self._callers.get(digest)
         return found[1] if found and hmac.compare_digest(found[0], digest) else None
 
-    def _grant(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Grant:
+    def _identify(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller:
         if not self._has_keys:
             if not self.insecure:
                 _check_loopback(scope, headers)
-            return KEYLESS
-        secret = _secret(headers)
+            return WITHOUT_KEY
+        secret = _find_secret(headers)
         if secret is None:
-            raise Problem("unauthorized", "A key is needed: send Authorization: Bearer KEY.")
-        grant = self.grant_of(secret)
-        if grant is None:
-            raise Problem("unauthorized", "The key is not known, or has been revoked.")
-        return grant
+            raise Problem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
+        caller = self.find_caller(secret)
+        if caller is None:
+            raise Problem("unauthorized", "The key is unknown or has been revoked.")
+        return caller
 
 
-def _secret(headers: Mapping[bytes, bytes]) -> str | None:
+def _find_secret(headers: Mapping[bytes, bytes]) -> str | None:
     scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if scheme.lower() == "bearer" and secret:
         return secret.strip()
@@ -166,7 +174,7 @@ def _secret(headers: Mapping[bytes, bytes]) -> str | None:
 
 
 def _check_site(headers: Mapping[bytes, bytes]) -> None:
-    """A page of another site may not make a browser write."""
+    """Refuse writes that a page of another site makes a browser send."""
     origin = headers.get(b"origin")
     is_foreign = origin is not None and _host_of(origin) != headers.get(b"host", b"").lower()
     if headers.get(b"sec-fetch-site") == b"cross-site" or (
@@ -183,23 +191,25 @@ def _host_of(origin: bytes) -> bytes | None:
 
 
 def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> None:
-    """Without keys, only this machine is let in, and only if nobody may have passed the request on."""
+    """Without keys, admit this machine only, and only requests that no proxy can have passed on."""
     client = scope.get("client")
     host = headers.get(b"host", b"").decode("latin-1").lower()
     if client is None or not is_loopback(client[0]):
-        why = "the request comes from another machine"
+        reason = "the request comes from another machine"
     elif not _names_loopback(host):
-        why = "the request names another host than this machine"
-    elif not _FORWARDED.isdisjoint(headers) or any(name.startswith(b"x-forwarded-") for name in headers):
-        why = "the request was passed on by a proxy"
+        reason = "the request names another host than this machine"
+    elif not _PROXY_HEADERS.isdisjoint(headers) or any(name.startswith(b"x-forwarded-") for name in headers):
+        reason = "the request was passed on by a proxy"
     elif scope.get("http_version") == "1.0":
-        why = "the request speaks HTTP/1.0, as proxies do"
+        reason = "the request uses HTTP/1.0, as proxies do"
     else:
         return
-    raise Problem("unauthorized", f"There is no key yet, and {why}: make one with `tutelage key create`.")
+    raise Problem(
+        "unauthorized", f"No key exists yet, and {reason}: create a key with `tutelage key create`."
+    )
 
 
-@functools.lru_cache(256)  # asked at every pull, of the same few
+@functools.lru_cache(256)  # asked for every pull, about the same few hosts
 def _names_loopback(host: str) -> bool:
     """Whether a Host header names this machine."""
     try:
@@ -211,7 +221,7 @@ def _names_loopback(host: str) -> bool:
 
 @functools.lru_cache(256)
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is one of this machine's own."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Requests that another server must answer: the one that leads the campaign.
+"""Forwarding of requests to the server that leads the campaign.
 
-A request goes on once.  The header ``X-Tutelage-Forwarded`` marks it, and a server that is sent such a
-request and does not lead either refuses it.  Keys go along unchanged: the leader checks them again.
+A request is forwarded once.  The header ``X-Tutelage-Forwarded`` marks it; a server that receives a marked
+request and does not lead the campaign refuses it.  Keys are sent along unchanged, and the leader checks them.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ import httpx
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from tutelage.service.api.problems import CutOff, Problem
+from tutelage.service.api.problems import BrokenStream, Problem
 from tutelage.stores.base import CampaignListing
 
 MARK = b"x-tutelage-forwarded"
 _CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
-_ANSWER_SECONDS = 10.0  # the lease: a leader that was halted for longer can be replaced by then
-# What belongs to one connection alone; and Origin, since this server has compared it with its own name.
-_KEPT_BACK = frozenset(
+_ANSWER_SECONDS = 10.0  # the lease: a leader that hangs for longer can be replaced by then
+# Headers of one connection only, and Origin, which this server has compared with its own name.
+_NOT_FORWARDED = frozenset(
     {
         b"host",
         b"origin",
@@ -39,22 +39,22 @@ _KEPT_BACK = frozenset(
         b"x-request-id",
     }
 )
-_OWN_ANSWER = frozenset({"connection", "keep-alive", "transfer-encoding", "date", "server"})
+_NOT_RETURNED = frozenset({"connection", "keep-alive", "transfer-encoding", "date", "server"})
 
 
-class Forwarding:
-    """The way to the leaders.  ``address`` is where they find this server.
+class Forwarder:
+    """Connections to the leaders.  ``address`` is this server's own.
 
-    ``insecure``: whoever comes in may be from anywhere, so that a leader which lets this machine in without
-    a key must be told.
+    With ``insecure`` a request may come from any machine.  The forwarded request then carries the sender's
+    address, so that a leader that admits only its own machine without a key can refuse it.
     """
 
     def __init__(self, address: str, *, insecure: bool = False) -> None:
         self.address, self.insecure = address.rstrip("/"), insecure
         self._http: httpx.AsyncClient | None = None
-        self._reached: dict[str, float] = {}  # when each leader answered last
+        self._reached: dict[str, float] = {}  # when each leader last answered
 
-    async def answer(
+    async def forward(
         self,
         scope: Mapping[str, Any],
         path: str,
@@ -62,18 +62,20 @@ class Forwarding:
         body: bytes,
         leader: str | None,
     ) -> Response:
-        """The leader's answer, streamed.  ``path`` is without this server's prefix.
+        """Return the leader's answer, streamed.  ``path`` is without this server's prefix.
 
-        Raises :class:`Problem`, ``no-leader``, if there is none, or it does not answer, or the request has
-        been passed on before.
+        Raises a ``no-leader`` :class:`Problem` if there is no leader, it does not answer, or the request was
+        forwarded before.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):
-            raise Problem("no-leader", "The server that this was passed on to does not lead the campaign.")
+            raise Problem(
+                "no-leader", "This server was forwarded the request but does not lead the campaign."
+            )
         place = (leader or "").rstrip("/")
         if not place or place == self.address:
-            raise Problem("no-leader", "Nobody who can be reached leads this campaign now: try again.")
-        sent = [pair for pair in headers if pair[0] not in _KEPT_BACK]
+            raise Problem("no-leader", "No server that can be reached leads this campaign now: try again.")
+        sent = [pair for pair in headers if pair[0] not in _NOT_FORWARDED]
         sent += [(MARK, b"1"), (b"x-request-id", request_id)]
         if self.insecure and scope.get("client"):
             sent.append((b"x-forwarded-for", str(scope["client"][0]).encode()))
@@ -88,22 +90,24 @@ class Forwarding:
             self._reached.pop(place, None)
             raise Problem(
                 "no-leader",
-                f"The leader of this campaign does not answer ({type(error).__name__}): try again.",
+                f"The server that leads this campaign does not answer ({type(error).__name__}): try again.",
             ) from None
-        kept = {name: text for name, text in response.headers.items() if name not in _OWN_ANSWER}
+        returned = {name: text for name, text in response.headers.items() if name not in _NOT_RETURNED}
         return StreamingResponse(
-            _streamed(response), response.status_code, kept, background=BackgroundTask(response.aclose)
+            _stream(response), response.status_code, returned, background=BackgroundTask(response.aclose)
         )
 
-    async def unreachable(self, campaigns: Iterable[CampaignListing], led: Container[str]) -> str | None:
-        """A campaign whose leader does not answer; None if there is none but those ``led`` here."""
+    async def find_unreachable(self, campaigns: Iterable[CampaignListing], led: Container[str]) -> str | None:
+        """Return a campaign whose leader does not answer, or None.  Campaigns ``led`` here are skipped."""
         leaders: dict[str, str] = {}
         for one in campaigns:
             place = one.leader and one.leader.rstrip("/")
             if one.leader is not None and not (place == self.address and one.name in led):
                 leaders[place or ""] = one.name
-        found = await asyncio.gather(*map(self._is_reachable, leaders))
-        return next((name for name, is_up in zip(leaders.values(), found, strict=True) if not is_up), None)
+        reachable = await asyncio.gather(*map(self._is_reachable, leaders))
+        return next(
+            (name for name, is_up in zip(leaders.values(), reachable, strict=True) if not is_up), None
+        )
 
     async def _is_reachable(self, leader: str) -> bool:
         if time.monotonic() - self._reached.get(leader, -_REACHABLE_SECONDS) < _REACHABLE_SECONDS:
@@ -127,15 +131,15 @@ class Forwarding:
         return self._http
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         if self._http is not None:
             await self._http.aclose()
 
 
-async def _streamed(response: httpx.Response) -> AsyncIterator[bytes]:
-    """What the leader sends, as it comes."""
+async def _stream(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield what the leader sends, as it arrives."""
     try:
         async for part in response.aiter_raw():
             yield part
     except httpx.HTTPError as error:
-        raise CutOff(f"The leader's answer broke off ({type(error).__name__}).") from error
+        raise BrokenStream(f"The leader's answer broke off ({type(error).__name__}).") from error

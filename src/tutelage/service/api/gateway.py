@@ -1,6 +1,7 @@
-"""What stands before every route: request ids, the key, the body with its limits, problems, and the log.
+"""The server's ASGI application: what every request passes on its way to a route's handler and back.
 
-One ASGI application for the quick route and the others, so that nothing can hold for one of them alone.
+It finds the route, checks the key, reads the body within its limits, decodes it, forwards requests that
+another server must answer, turns errors into problems, and logs.
 """
 
 import asyncio
@@ -9,140 +10,136 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from tutelage.service.api.access import Access, Need
-from tutelage.service.api.forwarding import Forwarding
-from tutelage.service.api.handoff import Handoff
-from tutelage.service.api.json_reading import MOST_PULLS
-from tutelage.service.api.problems import MEDIA_TYPE, CutOff, Problem, problem_of
-from tutelage.service.api.pulls_route import answer_pulls
+import msgspec
+from starlette.responses import Response
+from starlette.routing import Router
+
+from tutelage.service.api.access import AccessControl
+from tutelage.service.api.forwarding import Forwarder
+from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, Problem, convert_error
+from tutelage.service.api.pull_bodies import MAX_PULLS
+from tutelage.service.api.route import Call, Route, RouteTable, Scope
+from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import NotLeader
 from tutelage.service.campaigns.settings import is_campaign_name
 
-Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Told = Callable[[Problem, Scope, str, Mapping[bytes, bytes]], tuple[bytes, dict[str, str]] | None]
+Page = tuple[bytes, dict[str, str]]  # the body of a page, and its headers
+#: Draws the page that a browser is shown for a refusal; None where a program asks.
+DrawRefusal = Callable[[Problem, Scope, str, Mapping[bytes, bytes]], Page | None]
 
 LOG = logging.getLogger("tutelage.requests")
-_PULLS = re.compile(r"/v1/campaigns/([^/]+)/pulls")
-_NAMED = re.compile(r"/(?:v1/campaigns|c)/([^/]+)")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # of requests that bring no id
-_OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout"})
-_FORMS = frozenset({"/login", "/logout"})
+_PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # for requests without an id
 _JSON, _FORM = b"application/json", b"application/x-www-form-urlencoded"
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Gateway:
-    """The quick route, and ``rest`` behind it."""
+    """Answers requests by the routes.  ``lifespan`` is the context in which the server runs."""
 
     def __init__(
         self,
-        rest: Application,
+        routes: Iterable[Route],
         handoff: Handoff,
-        access: Access,
-        forwarding: Forwarding,
+        access: AccessControl,
+        forwarder: Forwarder,
         *,
-        told: Told = lambda *_: None,
+        lifespan: Any = None,
+        draw_refusal: DrawRefusal = lambda *_: None,
         root_path: str = "",
         max_body: int = 16 * 2**20,
         body_timeout: float = 10.0,
     ) -> None:
-        self.rest, self.handoff, self.access, self.told = rest, handoff, access, told
-        self.forwarding = forwarding
+        self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
+        self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or the server's own messages."""
+        """Answer a request, or the messages of the server's start and end."""
         if scope["type"] != "http":
-            await self.rest(scope, receive, send)
+            await self.lifespan(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"")
         request_id = given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))
-        answer = _Answer(send, request_id)
-        begun = time.perf_counter()
+        reply = _Reply(send, request_id)
+        started = time.perf_counter()
         try:
-            await self._answer(scope, headers, receive, answer)
-        except asyncio.CancelledError:  # uvicorn's, at the end of the server: whoever reads is cut off
+            await self._answer(scope, headers, receive, reply)
+        except asyncio.CancelledError:  # uvicorn cancels requests that are still running when it ends
             LOG.info("cut off", extra={"request": request_id.decode(), "path": scope["path"]})
             return
         except Exception as error:
-            problem = problem_of(error)
-            if problem.kind == "internal" and not isinstance(error, CutOff):
+            problem = convert_error(error)
+            if problem.kind == "internal" and not isinstance(error, BrokenStream):
                 LOG.exception("failed", extra={"request": request_id.decode()})
-            if answer.status:  # too late to say so: without its end, whoever reads sees that it is not whole
+            if reply.status:  # too late to refuse: the missing end tells the reader that it is incomplete
                 LOG.warning("cut off", extra={"request": request_id.decode(), "reason": str(error)})
                 return
-            page = self.told(problem, scope, self.inner_path(scope["path"]), headers)
-            await answer.problem(problem, page)
-        # What goes well a thousand times a second is not told.
-        if answer.status >= 400 or not answer.is_quick:
+            page = self.draw_refusal(problem, scope, self.inner_path(scope["path"]), headers)
+            await reply.send_problem(problem, page)
+        if reply.status >= 400 or not reply.is_frequent:
             LOG.info(
                 "request",
                 extra={
                     "request": request_id.decode(),
                     "method": scope["method"],
                     "path": scope["path"],
-                    "status": answer.status,
-                    "milliseconds": round(1000 * (time.perf_counter() - begun), 3),
+                    "status": reply.status,
+                    "milliseconds": round(1000 * (time.perf_counter() - started), 3),
                 },
             )
 
     async def _answer(
-        self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, answer: "_Answer"
+        self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply"
     ) -> None:
-        path = self.inner_path(scope["path"])
+        path, method = self.inner_path(scope["path"]), scope["method"]
         if self.root_path and path == self.root_path:  # relative addresses need its slash
-            await answer.moved(path.rpartition("/")[2] + "/")
+            await reply.send_redirect(path.rpartition("/")[2] + "/")
             return
-        found = _PULLS.fullmatch(path)
-        answer.is_quick = found is not None
         if [name for name, _ in scope["headers"]].count(b"host") > 1:
-            raise Problem("malformed", "The request has more than one Host.")
-        named = _NAMED.match(path)
-        if named and not is_campaign_name(named[1]):
-            raise Problem("unknown-campaign", "No campaign has such a name.")
-        grant = self.access.decide(scope, headers, _need(scope["method"], path))
-        if found and scope["method"] != "POST":
-            raise Problem("method-not-allowed", "Pulls are sent with POST.", headers={"Allow": "POST"})
-        body = await self._body(headers, receive)
-        if found:
-            _check_kind(headers, _JSON)
-            try:
-                await answer.json(await answer_pulls(self.handoff, grant, found[1], body))
-            except NotLeader as error:
-                passed = await self.forwarding.answer(scope, path, answer.request_id, body, error.address)
-                await passed(scope, receive, answer)
-            return
-        if body:
-            _check_kind(headers, _FORM if path in _FORMS else _JSON)
+            raise Problem("malformed", "The request has more than one Host header.")
+        methods, parameters = self.table.find(path)
+        if "name" in parameters and not is_campaign_name(parameters["name"]):
+            raise Problem("unknown-campaign", "A campaign cannot have such a name.")
+        route = methods.get(method)
+        caller = self.access.authorize(scope, headers, route.role if route else "viewer")
+        if route is None:
+            raise _describe_missing(methods)
+        reply.is_frequent = route.is_frequent
+        content = await self._read_body(headers, receive)
+        if content or route.body is not None:
+            _check_content_type(headers, _FORM if route.is_form else _JSON)
         inner = scope | {"root_path": self.root_path, "path": self.root_path + path}
-        inner["state"] = dict(scope.get("state") or {}) | {
-            "grant": grant,
-            "body": body,
-            "request_id": answer.request_id,
-        }
-        await self.rest(inner, _replayed(body, receive), answer)
+        call = Call(inner, caller, reply.request_id, parameters, content)
+        call.body = route.read_body(content)
+        call.query = route.read_query(scope.get("query_string", b""))
+        try:
+            answer = await route.handler(call)
+        except NotLeader as error:
+            answer = await self.forwarder.forward(scope, path, reply.request_id, content, error.address)
+        if isinstance(answer, Response):
+            await answer(inner, receive, reply)
+        else:
+            await reply.send_json(answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
 
     def inner_path(self, path: str) -> str:
-        """The path without the prefix, whether a proxy has cut that off or not.
+        """Return the path without the prefix, which a proxy may have removed already.
 
-        No address of the server's own begins with the prefix: the configuration sees to that.
+        No path of the server itself begins with the prefix; the configuration makes sure of that.
         """
         is_whole = self.root_path and path.startswith(self.root_path + "/")
         return path[len(self.root_path) :] if is_whole else path
 
-    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        """All of the body, in time and not too long."""
+    async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """Return the whole body.  Raises :class:`Problem` if it is too long or takes too long."""
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self.max_body:
-            raise self._too_large()
+            raise self._describe_too_large()
         parts, size = [], 0
         try:
             async with asyncio.timeout(self.body_timeout):
@@ -153,7 +150,7 @@ class Gateway:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self.max_body:
-                        raise self._too_large()
+                        raise self._describe_too_large()
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
@@ -163,16 +160,16 @@ class Gateway:
                 headers={"Connection": "close"},
             ) from None
 
-    def _too_large(self) -> Problem:
-        told = f"The body is longer than {self.max_body} bytes: send at most {MOST_PULLS} pulls at a time."
-        return Problem("too-large", told, headers={"Connection": "close"})
+    def _describe_too_large(self) -> Problem:
+        limit = f"The body is longer than {self.max_body} bytes: send at most {MAX_PULLS} pulls at a time."
+        return Problem("too-large", limit, headers={"Connection": "close"})
 
 
-class _Answer:
-    """Sends an answer with the headers that all have."""
+class _Reply:
+    """Sends an answer with the headers that all answers have."""
 
     def __init__(self, send: Send, request_id: bytes) -> None:
-        self._send, self.status, self.is_quick, self.request_id = send, 0, False, request_id
+        self._send, self.status, self.is_frequent, self.request_id = send, 0, False, request_id
         self._headers = [
             (b"x-request-id", request_id),
             (b"x-content-type-options", b"nosniff"),
@@ -180,6 +177,7 @@ class _Answer:
         ]
 
     async def __call__(self, message: Any) -> None:
+        """Send a message of a Starlette response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = list(message.get("headers", ()))
@@ -187,53 +185,37 @@ class _Answer:
             message = message | {"headers": own + [each for each in self._headers if each[0] not in names]}
         await self._send(message)
 
-    async def json(self, body: bytes) -> None:
+    async def send_json(self, body: bytes) -> None:
         self.status = 200
         length = (b"content-length", b"%d" % len(body))
-        headers = [(b"content-type", b"application/json"), length, *self._headers]
+        headers = [(b"content-type", _JSON), length, *self._headers]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
-    async def problem(self, problem: Problem, page: tuple[bytes, dict[str, str]] | None) -> None:
-        """The problem as JSON, or as the page that a browser is shown."""
-        body, headers = page or (problem.body(), {"Content-Type": MEDIA_TYPE.decode()})
-        more = [(name.lower().encode(), text.encode()) for name, text in (headers | problem.headers).items()]
-        await self._whole(problem.status, more, body)
+    async def send_problem(self, problem: Problem, page: Page | None) -> None:
+        """Send the problem as JSON, or as the page that a browser is shown."""
+        body, headers = page or (problem.encode(), {"Content-Type": MEDIA_TYPE})
+        encoded = [
+            (name.lower().encode(), text.encode()) for name, text in (headers | problem.headers).items()
+        ]
+        await self._send_whole(problem.status, encoded, body)
 
-    async def moved(self, place: str) -> None:
-        """Look there instead."""
-        await self._whole(307, [(b"location", place.encode())], b"")
+    async def send_redirect(self, place: str) -> None:
+        await self._send_whole(307, [(b"location", place.encode())], b"")
 
-    async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    async def _send_whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())
         await self({"type": "http.response.start", "status": status, "headers": [*headers, length]})
         await self({"type": "http.response.body", "body": body})
 
 
-def _need(method: str, path: str) -> Need:
-    """What a key must allow for this."""
-    if path in _OPEN or path.startswith("/static/"):  # what a form is drawn with
-        return "open"
-    parts = path.split("/")
-    if len(parts) == 5 and parts[1:3] == ["v1", "campaigns"] and parts[4] in {"pulls", "clients"}:
-        return "pulls"
-    return "viewer" if method in _READING else "admin"
+def _describe_missing(methods: Mapping[str, Route]) -> Problem:
+    if not methods:
+        return Problem("not-found", "Nothing is at this address.")
+    allowed = ", ".join(sorted(methods))
+    return Problem("method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed})
 
 
-def _check_kind(headers: Mapping[bytes, bytes], kind: bytes) -> None:
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != kind:
-        raise Problem("unsupported-media-type", f"Send it with Content-Type: {kind.decode()}.")
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Gives a body that has been read once more, then what else comes."""
-    is_given = False
-
-    async def again() -> Any:
-        nonlocal is_given
-        if is_given:
-            return await receive()
-        is_given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
+def _check_content_type(headers: Mapping[bytes, bytes], expected: bytes) -> None:
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != expected:
+        raise Problem("unsupported-media-type", f"Send the body with Content-Type: {expected.decode()}.")

@@ -1,4 +1,4 @@
-"""The ledger as a file, written as it is read: lines of JSON, CSV, or Parquet."""
+"""Files of ledger rows, written as the rows are read: NDJSON, CSV and Parquet."""
 
 import csv
 import importlib
@@ -10,85 +10,66 @@ from typing import Any, Protocol
 import msgspec
 
 from tutelage.errors import InputError
+from tutelage.service.api.schemas import LedgerRow
 
-COLUMNS = (
-    "position",
-    "kind",
-    "step",
-    "index",
-    "client",
-    "arm",
-    "number",
-    "observed",
-    "revealed",
-    "directive",
-    "bypassed",
-    "time",
-    "id",
-    "content",
-)
+COLUMNS = LedgerRow.__struct_fields__
 
 
-class Writer(Protocol):
-    """Turns rows into bytes; all that it gives, in order, is the file."""
+class LedgerWriter(Protocol):
+    """Turns rows into bytes.  All bytes that it returns, in order, are the file."""
 
     media_type: str
 
     def begin(self) -> bytes:
-        """What comes first."""
+        """Return what comes before the rows."""
 
-    def rows(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """What these rows add."""
+    def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
+        """Return what these rows add."""
 
     def end(self) -> bytes:
-        """What comes last."""
+        """Return what comes after the rows."""
 
 
-class Lines:
-    """A JSON object a line."""
+class NdjsonWriter:
+    """One JSON object per line."""
 
     media_type = "application/x-ndjson"
 
     def begin(self) -> bytes:
-        """Nothing."""
         return b""
 
-    def rows(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """A line each."""
+    def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
         return msgspec.json.Encoder().encode_lines(rows)
 
     def end(self) -> bytes:
-        """Nothing."""
         return b""
 
 
-class Commas:
-    """CSV with a heading; what is no pull has its content as JSON."""
+class CsvWriter:
+    """CSV with a header line.  ``content`` is JSON, and fields that a row does not have are empty."""
 
     media_type = "text/csv"
 
     def begin(self) -> bytes:
-        """The heading."""
         return (",".join(COLUMNS) + "\n").encode()
 
-    def rows(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """A line each, the numbers such that they read back equal."""
+    def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
+        """Return a line per row; the numbers read back equal."""
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
         for row in rows:
-            flat = _flat(row)
-            if "bypassed" in flat:
-                flat["bypassed"] = "true" if flat["bypassed"] else "false"
-            writer.writerow(flat)
+            cells = _flatten(row)
+            if "bypassed" in cells:
+                cells["bypassed"] = "true" if cells["bypassed"] else "false"
+            writer.writerow(cells)
         return text.getvalue().encode()
 
     def end(self) -> bytes:
-        """Nothing."""
         return b""
 
 
-class Parquet:
-    """The same columns as CSV, absent ones null; a page of rows is a row group.  Needs pyarrow."""
+class ParquetWriter:
+    """The columns of the CSV, null where a row has no value.  Each page is a row group.  Needs pyarrow."""
 
     media_type = "application/vnd.apache.parquet"
 
@@ -98,8 +79,8 @@ class Parquet:
             parquet: Any = importlib.import_module("pyarrow.parquet")
         except ImportError:
             raise InputError(
-                "Parquet needs pyarrow: install it where Tutelage is, as with "
-                "`/opt/tutelage/bin/pip install pyarrow`, or take ndjson or csv."
+                "Parquet needs pyarrow: install it where Tutelage is, for example with "
+                "`/opt/tutelage/bin/pip install pyarrow`, or use ndjson or csv."
             ) from None
         whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
         types = {"observed": number, "revealed": number, "bypassed": pyarrow.bool_()}
@@ -107,27 +88,26 @@ class Parquet:
         types |= {"time": pyarrow.timestamp("us", "UTC")}
         self._table = pyarrow.Table
         self._schema = pyarrow.schema([(name, types.get(name, text)) for name in COLUMNS])
-        self._sink = _Sink()
-        self._writer = parquet.ParquetWriter(self._sink, self._schema)
+        self._buffer = _Buffer()
+        self._writer = parquet.ParquetWriter(self._buffer, self._schema)
 
     def begin(self) -> bytes:
-        """The first bytes, by which the format is known."""
-        return self._sink.taken()
+        """Return the first bytes, which identify the format."""
+        return self._buffer.drain()
 
-    def rows(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """A row group."""
-        flat = [_flat(row) | {"time": datetime.fromisoformat(row["time"])} for row in rows]
-        self._writer.write_table(self._table.from_pylist(flat, self._schema))
-        return self._sink.taken()
+    def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
+        cells = [_flatten(row) | {"time": datetime.fromisoformat(row.time)} for row in rows]
+        self._writer.write_table(self._table.from_pylist(cells, self._schema))
+        return self._buffer.drain()
 
     def end(self) -> bytes:
-        """The table of contents: without it the file cannot be read."""
+        """Return the table of contents, without which the file cannot be read."""
         self._writer.close()
-        return self._sink.taken()
+        return self._buffer.drain()
 
 
-class _Sink(io.RawIOBase):
-    """Collects what is written until it is taken."""
+class _Buffer(io.RawIOBase):
+    """A file that holds what was written until it is drained."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,26 +126,27 @@ class _Sink(io.RawIOBase):
     def tell(self) -> int:
         return self._size
 
-    def taken(self) -> bytes:
-        """What was written since this was last called."""
+    def drain(self) -> bytes:
+        """Return and forget what was written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
 
-FORMATS: Mapping[str, type[Lines] | type[Commas] | type[Parquet]] = {
-    "ndjson": Lines,
-    "csv": Commas,
-    "parquet": Parquet,
+FORMATS: Mapping[str, type[NdjsonWriter] | type[CsvWriter] | type[ParquetWriter]] = {
+    "ndjson": NdjsonWriter,
+    "csv": CsvWriter,
+    "parquet": ParquetWriter,
 }
 
 
-def writer_of(format: str) -> Writer:
-    """The writer of a format: ndjson, csv or parquet.  Raises ``InputError``."""
+def make_writer(format: str) -> LedgerWriter:
+    """Return the writer of a format: ndjson, csv or parquet.  Raises ``InputError``."""
     if format not in FORMATS:
-        raise InputError(f"{format!r} is no format: take ndjson, csv or parquet.")
+        raise InputError(f"Invalid format {format!r}: use ndjson, csv or parquet.")
     return FORMATS[format]()
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without an object in it."""
-    return row | {"content": msgspec.json.encode(row["content"]).decode()} if "content" in row else row
+def _flatten(row: LedgerRow) -> dict[str, Any]:
+    """Return the fields that the row has, with ``content`` as JSON."""
+    cells = {name: value for name, value in msgspec.structs.asdict(row).items() if value is not msgspec.UNSET}
+    return cells | {"content": msgspec.json.encode(row.content).decode()} if "content" in cells else cells

@@ -1,92 +1,91 @@
-"""The ledger as people and programs read it: rows with names, a page at a time."""
+"""The ledger with names in place of numbers, one page at a time."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
 
+from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
 from tutelage.service.display import insert_arm_names
 from tutelage.stores.base import EntryRow, PullRow, Reader
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-_PAGE = 5_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PAGE_SIZE = 5_000
 
 
-class _Listed(msgspec.Struct):
-    """What of a campaign's settings is needed: its rows can be read though this release cannot serve it."""
+class _ListedNames(msgspec.Struct):
+    """The settings that rows need.  They can be read even if this release cannot serve the campaign."""
 
     arms: tuple[str, ...]
     clients: list[str]
     open_registration: bool
 
 
-class Names:
-    """A campaign's clients and arms by number."""
+class LedgerNames:
+    """A campaign's clients and arms by number, with the head of its ledger."""
 
     def __init__(self, reader: Reader, name: str) -> None:
         stored, _ = reader.load(name)
         self.head, self.created = stored.head, stored.created
-        settings = msgspec.json.decode(stored.settings, type=_Listed)
+        settings = msgspec.json.decode(stored.settings, type=_ListedNames)
         self.arms, self.clients = settings.arms, settings.clients
         if settings.open_registration:
-            self.clients += _registered(reader, name)
+            self.clients += _read_registered(reader, name)
 
-    def row(self, row: PullRow | EntryRow) -> dict[str, Any]:
-        """A row of the ledger as an object."""
+    def describe_row(self, row: PullRow | EntryRow) -> LedgerRow:
+        """Return a row of the store with names."""
+        time = _format_time(row.time)
         if isinstance(row, EntryRow):
-            found = {"position": row.position, "kind": row.kind, "step": row.step, "time": _time(row.time)}
-            if row.id:
-                found["id"] = row.id
             content = msgspec.json.decode(row.content)
             if "report" in content:
                 content["report"] = insert_arm_names(content["report"], self.arms)
-            return found | {"content": content}
-        return {
-            "position": row.position,
-            "kind": "pull",
-            "step": row.step,
-            "index": row.index,
-            "client": self.clients[row.client],
-            "arm": self.arms[row.arm],
-            "number": row.number,
-            "observed": row.observed,
-            "revealed": row.revealed,
-            "directive": row.directive,
-            "bypassed": bool(row.bypassed),
-            "time": _time(row.time),
-            "id": row.id,
-        }
+            found = LedgerRow(position=row.position, kind=row.kind, step=row.step, time=time, content=content)
+            if row.id:
+                found.id = row.id
+            return found
+        return LedgerRow(
+            position=row.position,
+            kind="pull",
+            step=row.step,
+            index=row.index,
+            client=self.clients[row.client],
+            arm=self.arms[row.arm],
+            number=row.number,
+            observed=row.observed,
+            revealed=row.revealed,
+            directive=row.directive,
+            bypassed=bool(row.bypassed),
+            time=time,
+            id=row.id,
+        )
 
 
-def page(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
-    """The rows behind a position; ``next`` is what to ask for next, null at the end."""
-    names = Names(reader, name)
+def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
+    """Return the rows after a position."""
+    names = LedgerNames(reader, name)
     rows = reader.read(name, after, limit)
-    is_more = bool(rows) and rows[-1].position < names.head.position
-    return {"rows": [names.row(row) for row in rows], "next": rows[-1].position if is_more else None}
+    has_more = bool(rows) and rows[-1].position < names.head.position
+    return LedgerPage([names.describe_row(row) for row in rows], rows[-1].position if has_more else None)
 
 
-def decisions(reader: Reader, name: str, after: int, limit: int) -> dict[str, Any]:
-    """The decisions and exclusions behind a position."""
-    names, found = Names(reader, name), list[dict[str, Any]]()
-    while entries := reader.entries(name, after, _PAGE):
+def read_decisions(reader: Reader, name: str, after: int, limit: int) -> DecisionPage:
+    """Return the decisions and exclusions after a position."""
+    names, found = LedgerNames(reader, name), list[DecisionRecord]()
+    while entries := reader.entries(name, after, _PAGE_SIZE):
         for entry in entries:
             after = entry.position
             if entry.kind in {"decided", "excluded"}:
-                told = names.row(entry)
-                found.append(
-                    {**{key: told[key] for key in ("position", "kind", "step", "time")}, **told["content"]}
-                )
+                row = msgspec.structs.asdict(names.describe_row(entry))
+                found.append(msgspec.convert(row | row["content"], DecisionRecord))
                 if len(found) == limit:
-                    return {"decisions": found, "next": after}
-    return {"decisions": found, "next": None}
+                    return DecisionPage(found, after)
+    return DecisionPage(found, None)
 
 
-def _registered(reader: Reader, name: str) -> Iterator[str]:
-    """Whoever joined; nobody does after the first start."""
+def _read_registered(reader: Reader, name: str) -> Iterator[str]:
+    """Yield the clients that were registered; nobody is after the first start."""
     after = 0
-    while entries := reader.entries(name, after, _PAGE):
+    while entries := reader.entries(name, after, _PAGE_SIZE):
         for entry in entries:
             after = entry.position
             if entry.kind == "started":
@@ -95,6 +94,6 @@ def _registered(reader: Reader, name: str) -> Iterator[str]:
                 yield msgspec.json.decode(entry.content)["client"]
 
 
-def _time(microseconds: int) -> str:
-    told = (_BEGINNING + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
-    return told.replace("+00:00", "Z")
+def _format_time(microseconds: int) -> str:
+    time = (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+    return time.replace("+00:00", "Z")

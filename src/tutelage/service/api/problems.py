@@ -1,17 +1,19 @@
-"""What a request is told when it is not carried out: RFC 9457 bodies whose ``type`` never changes."""
+"""Refusals as RFC 9457 problem details; the ``type`` of a kind of problem never changes."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal
+from tutelage.stores.base import CampaignNotFound, StoreError
 
-MEDIA_TYPE = b"application/problem+json"
+MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:tutelage:problem:"
 
-Kind = (
+ProblemKind = (
     Reason
     | Literal[
         "unauthorized",
@@ -23,13 +25,12 @@ Kind = (
         "timeout",
         "too-large",
         "unsupported-media-type",
-        "busy",
         "no-leader",
         "internal",
     ]
 )
 
-STATUSES: Mapping[Kind, int] = {
+STATUSES: Mapping[ProblemKind, int] = {
     "malformed": 400,
     "unauthorized": 401,
     "forbidden": 403,
@@ -51,28 +52,35 @@ STATUSES: Mapping[Kind, int] = {
     "unavailable": 503,
     "no-leader": 503,
 }
-_RETRY_SECONDS: Mapping[Kind, int] = {"busy": 1, "unavailable": 2, "no-leader": 3}
+_RETRY_SECONDS: Mapping[ProblemKind, int] = {"busy": 1, "unavailable": 2, "no-leader": 3}
 
 
-class Told(msgspec.Struct, omit_defaults=True):
-    """The body of a refusal.  ``faults``: the first hundred things that are wrong, each with its place."""
+class ProblemDetails(msgspec.Struct, omit_defaults=True):
+    """The body of a refusal (RFC 9457)."""
 
-    type: str
-    title: str
-    status: int
-    detail: str = ""
-    faults: Sequence[Fault] = ()
+    type: Annotated[str, Meta(description="`urn:tutelage:problem:` and the kind of problem.")]
+    title: Annotated[str, Meta(description="The name of the HTTP status.")]
+    status: Annotated[int, Meta(description="The HTTP status.")]
+    detail: Annotated[str, Meta(description="What is wrong and what to do.")] = ""
+    faults: Annotated[Sequence[Fault], Meta(description="The first hundred faults of the request.")] = ()
 
 
-class CutOff(Exception):
-    """A stream that cannot go on: its reader sees that it has no end; the text says why."""
+class BrokenStream(Exception):
+    """A streamed answer cannot be completed; the text says why.
+
+    The connection ends without the end of the answer, so that the reader sees that it is incomplete.
+    """
 
 
 class Problem(Exception):
-    """A request that is refused: kind, a sentence, its faults, and headers of its own."""
+    """The refusal of a request: its kind, a sentence, faults, and headers of the answer."""
 
     def __init__(
-        self, kind: Kind, detail: str, faults: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
+        self,
+        kind: ProblemKind,
+        detail: str,
+        faults: Sequence[Fault] = (),
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.kind, self.detail, self.status = kind, detail, STATUSES[kind]
@@ -83,20 +91,27 @@ class Problem(Exception):
         if kind == "unauthorized":
             self.headers["WWW-Authenticate"] = 'Bearer realm="tutelage"'
 
-    def body(self) -> bytes:
-        """The JSON that is sent."""
+    def encode(self) -> bytes:
+        """Return the body of the answer."""
         title = HTTPStatus(self.status).phrase
         return msgspec.json.encode(
-            Told(TYPE_PREFIX + self.kind, title, self.status, self.detail, self.faults)
+            ProblemDetails(TYPE_PREFIX + self.kind, title, self.status, self.detail, self.faults)
         )
 
 
-def problem_of(error: Exception) -> Problem:
-    """What an engine's error is told as; whatever is not known is no secret's place: its kind alone."""
+def convert_error(error: Exception) -> Problem:
+    """Return the problem that an error is answered with.
+
+    Of an unexpected error it names only the class, since the text may hold secrets.
+    """
     if isinstance(error, Problem):
         return error
     if isinstance(error, Refusal):
         return Problem(error.reason, error.sentence, error.faults)
     if isinstance(error, NotLeader):
-        return Problem("no-leader", f"{error} No other can be reached now: try again.")
-    return Problem("internal", f"The server failed ({type(error).__name__}): its log says more.")
+        return Problem("no-leader", f"{error} No other server can be reached now: try again.")
+    if isinstance(error, CampaignNotFound):
+        return Problem("unknown-campaign", str(error))
+    if isinstance(error, StoreError):
+        return Problem("unavailable", str(error))
+    return Problem("internal", f"The server failed ({type(error).__name__}): see its log.")

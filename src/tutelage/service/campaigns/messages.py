@@ -1,44 +1,55 @@
 """What clients send and are answered, and why they may be refused."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 
 class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A pull as it is sent.  ``bypassed``: its client has been shown the reward itself."""
+    """A pull: which client pulled which arm, and the reward it observed."""
 
-    id: str
-    client: str
-    arm: str
-    reward: float
-    bypassed: bool = False
+    id: Annotated[str, Meta(description="Id of the pull, chosen by the sender, unique in the campaign.")]
+    client: Annotated[str, Meta(description="Name of the client.")]
+    arm: Annotated[str, Meta(description="Name of the arm.")]
+    reward: Annotated[float, Meta(description="The observed reward, in the campaign's range.")]
+    bypassed: Annotated[
+        bool, Meta(description="Whether the client has been shown the observed reward already.")
+    ] = False
 
 
 class PullResponse(msgspec.Struct):
-    """The answer to a pull: what to show its client.  ``replayed``: the pull was stored before."""
+    """The answer to a pull."""
 
-    id: str
-    reward: float
-    adjustment: float
-    directive: int
-    replayed: bool
+    id: Annotated[str, Meta(description="Id of the pull.")]
+    reward: Annotated[float, Meta(description="The reward to reveal to the client.")]
+    adjustment: Annotated[float, Meta(description="The revealed minus the observed reward.")]
+    directive: Annotated[int, Meta(description="Number of the directive by which the pull was answered.")]
+    replayed: Annotated[bool, Meta(description="Whether the pull had been stored before.")]
 
 
 Reason = Literal[
-    "malformed", "unknown-campaign", "exists", "conflict", "not-started", "stopped", "invalid", "unavailable"
+    "malformed",
+    "unknown-campaign",
+    "exists",
+    "conflict",
+    "not-started",
+    "stopped",
+    "invalid",
+    "busy",
+    "unavailable",
 ]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong in a request: of which pull (its index and id), which field, and what."""
+    """One thing that is wrong in a request."""
 
-    index: int
-    id: str
-    field: str
-    what: str
+    index: Annotated[int, Meta(description="Place of the pull in the request, from 0.")]
+    id: Annotated[str, Meta(description="Id of the pull, if it has one.")]
+    field: Annotated[str, Meta(description="The field that is wrong; empty if it is the whole.")]
+    what: Annotated[str, Meta(description="What is wrong with it.")]
 
 
 class Refusal(Exception):

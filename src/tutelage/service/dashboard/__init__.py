@@ -3,4 +3,3 @@
 from tutelage.service.dashboard.login import login_routes as login_routes
 from tutelage.service.dashboard.login import refusal_page as refusal_page
 from tutelage.service.dashboard.routes import dashboard_routes as dashboard_routes
-from tutelage.service.dashboard.routes import status_router as status_router

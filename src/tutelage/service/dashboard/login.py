@@ -9,11 +9,11 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
 
-from tutelage.service.api.access import COOKIE, Access, is_loopback
-from tutelage.service.api.attempts import Attempts
+from tutelage.service.api.access import COOKIE, AccessControl, is_loopback
+from tutelage.service.api.login_attempts import LoginAttempts
 from tutelage.service.api.problems import Problem
+from tutelage.service.api.route import Call, Route
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
 from tutelage.service.dashboard.policy import HEADERS
 
@@ -21,53 +21,54 @@ NO_KEY = "No key exists yet; on the server's machine no key is needed."
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz", "/static/")
 
 
-def login_routes(access: Access) -> list[BaseRoute]:
+def login_routes(access: AccessControl) -> list[Route]:
     """The routes ``/login`` and ``/logout``, which need no key."""
-    attempts = Attempts()
+    attempts = LoginAttempts()
 
-    async def form(request: Request) -> Response:
+    async def form(call: Call) -> Response:
+        request = call.request
         onward = request.query_params.get("next", "/")
-        grant = access.grant_of(request.cookies.get(COOKIE, ""))
-        if grant is not None and grant.role != "reporter":
+        caller = access.find_caller(request.cookies.get(COOKIE, ""))
+        if caller is not None and caller.role != "reporter":
             return _onward(request, onward)
         return _form(onward, "" if access.has_keys else NO_KEY, 200, has_form=access.has_keys)
 
-    async def login(request: Request) -> Response:
-        fields = await _fields(request)
+    async def login(call: Call) -> Response:
+        request, fields = call.request, _parse_form(call.content)
         onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
         address = _address(request)
-        if wait := attempts.wait(address):
+        if wait := attempts.register(address):
             message = f"Too many attempts: try again in {wait} seconds."
             return _form(onward, message, 429, {"Retry-After": str(wait)})
-        grant = access.grant_of(secret.strip())
-        if grant is None:
+        caller = access.find_caller(secret.strip())
+        if caller is None:
             return _form(onward, "This key is unknown or has been revoked.", 401)
-        if grant.role == "reporter":
+        if caller.role == "reporter":
             return _form(
                 onward,
                 "A reporter's key can send pulls but not show pages: use a viewer's or an administrator's key.",
                 403,
             )
-        attempts.take_back(address)
+        attempts.forget_last(address)
         answer = _onward(request, onward)
         answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
         return answer
 
-    async def logout(request: Request) -> Response:
+    async def logout(call: Call) -> Response:
         answer = RedirectResponse("login", 303, HEADERS)
-        answer.delete_cookie(COOKIE, **_cookie(request))
+        answer.delete_cookie(COOKIE, **_cookie(call.request))
         return answer
 
     return [
-        Route("/login", form, methods=["GET"]),
-        Route("/login", login, methods=["POST"]),
-        Route("/logout", logout, methods=["POST"]),
+        Route("GET", "/login", form, "anyone"),
+        Route("POST", "/login", login, "anyone", is_form=True),
+        Route("POST", "/logout", logout, "anyone", is_form=True),
     ]
 
 
-async def _fields(request: Request) -> dict[str, list[str]]:
+def _parse_form(content: bytes) -> dict[str, list[str]]:
     try:
-        return parse_qs((await request.body()).decode("latin-1"), max_num_fields=10)
+        return parse_qs(content.decode("latin-1"), max_num_fields=10)
     except ValueError:  # too many fields: not this form
         return {}
 
@@ -127,7 +128,7 @@ def refusal_page(
         is_signed_in = f"{COOKIE}=".encode() in headers.get(b"cookie", b"")
         return render_message_page(title, problem.detail, root, signed_in=is_signed_in)
     query = scope.get("query_string", b"").decode("latin-1")
-    is_stale = b"cookie" in headers and "not known" in problem.detail
+    is_stale = b"cookie" in headers and "unknown" in problem.detail
     return render_login_page(
         root,
         path + (f"?{query}" if query else ""),

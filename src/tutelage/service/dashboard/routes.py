@@ -4,14 +4,12 @@ import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import resources
-from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from tutelage.service.api.access import COOKIE
+from tutelage.service.api.route import Call, Route
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.dashboard.pages import (
     render_campaign_page,
@@ -22,28 +20,20 @@ from tutelage.service.dashboard.pages import (
 )
 from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.policy import HEADERS
-from tutelage.service.dashboard.reference import reference_page
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.dashboard.templating import render_icon
-from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.monitor import Monitor
-from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
-from tutelage.service.monitoring.status import status_of
 from tutelage.service.monitoring.unservable import CannotBeServed
 from tutelage.stores.base import CampaignNotFound
 
 _KEPT = {"Cache-Control": "max-age=300"}
 _STATIC = ("style.css", "page.js")
 _Page = Callable[[Request], Awaitable[Response]]
+_Handler = Callable[[Call], Awaitable[Response]]
 
 
-def dashboard_routes(
-    monitor: Monitor, renderer: PageRenderer, document: Callable[[], dict[str, Any]]
-) -> list[BaseRoute]:
-    """``/``, ``/c/NAME/`` with what belongs to it, ``/docs`` and ``/metrics``, under any prefix.
-
-    ``document`` is called for what OpenAPI says of the server.
-    """
+def dashboard_routes(monitor: Monitor, renderer: PageRenderer) -> list[Route]:
+    """The routes of the pages and of their files: ``/``, ``/c/NAME/...`` and ``/static/...``."""
 
     async def index(request: Request) -> Response:
         found = await monitor.all_views()
@@ -93,65 +83,37 @@ def dashboard_routes(
         page = partial(render_client_page, signed_in=_is_signed_in(request))
         return _html(await renderer.run(page, view, number, monitor.thresholds))
 
-    async def metrics(request: Request) -> Response:
-        found = await monitor.led_views()
-        led = [one for one in found if isinstance(one, CampaignView)]
-        unservable = [one.name for one in found if not isinstance(one, CampaignView)]
-        server, thresholds = monitor.server_health(), monitor.thresholds
-        content = await renderer.run(render_metrics, led, server, thresholds, unservable)
-        return Response(content, media_type=CONTENT_TYPE, headers=HEADERS)
-
-    async def docs(request: Request) -> Response:
-        page = partial(reference_page, signed_in=_is_signed_in(request))
-        return _html(await renderer.run(page, document()))
-
     async def slash(request: Request) -> Response:
         return RedirectResponse(f"{request.path_params['name']}/", headers=HEADERS)
 
     return [
-        Route("/", _found(index, "")),
-        Route("/c/{name}", slash),
-        Route("/c/{name}/", _found(campaign, "../../")),
-        Route("/c/{name}/panels", _found(panels, "../../")),
-        Route("/c/{name}/client/{client:path}", _found(client, "../../../")),
-        Route("/static/{file}", _static),
-        Route("/docs", docs),
-        Route("/metrics", metrics),
+        Route("GET", "/", _handle_errors(index, ""), "viewer"),
+        Route("GET", "/c/{name}", _handle_request(slash), "viewer"),
+        Route("GET", "/c/{name}/", _handle_errors(campaign, "../../"), "viewer"),
+        Route("GET", "/c/{name}/panels", _handle_errors(panels, "../../"), "viewer"),
+        Route("GET", "/c/{name}/client/{client:path}", _handle_errors(client, "../../../"), "viewer"),
+        Route("GET", "/static/{file}", _handle_request(_static), "anyone"),
     ]
-
-
-def status_router(monitor: Monitor) -> APIRouter:
-    """The status items of a campaign, for programs."""
-    router = APIRouter()
-
-    @router.get("/v1/campaigns/{name}/status")
-    async def status(name: str) -> Response:
-        """What an operator must know about a campaign, the most severe first."""
-        view = await monitor.view(name)
-        items = [
-            {
-                "kind": item.kind,
-                "severity": item.severity,
-                "message": item.message,
-                "action": item.action,
-                "command": item.command,
-                "client": None if item.client is None else view.metrics.clients[item.client],
-            }
-            for item in status_of(view, monitor.thresholds)
-        ]
-        return JSONResponse({"name": name, "position": view.metrics.position, "items": items})
-
-    return router
 
 
 def _is_signed_in(request: Request) -> bool:
     return COOKIE in request.cookies
 
 
-def _found(page: _Page, root: str) -> _Page:
-    """The page, or one that says why there is none."""
+def _handle_request(page: _Page) -> _Handler:
+    """Return the handler of a route that calls ``page`` with the request."""
 
-    async def told(request: Request) -> Response:
+    async def handle(call: Call) -> Response:
+        return await page(call.request)
+
+    return handle
+
+
+def _handle_errors(page: _Page, root: str) -> _Handler:
+    """Return the handler of a route that shows the page, or a page that says why it cannot be shown."""
+
+    async def handle(call: Call) -> Response:
+        request = call.request
         try:
             return await page(request)
         except CampaignNotFound as error:
@@ -159,11 +121,11 @@ def _found(page: _Page, root: str) -> _Page:
         except CannotBeServed as error:
             return _html(render_unservable_page(error.campaign, root, signed_in=_is_signed_in(request)), 503)
         except Refusal as error:
-            status = {"unknown-campaign": 404, "invalid": 422}.get(error.reason, 503)
+            status = {"unknown-campaign": 404, "invalid": 422, "busy": 429}.get(error.reason, 503)
             title = "Campaign not found" if status == 404 else "This page cannot be shown"
             return _message(request, title, error.sentence, status, root)
 
-    return told
+    return handle
 
 
 async def _static(request: Request) -> Response:

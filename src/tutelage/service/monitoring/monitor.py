@@ -14,8 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.service.api.handoff import Handoff
-from tutelage.service.api.problems import Problem
+from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.jobs import ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
@@ -42,7 +41,7 @@ LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS = 30.0
 TAKE_UP_SECONDS = 3.0
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
-_FAILURES = (TimeoutError, NotLeader, Refusal, Problem, StoreError, Disagreement, CampaignNotFound)
+_FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
 
 
 @dataclass(eq=False)
@@ -211,7 +210,7 @@ class Monitor:
         One such view is made at a time, which leaves the other readers free; few may wait.
         """
         if self._num_past >= MAX_PAST_VIEWS:
-            raise Problem("busy", "Too many pages of the past are being made: try again.")
+            raise Refusal("busy", "Too many pages of the past are being made: try again.")
         self._num_past += 1
         made = asyncio.ensure_future(self._make_past_view(name, round))
         made.add_done_callback(lambda done: done.cancelled() or done.exception())

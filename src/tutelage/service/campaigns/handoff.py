@@ -1,4 +1,4 @@
-"""Between the event loop and the threads: the writer, which changes campaigns, and those that read."""
+"""Hand-over between the event loop and the threads: the writer, which changes campaigns, and the readers."""
 
 import asyncio
 import contextlib
@@ -8,19 +8,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.engine import Engine
 from tutelage.service.campaigns.jobs import CreateJob, Job, PullJob
-from tutelage.service.campaigns.messages import NotLeader
+from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
 
-Found = TypeVar("Found")
-_READING_THREADS = 4
-LED_ELSEWHERE_SECONDS = 1.0  # so long another leader is not asked of the store again
+Result = TypeVar("Result")
+_READER_THREADS = 4
+LED_ELSEWHERE_SECONDS = 1.0  # how long the leader of a campaign is remembered
 
 
 class Handoff:
-    """Jobs go over with :meth:`ask`; a group's results come back in one call of the loop."""
+    """Passes jobs to the writer's thread; all results of a group come back in one call of the event loop."""
 
     def __init__(self, store: Store, *, address: str = "", most_waiting: int = 50_000) -> None:
         self.engine = Engine(store, self._deliver, address=address)
@@ -29,24 +28,28 @@ class Handoff:
         self._elsewhere: dict[str, tuple[float, NotLeader]] = {}
 
     def start(self) -> None:
-        """Begin, in the loop that will wait."""
+        """Start the writer; results come to the running event loop."""
         self._loop = asyncio.get_running_loop()
         self.engine.start()
 
     async def stop(self) -> None:
-        """Finish what has come in."""
+        """Finish the jobs that were passed and end the writer."""
         await asyncio.to_thread(self.engine.stop)
 
     async def ask(self, job: Job) -> Any:
-        """The job's result; raises its error, and :class:`Problem` if too many pulls wait already."""
-        size = _size(job)
-        asked, found = self._elsewhere.get(job.name, (0.0, None))
-        if found and time.monotonic() - asked < LED_ELSEWHERE_SECONDS and not isinstance(job, CreateJob):
-            raise NotLeader(found.name, found.address)
+        """Return the job's result or raise its error.
+
+        Raises a ``busy`` :class:`Refusal` if too many pulls are waiting, ``unavailable`` while stopping.
+        """
+        size = _count_pulls(job)
+        asked_at, answer = self._elsewhere.get(job.name, (0.0, None))
+        is_recent = time.monotonic() - asked_at < LED_ELSEWHERE_SECONDS
+        if answer and is_recent and not isinstance(job, CreateJob):
+            raise NotLeader(answer.name, answer.address)
         if size and self.waiting and self.waiting + size > self.most_waiting:
-            raise Problem("busy", f"{self.waiting} pulls wait for the disk already: try again.")
+            raise Refusal("busy", f"{self.waiting} pulls are already waiting for the disk: try again.")
         if not self.engine.is_alive:
-            raise Problem("unavailable", "The server is stopping.")
+            raise Refusal("unavailable", "The server is stopping.")
         self.waiting += size
         assert self._loop is not None  # noqa: S101 - start() came first
         job.waiter = self._loop.create_future()
@@ -59,15 +62,15 @@ class Handoff:
             raise
 
     def _deliver(self, jobs: Sequence[Job]) -> None:
-        """Called in the writer's thread."""
+        """Return the results to the event loop; called in the writer's thread."""
         assert self._loop is not None  # noqa: S101 - start() came first
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             self._loop.call_soon_threadsafe(self._settle, jobs)
 
     def _settle(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            self.waiting -= _size(job)
-            if job.waiter.done():  # the sender has gone
+            self.waiting -= _count_pulls(job)
+            if job.waiter.done():  # the sender has disconnected
                 continue
             if job.error is None:
                 job.waiter.set_result(job.result)
@@ -75,43 +78,43 @@ class Handoff:
                 job.waiter.set_exception(job.error)
 
 
-def _size(job: Job) -> int:
-    """The pulls of a job: whatever else is asked is not what fills the queue."""
+def _count_pulls(job: Job) -> int:
+    """Only pulls count towards the limit of the queue."""
     return len(job.pulls) if isinstance(job, PullJob) else 0
 
 
 class Readers:
-    """Threads that read the store, each on a connection of its own.
+    """Threads that read the store, each with its own connection.
 
-    ``broken`` is told of a failure after which the store cannot be trusted any more.
+    ``on_broken`` is called with a failure after which the store cannot be trusted any more.
     """
 
     def __init__(
         self,
         store: Store,
-        broken: Callable[[StoreBroken], object] = lambda _: None,
+        on_broken: Callable[[StoreBroken], object] = lambda _: None,
         *,
-        threads: int = _READING_THREADS,
+        threads: int = _READER_THREADS,
     ) -> None:
-        self._store, self._broken, self._local = store, broken, threading.local()
+        self._store, self._on_broken, self._local = store, on_broken, threading.local()
         self._opened: list[Reader] = []
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="tutelage-reader")
 
-    async def read(self, look: Callable[[Reader], Found]) -> Found:
-        """What ``look`` finds."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, look)
+    async def read(self, query: Callable[[Reader], Result]) -> Result:
+        """Call ``query`` with a reader in one of the threads, and return its result."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, query)
 
-    def _read(self, look: Callable[[Reader], Found]) -> Found:
+    def _read(self, query: Callable[[Reader], Result]) -> Result:
         reader: Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = self._store.reader()
             self._opened.append(reader)
         try:
-            return look(reader)
+            return query(reader)
         except StoreError as error:
-            self._local.reader = None  # the next look connects anew
+            self._local.reader = None  # the next query connects again
             if isinstance(error, StoreBroken):
-                self._broken(error)
+                self._on_broken(error)
             raise
 
     def close(self) -> None:

@@ -1,0 +1,191 @@
+"""The routes that create, change, delete and list campaigns."""
+
+import contextlib
+from collections.abc import Container
+
+import msgspec
+from starlette.responses import Response
+
+from tutelage.errors import InputError
+from tutelage.registry import split_call
+from tutelage.service.api.problems import Problem
+from tutelage.service.api.route import Call, Route
+from tutelage.service.api.schemas import CampaignList, CampaignSummary, ClientReference, NewCampaign
+from tutelage.service.api.summaries import summarize, summarize_stored
+from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.campaigns.jobs import Act, ActionJob, CreateJob, ReadJob
+from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.session import Session
+from tutelage.service.campaigns.settings import Settings, order_weights
+from tutelage.stores.base import CampaignNotFound
+
+_ALL, _ONE = "/v1/campaigns", "/v1/campaigns/{name}"
+
+
+def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[str] = ()) -> list[Route]:
+    """The routes; ``own_teachers`` are teachers of installed packages that campaigns may use."""
+    handlers = CampaignHandlers(handoff, readers, own_teachers)
+    return [
+        Route(
+            *("GET", _ALL, handlers.list_campaigns, "viewer", "List all campaigns"),
+            "Any server of the store lists all campaigns, whichever server leads them.",
+            tag="campaigns",
+            answer=CampaignList,
+        ),
+        Route(
+            *("POST", _ALL, handlers.create, "admin", "Create a campaign"),
+            "The header `Location` of the answer is the path of the campaign.",
+            tag="campaigns",
+            body=NewCampaign,
+            answer=CampaignSummary,
+            status=201,
+        ),
+        Route(
+            *("GET", _ONE, handlers.show, "viewer", "Show a campaign"),
+            "Its settings and where it stands.",
+            tag="campaigns",
+            answer=CampaignSummary,
+        ),
+        Route(
+            *("DELETE", _ONE, handlers.delete, "admin", "Delete a campaign and its ledger"),
+            "Allowed if the campaign never started, or is stopped and an administrator has exported it.",
+            tag="campaigns",
+            status=204,
+        ),
+        Route(
+            *("POST", f"{_ONE}/clients", handlers.register, "reporter", "Register a client"),
+            "Allowed before the campaign starts, if it has open registration.  "
+            "Registering a client again changes nothing.",
+            tag="campaigns",
+            body=ClientReference,
+            answer=ClientReference,
+        ),
+        Route(
+            *(
+                "POST",
+                f"{_ONE}/start",
+                handlers.start,
+                "admin",
+                "Start a campaign, or resume it after a stop",
+            ),
+            tag="campaigns",
+            answer=CampaignSummary,
+        ),
+        Route(
+            *("POST", f"{_ONE}/stop", handlers.stop, "admin", "Stop a campaign until it is started again"),
+            "A stopped campaign refuses new pulls.  Repeated pulls and reports of bypassed pulls still pass.",
+            tag="campaigns",
+            answer=CampaignSummary,
+        ),
+        Route(
+            *("POST", f"{_ONE}/exclude", handlers.exclude, "admin", "Exclude a client from the evidence"),
+            "The teacher continues as if the client had never pulled.  Its pulls are still answered.",
+            tag="campaigns",
+            body=ClientReference,
+            answer=CampaignSummary,
+        ),
+    ]
+
+
+class CampaignHandlers:
+    """The handlers of the routes."""
+
+    def __init__(self, handoff: Handoff, readers: Readers, own_teachers: Container[str]) -> None:
+        self.handoff, self.readers, self.own_teachers = handoff, readers, own_teachers
+
+    async def list_campaigns(self, call: Call) -> CampaignList:
+        listings = await self.readers.read(lambda reader: reader.campaigns())
+        found = [await self._summarize_if_there(one.name) for one in listings]
+        return CampaignList([one for one in found if one is not None])
+
+    async def create(self, call: Call) -> Response:
+        new: NewCampaign = call.body
+        try:
+            self._check_teacher(new.teacher)
+            settings = Settings(
+                name=new.name,
+                arms=new.arms,
+                horizon=new.horizon,
+                teacher=new.teacher,
+                clients=new.clients,
+                open_registration=new.open_registration,
+                low=new.low + 0.0,  # a zero has no sign
+                high=new.high + 0.0,
+                weights=order_weights(new.weights, new.clients),
+                seed=new.seed,
+            )
+        except InputError as error:
+            raise Problem("invalid", str(error)) from None
+        if new.start and not settings.clients:
+            raise Problem(
+                "invalid", f"The campaign {new.name} has no clients yet: register some, then start it."
+            )
+        await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start))
+        summary = msgspec.json.encode(await self._summarize(new.name))
+        return Response(summary, 201, {"Location": f"/v1/campaigns/{new.name}"}, "application/json")
+
+    def _check_teacher(self, spec: str) -> None:
+        """Refuse to import a class that only an HTTP request names.  Raises ``InputError``."""
+        teacher, _ = split_call(spec, "teacher")
+        if ":" in teacher and teacher not in self.own_teachers:
+            raise InputError(
+                f"The teacher {teacher} is not part of Tutelage: the operator of this server can allow it "
+                "with --own-teachers."
+            )
+
+    async def show(self, call: Call) -> CampaignSummary:
+        return await self._summarize(call.name)
+
+    async def register(self, call: Call) -> ClientReference:
+        client: ClientReference = call.body
+        call.caller.check_campaign(call.name)
+        call.caller.check_clients([client.client])
+        await self._act(call.name, "register", client.client)
+        return client
+
+    async def start(self, call: Call) -> CampaignSummary:
+        await self._act(call.name, "start")
+        return await self._summarize(call.name)
+
+    async def stop(self, call: Call) -> CampaignSummary:
+        await self._act(call.name, "stop")
+        return await self._summarize(call.name)
+
+    async def exclude(self, call: Call) -> CampaignSummary:
+        await self._act(call.name, "exclude", call.body.client)
+        return await self._summarize(call.name)
+
+    async def delete(self, call: Call) -> Response:
+        await self.handoff.ask(ReadJob(call.name, look=get_position))  # the leader must delete it
+        try:
+            await self._act(call.name, "delete")
+        except Refusal as error:
+            if error.reason == "invalid":
+                raise Problem("not-removable", error.sentence) from None
+            raise
+        return Response(status_code=204)
+
+    async def _act(self, name: str, act: Act, client: str = "") -> None:
+        try:
+            await self.handoff.ask(ActionJob(name, act=act, client=client))
+        except InputError as error:
+            raise Problem("invalid", str(error)) from None
+
+    async def _summarize(self, name: str) -> CampaignSummary:
+        summary: CampaignSummary = await self.handoff.ask(ReadJob(name, look=summarize))
+        return summary
+
+    async def _summarize_if_there(self, name: str) -> CampaignSummary | None:
+        """Return the summary from memory or from the store; None if the campaign was just deleted."""
+        if name in self.handoff.engine.sessions:
+            with contextlib.suppress(NotLeader, Refusal):
+                return await self._summarize(name)
+        try:
+            return await self.readers.read(lambda reader: summarize_stored(reader, name))
+        except CampaignNotFound:
+            return None
+
+
+def get_position(session: Session) -> int:
+    """Return the position of the last row; asking for it makes sure that this server leads the campaign."""
+    return session.position

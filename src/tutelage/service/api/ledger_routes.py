@@ -1,0 +1,124 @@
+"""The routes that read a campaign's numbers, decisions and ledger."""
+
+from collections.abc import AsyncIterator
+
+from starlette.responses import StreamingResponse
+
+from tutelage.errors import InputError
+from tutelage.service.api import ledger_pages
+from tutelage.service.api.campaign_routes import get_position
+from tutelage.service.api.ledger_formats import FORMATS, LedgerWriter, make_writer
+from tutelage.service.api.ledger_pages import LedgerNames
+from tutelage.service.api.problems import BrokenStream, Problem
+from tutelage.service.api.route import Call, Route
+from tutelage.service.api.schemas import CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
+from tutelage.service.api.summaries import compute_totals
+from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.campaigns.jobs import ActionJob, ReadJob
+from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.stores.base import CampaignNotFound, Reader, StoreError
+
+_ROWS_PER_PART = 2_000
+_ONE = "/v1/campaigns/{name}"
+
+
+def ledger_routes(handoff: Handoff, readers: Readers) -> list[Route]:
+    """The routes."""
+    handlers = LedgerHandlers(handoff, readers)
+    return [
+        Route(
+            *("GET", f"{_ONE}/totals", handlers.show_totals, "viewer", "Show counts, sums and costs"),
+            "By client and arm, with the teacher's own state.",
+            tag="ledger",
+            answer=CampaignTotals,
+        ),
+        Route(
+            *("GET", f"{_ONE}/decisions", handlers.list_decisions, "viewer", "List decisions and exclusions"),
+            "Each with the evidence that was new.",
+            tag="ledger",
+            query=PageQuery,
+            answer=DecisionPage,
+        ),
+        Route(
+            *("GET", f"{_ONE}/ledger", handlers.list_rows, "viewer", "List the rows of the ledger"),
+            tag="ledger",
+            query=PageQuery,
+            answer=LedgerPage,
+        ),
+        Route(
+            *("GET", f"{_ONE}/export", handlers.export, "viewer", "Export the whole ledger as a file"),
+            "The answer is streamed.  After an export by an administrator a stopped campaign can be deleted.",
+            tag="ledger",
+            query=ExportQuery,
+            content_types=tuple(writer.media_type for writer in FORMATS.values()),
+        ),
+    ]
+
+
+class LedgerHandlers:
+    """The handlers of the routes."""
+
+    def __init__(self, handoff: Handoff, readers: Readers) -> None:
+        self.handoff, self.readers = handoff, readers
+
+    async def show_totals(self, call: Call) -> CampaignTotals:
+        totals: CampaignTotals = await self.handoff.ask(ReadJob(call.name, look=compute_totals))
+        return totals
+
+    async def list_decisions(self, call: Call) -> DecisionPage:
+        name, query = call.name, call.query
+        return await self.readers.read(
+            lambda reader: ledger_pages.read_decisions(reader, name, query.after, query.limit)
+        )
+
+    async def list_rows(self, call: Call) -> LedgerPage:
+        name, query = call.name, call.query
+        return await self.readers.read(
+            lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit)
+        )
+
+    async def export(self, call: Call) -> StreamingResponse:
+        name, format, is_admin = call.name, call.query.format, call.caller.role == "admin"
+        if is_admin:
+            await self.handoff.ask(ReadJob(name, look=get_position))  # the leader must note the export
+        names = await self.readers.read(lambda reader: LedgerNames(reader, name))
+        try:
+            writer = make_writer(format)
+        except InputError as error:
+            raise Problem("invalid", str(error)) from None
+        is_noted = is_admin and names.head.status == "stopped"
+        return StreamingResponse(
+            self.stream_rows(name, names, writer, is_noted=is_noted),
+            media_type=writer.media_type,
+            headers={"Content-Disposition": f'attachment; filename="{name}.{format}"'},
+        )
+
+    async def stream_rows(
+        self, name: str, names: LedgerNames, writer: LedgerWriter, *, is_noted: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield the file; then, with ``is_noted``, note in the ledger that it was exported."""
+        yield writer.begin()
+        after, last = 0, names.head.position
+        try:
+            while after < last:
+                start, limit = after, min(_ROWS_PER_PART, last - after)
+                content, after = await self.readers.read(
+                    lambda reader: _write_rows(reader, name, names, start, limit, writer)  # noqa: B023
+                )
+                yield content
+            if (await self.readers.read(lambda reader: reader.load(name)[0])).created != names.created:
+                raise BrokenStream(f"The campaign {name} was deleted, and another one has its name.")
+            yield await self.readers.read(lambda _: writer.end())
+            if is_noted:
+                await self.handoff.ask(ActionJob(name, act="exported", position=last, created=names.created))
+        except (Problem, Refusal, NotLeader, CampaignNotFound, StoreError) as error:  # too late to refuse
+            raise BrokenStream(str(error)) from error
+
+
+def _write_rows(
+    reader: Reader, name: str, names: LedgerNames, after: int, limit: int, writer: LedgerWriter
+) -> tuple[bytes, int]:
+    rows = reader.read(name, after, limit)
+    if not rows:
+        raise BrokenStream(f"The campaign {name} has been deleted.")
+    return writer.write_rows([names.describe_row(row) for row in rows]), rows[-1].position

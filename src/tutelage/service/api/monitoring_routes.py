@@ -1,0 +1,107 @@
+"""The routes by which programs observe the server: health, metrics and the status of campaigns."""
+
+import asyncio
+import time
+
+from starlette.responses import Response
+
+from tutelage.service.api.forwarding import Forwarder
+from tutelage.service.api.problems import Problem
+from tutelage.service.api.route import Call, Route
+from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health
+from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.monitor import Monitor
+from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
+from tutelage.service.monitoring.status import status_of
+
+READY_SECONDS = 5.0  # a commit or a probe of the disk comes at least twice as often
+
+
+def monitoring_routes(
+    handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor
+) -> list[Route]:
+    """The routes; ``readers`` are reserved for what must not wait for other requests."""
+    handlers = MonitoringHandlers(handoff, readers, forwarder, monitor)
+    return [
+        Route(
+            *(
+                "GET",
+                "/v1/campaigns/{name}/status",
+                handlers.show_status,
+                "viewer",
+                "Show what needs attention",
+            ),
+            "The items of the campaign's page, most severe first.",
+            tag="monitoring",
+            answer=CampaignStatus,
+        ),
+        Route(
+            *("GET", "/metrics", handlers.show_metrics, "viewer", "Show metrics for Prometheus"),
+            "Metrics of the campaigns that this server leads.",
+            tag="monitoring",
+            content_types=(CONTENT_TYPE.partition(";")[0],),
+        ),
+        Route(
+            *("GET", "/healthz", handlers.check_health, "anyone", "Check whether the server works"),
+            tag="monitoring",
+            answer=Health,
+        ),
+        Route(
+            *(
+                "GET",
+                "/readyz",
+                handlers.check_readiness,
+                "anyone",
+                "Check whether pulls can be answered now",
+            ),
+            "Writes reach the disk, and the leaders of other campaigns can be reached.",
+            tag="monitoring",
+            answer=Health,
+        ),
+    ]
+
+
+class MonitoringHandlers:
+    """The handlers of the routes."""
+
+    def __init__(self, handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor) -> None:
+        self.engine, self.readers, self.forwarder, self.monitor = handoff.engine, readers, forwarder, monitor
+
+    async def show_status(self, call: Call) -> CampaignStatus:
+        view = await self.monitor.view(call.name)
+        items = [
+            CampaignStatusItem(
+                kind=item.kind,
+                severity=item.severity,
+                message=item.message,
+                action=item.action,
+                command=item.command,
+                client=None if item.client is None else view.metrics.clients[item.client],
+            )
+            for item in status_of(view, self.monitor.thresholds)
+        ]
+        return CampaignStatus(call.name, view.metrics.position, items)
+
+    async def show_metrics(self, call: Call) -> Response:
+        found = await self.monitor.led_views()
+        led = [one for one in found if isinstance(one, CampaignView)]
+        unservable = [one.name for one in found if not isinstance(one, CampaignView)]
+        health, thresholds = self.monitor.server_health(), self.monitor.thresholds
+        content = await asyncio.to_thread(render_metrics, led, health, thresholds, unservable)
+        return Response(content, media_type=CONTENT_TYPE)
+
+    async def check_health(self, call: Call) -> Health:
+        if not self.engine.is_alive:
+            raise Problem("unavailable", "The writer's thread has ended.")
+        return Health()
+
+    async def check_readiness(self, call: Call) -> Health:
+        if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
+            raise Problem("unavailable", "Nothing can be written now: see the log or the dashboard.")
+        if time.monotonic() - self.engine.last_commit > READY_SECONDS:
+            raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
+        campaigns = await self.readers.read(lambda reader: reader.campaigns())
+        if (name := await self.forwarder.find_unreachable(campaigns, self.engine.led)) is not None:
+            raise Problem("no-leader", f"The server that leads {name} does not answer.")
+        return Health()

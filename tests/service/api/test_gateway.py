@@ -185,6 +185,6 @@ def test_metrics_count_pulls(server):
     server.gateway.handoff.waiting = 0
     assert "tutelage_waiting_pulls 12.0" in text
     assert 'tutelage_pulls_total{campaign="c"} 7.0' in text
-    for name in ("pulls", "position", "beyond_horizon_pulls", "replayed_pulls", "refused_conflicts"):
+    for name in ("pulls", "ledger_rows", "beyond_horizon_pulls", "replayed_pulls", "refused_conflicts"):
         assert f"# TYPE tutelage_{name}_total counter" in text
     assert "# TYPE tutelage_round gauge" in text

@@ -1,7 +1,6 @@
 """The pages: their addresses over HTTP, and their content; test_browser.py opens them in a browser."""
 
 import html
-import itertools
 import json
 import re
 from dataclasses import replace
@@ -17,8 +16,7 @@ from tests.service import factories
 from tests.service.listening_server import PREFIX, Listening
 
 from tutelage.cli.app import execute
-from tutelage.service.dashboard.axes import Axis, draw_time_axis
-from tutelage.service.dashboard.charts import CounterLine, choose_window, colour_of, draw_counter, draw_shares
+from tutelage.service.dashboard.charts import choose_window, colour_of, draw_shares
 from tutelage.service.dashboard.pages import (
     render_campaign_page,
     render_client_page,
@@ -28,7 +26,6 @@ from tutelage.service.dashboard.pages import (
 )
 from tutelage.service.dashboard.panels import PANELS, render_panels
 from tutelage.service.dashboard.policy import POLICY
-from tutelage.service.dashboard.reference import operations_of
 from tutelage.service.dashboard.templating import mark_code
 from tutelage.service.monitoring.durations import round_percents
 from tutelage.service.monitoring.status import status_of
@@ -353,43 +350,6 @@ def test_text_between_backticks_is_code():
     )
     assert mark_code("a ` b <i>") == "a ` b &lt;i&gt;"
     assert mark_code("`<i>` b") == "<code>&lt;i&gt;</code> b"
-
-
-def test_the_reference_shows_what_an_operation_returns(address):
-    """A created campaign is returned with status 201."""
-    document = httpx.get(f"{address}/openapi.json", timeout=30).json()
-    operations = {(one.method, one.path): one for one in operations_of(document)}
-    assert operations["POST", "/v1/campaigns"].answer.kind == "Summary"
-    assert operations["DELETE", "/v1/campaigns/{name}"].answer is None
-
-
-@given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
-def test_times_below_a_chart_never_overlap(span, ends):
-    """Not on the narrowest chart either, for any span, with letters up to 8 pixels wide."""
-    metrics = []
-    for part in draw_time_axis(Axis(-span, 0, *ends), 0):
-        x, anchor, words = re.fullmatch(
-            r'<text x="(.+)" y=".+" text-anchor="(\w+)" .*>(.*)</text>', part
-        ).groups()
-        width = 8 * len(words)
-        start = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
-        metrics.append((start, start + width))
-    metrics.sort()
-    assert len(metrics) > 1
-    assert all(before[1] <= after[0] for before, after in itertools.pairwise(metrics))
-
-
-@pytest.mark.parametrize("value", [0.0, 1e-15, 0.3, 7.0, 6_890.0, 1_234_567.0])
-def test_the_axis_of_a_constant_counter(value):
-    """Its labels differ, and none is negative."""
-    view = factories.learning_view()
-    window = choose_window(view)
-    drawn = draw_counter(window, CounterLine("Cost", np.full(window.points.size, value)))
-    labels = re.findall(r'class="tick">([^<]*)<', drawn)
-    numbers = [label for label in labels if label != "now" and "\N{MINUS SIGN}" not in label]
-    assert len(numbers) >= 2
-    assert len(set(numbers)) == len(numbers)
-    assert not any(number.startswith("-") for number in numbers)
 
 
 def test_shares_after_a_burst_are_lines():

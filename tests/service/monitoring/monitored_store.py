@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 
-from tutelage.service.api.handoff import Handoff, Readers
+from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.jobs import CreateJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.settings import Settings

@@ -8,7 +8,6 @@ import pytest
 from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store
 from tests.stores import cluster
 
-from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
@@ -228,7 +227,7 @@ def test_a_campaign_without_an_answer_is_in_the_list(tmp_path):
 
         async def busy(job):
             if job.name == "c":
-                raise Problem("busy", "Too much waits.")
+                raise Refusal("busy", "Too much waits.")
             return await ask(job)
 
         await handoff.ask(CreateJob("d", settings=make_settings(name="d"), start=True))
@@ -272,6 +271,6 @@ def test_past_views_are_made_one_at_a_time():
         readers.end.set()
         await asyncio.gather(*asked, return_exceptions=True)
         await monitor.past_view("c", 1)
-        return readers.most, beyond.exception().kind
+        return readers.most, beyond.exception().reason
 
     assert asyncio.run(run()) == (1, "busy")

@@ -118,8 +118,10 @@ def test_faults_name_their_place(server, changed, field):
         (
             {"colour": "blue"},
             "colour",
-            "The field colour is unknown; the fields are name, arms, horizon, teacher, clients, "
-            "open_registration, low, high, weights, seed, start.",
+            (
+                "The field colour is unknown; the fields are name, arms, horizon, teacher, clients, "
+                "open_registration, low, high, weights, seed, start."
+            ),
         ),
     ],
 )

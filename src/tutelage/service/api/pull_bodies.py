@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tutelage.decoding import explain_error
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.strict_json import parse_json
 from tutelage.service.campaigns.messages import Fault, PullRequest
+from tutelage.struct_errors import explain_error
 
 MAX_PULLS = 10_000
 

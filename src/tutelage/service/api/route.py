@@ -9,10 +9,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.routing import compile_path
 
-from tutelage.decoding import explain_error
 from tutelage.service.api.access import Caller, RequiredRole
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.strict_json import EmptyObject, read_json
+from tutelage.struct_errors import explain_error
 
 Scope = dict[str, Any]
 _READING = frozenset({"GET", "HEAD"})

@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tutelage.decoding import explain_error
 from tutelage.service.api.problems import Problem
 from tutelage.service.campaigns.messages import Fault
+from tutelage.struct_errors import explain_error
 
 MAX_NESTING = 8
 # A string without a closing quote reaches to the end: the search is not repeated from each quote in it.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
-Content = TypeVar("Content")
+Content = TypeVar("Content", bound=msgspec.Struct)
 
 
 class EmptyObject(msgspec.Struct, forbid_unknown_fields=True):

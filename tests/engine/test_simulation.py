@@ -12,13 +12,13 @@ from tests.contracts.ladder import Ladder
 from tests.simulated_run import simulate_once
 
 from tutelage import instances
+from tutelage.conditions import Conditions, MeanShift
 from tutelage.distributions import parse_distribution
 from tutelage.distributions.base import Samples
 from tutelage.engine import simulation
 from tutelage.engine.scheduled_changes import find_silent_clients
 from tutelage.engine.simulation import Cancelled
 from tutelage.instances.base import Instance
-from tutelage.instances.conditions import Conditions, Shift
 from tutelage.policies import POLICIES
 from tutelage.request import make_problem
 from tutelage.teachers import TEACHERS
@@ -258,7 +258,7 @@ def conditions(draw, M, K, T):
         activity=draw(st.one_of(st.just(()), st.tuples(*[shares] * M))),
         delays=draw(st.one_of(st.just(()), st.tuples(*[st.integers(0, 3)] * M))),
         stops=tuple(draw(st.dictionaries(st.integers(0, M - 1), later, max_size=M - 1)).items()),
-        shifts=tuple(Shift(after, rng.random((M, K))) for after in draw(st.sets(later, max_size=2))),
+        shifts=tuple(MeanShift(after, rng.random((M, K))) for after in draw(st.sets(later, max_size=2))),
     )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tutelage.instances import load
-from tutelage.instances.movies import movies_beside
-from tutelage.instances.ratings import read_ratings
+from tutelage.instances.readers.movies import movies_beside
+from tutelage.instances.readers.ratings import read_ratings
 
 # Users 1 to 6 rate movies 1 to 8; movie 8 is rated by user 1 alone.
 TRIPLES = [(user, movie, 1 + (user * movie) % 5) for user in range(1, 7) for movie in range(1, 8)] + [

@@ -12,7 +12,7 @@ import pytest
 
 from tutelage.instances import load
 from tutelage.instances.grenoble import main, packaged_table
-from tutelage.instances.k7 import read_k7
+from tutelage.instances.readers.k7 import read_k7
 
 HEADER = json.dumps({"location": "here", "channels": [11, 12], "node_count": 3})
 COLUMNS = "datetime,src,dst,channel,mean_rssi,pdr,tx_count"

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage import load_instance
+from tutelage.conditions import Conditions
 from tutelage.distributions.base import Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.conditions import Conditions
 from tutelage.planning.cases import Given, Guess, with_gap
 
 

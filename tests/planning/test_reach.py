@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests import appendix
 
 from tutelage import load_instance, simulate
+from tutelage.conditions import Conditions
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.conditions import Conditions
 from tutelage.lab import parse_clients
 from tutelage.planning.reach import (
     epoch_for,

@@ -7,8 +7,8 @@ import pytest
 
 from tutelage import load_instance, planning
 from tutelage.cli.app import execute
+from tutelage.conditions import Conditions
 from tutelage.errors import InputError
-from tutelage.instances.conditions import Conditions
 from tutelage.lab import parse_clients
 from tutelage.planning.reach import reach, sure_horizon
 from tutelage.teachers import TEACHERS

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.policies import reference_policies as plain
 
 from tutelage.policies.boltzmann import Boltzmann, choose
-from tutelage.policies.softmax import draw_weighted, to_weights
+from tutelage.policies.support.softmax import draw_weighted, to_weights
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.05])

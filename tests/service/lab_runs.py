@@ -7,7 +7,7 @@ import numpy as np
 from tests.simulated_run import simulate_once
 
 from tutelage import instances
-from tutelage.instances.conditions import Conditions, Shift
+from tutelage.conditions import Conditions, MeanShift
 from tutelage.lab import parse_clients
 from tutelage.metrics import compute_pseudo_regret
 from tutelage.request import make_problem
@@ -28,7 +28,7 @@ def far_apart(folder):
 
 def shifted(instance):
     """After round 100 the best arm and the next one change places."""
-    shift = Shift(100, instance.local_means[:, [1, 0, 2]])
+    shift = MeanShift(100, instance.local_means[:, [1, 0, 2]])
     return dataclasses.replace(instance, conditions=Conditions(shifts=(shift,)))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.simulated_run import simulate_once
 
+from tutelage.conditions import Conditions, MeanShift
 from tutelage.errors import InputError
 from tutelage.instances import load
-from tutelage.instances.conditions import Conditions, Shift
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.change_detector import _STAKES, _log_gain, _lowered
@@ -19,7 +19,7 @@ WORSE = np.where(np.arange(5) == 4, 0.05, PAPER.local_means)  # the best arm bec
 
 def play(spec, *, means=None, seed=0, horizon=20_000, run=0):
     """A run of UCB1 clients on the paper's instance; after round 5,000 with these means."""
-    shifts = () if means is None else (Shift(5000, means),)
+    shifts = () if means is None else (MeanShift(5000, means),)
     instance = replace(PAPER, conditions=Conditions(shifts=shifts))
     rounds = np.array([horizon])
     policies = [POLICIES.parse("ucb1")] * 5

@@ -3,10 +3,10 @@
 import pytest
 
 from tutelage import lab, theory
+from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.conditions import Conditions
 from tutelage.teachers import TEACHERS
 
 PAPER = load("paper")

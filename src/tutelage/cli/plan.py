@@ -124,8 +124,8 @@ def plan(
     from tutelage import planning
     from tutelage.cli import plan_output
     from tutelage.cli.progress import ProgressBar
+    from tutelage.conditions import Conditions, with_options
     from tutelage.instances import load
-    from tutelage.instances.conditions import Conditions, with_options
 
     required = {"--num-clients": num_clients, "--num-arms": num_arms, "--gap": gap}
     optional = {"--means": means, "--rewards": rewards, "--weights": weights}

@@ -86,11 +86,11 @@ def plot(
 
 def _is_file(out: str | None) -> bool:
     """Return whether ``--out`` names one file rather than a folder."""
-    from tutelage.instances.files import expanded
+    from tutelage.paths import expand_path
 
     if out is None or out.endswith("/"):
         return False
-    place = expanded(out)
+    place = expand_path(out)
     return bool(place.suffix) and not place.is_dir()
 
 
@@ -113,10 +113,10 @@ def _list_targets(
     file: Path, out: str | None, kinds: tuple[str, ...], *, one_file: bool
 ) -> "Iterator[tuple[str, Path]]":
     """List each kind of picture with its file.  Raises ``InputError`` for a file that cannot be written."""
-    from tutelage.instances.files import expanded
+    from tutelage.paths import expand_path
     from tutelage.results import check_writable
 
-    place = expanded(file).parent if out is None else expanded(out)
+    place = expand_path(file).parent if out is None else expand_path(out)
     if one_file:
         yield kinds[0], check_writable(place)
         return

@@ -12,7 +12,7 @@ from tutelage import lab
 from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
 from tutelage.cli.progress import ProgressBar
-from tutelage.instances.files import expanded
+from tutelage.paths import expand_path
 from tutelage.text import counted
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run_experiments(
 
     from tutelage.report import build_report
 
-    place = expanded(folder).resolve()
+    place = expand_path(folder).resolve()
     for each in (place, place / "cells"):
         interrupts.remove_unfinished_in(each)
     with ProgressBar(0) as bar:

@@ -9,9 +9,9 @@ import typer
 from tutelage import lab
 from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
+from tutelage.conditions import with_options
 from tutelage.errors import InputError
 from tutelage.instances import load
-from tutelage.instances.conditions import with_options
 from tutelage.results import check_result_path, encode_json, save
 
 

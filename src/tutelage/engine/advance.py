@@ -33,7 +33,7 @@ class RoundRecord(NamedTuple):
 
 
 class ActivityArrays(NamedTuple):
-    """When clients act (``instances/conditions.py``)."""
+    """When clients act (``conditions.py``)."""
 
     activity: NDArray[np.float64]  # [M] probability of acting in a round
     delays: NDArray[np.int64]  # [M] rounds that a pull takes to arrive

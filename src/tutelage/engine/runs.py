@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.conditions import Conditions
 from tutelage.engine.executors import check_workers, open_team
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
-from tutelage.instances.conditions import Conditions
 from tutelage.policies.base import Policy
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunOutcome

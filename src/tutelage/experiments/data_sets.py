@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tutelage.errors import InputError
-from tutelage.instances.files import DataFile, existing
+from tutelage.instances.readers.files import DataFile
+from tutelage.paths import find_path
 
 FOLDER_VARIABLE = "TUTELAGE_DATA"
 AS_PUBLISHED = "as published"
@@ -128,7 +129,7 @@ def locate(wanted: DataSet, folder: str | None) -> Path | None:
     text = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
     if not text:
         return None
-    base = existing(text)
+    base = find_path(text)
     names = [wanted.name, *([wanted.archive.name] if wanted.archive else [])]
     for place in (*(base / name for name in names), base):
         if place.is_file() and (place != base or _has_known_name(place, wanted)):
@@ -148,7 +149,7 @@ def check_files(path: str) -> list[FileCheck]:
 
     Raises ``InputError`` where nothing is at ``path``, or no file in it has the name of a known file.
     """
-    found = existing(path)
+    found = find_path(path)
     checks = [
         _compare(data, owner, part)
         for data in _walk_files(found)

@@ -12,7 +12,8 @@ from tutelage.errors import InputError
 from tutelage.experiments.claims import CLAIM_KINDS, ClaimSection
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry, Panel, check_sections
 from tutelage.experiments.section import Section, invalid_value
-from tutelage.instances.files import expanded, read_text
+from tutelage.instances.readers.files import read_text
+from tutelage.paths import expand_path
 from tutelage.struct_errors import describe_type, find_fault
 from tutelage.text import shorten
 
@@ -30,7 +31,7 @@ def read_experiment(path: str | Path) -> Experiment:
     Raises ``InputError`` naming section, key and value: an unknown or missing key, a value of another type, a
     SPEC that names nothing, sections that do not fit each other.
     """
-    expanded(path)  # raises where it is not a path at all
+    expand_path(path)  # raises where it is not a path at all
     return parse_experiment(read_text(str(path), "an experiment"), str(path))
 
 

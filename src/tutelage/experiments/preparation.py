@@ -11,7 +11,7 @@ import msgspec
 from tutelage.errors import InputError
 from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, load_entry, make_cells
 from tutelage.experiments.definition import Experiment, Panel, check_sections
-from tutelage.instances.files import existing, expanded
+from tutelage.paths import expand_path, find_path
 from tutelage.text import format_count, format_value
 from tutelage.versions import package_version
 
@@ -106,10 +106,10 @@ def prepare(
     if isinstance(folder, str) and not folder.strip():
         raise InputError(f"Invalid folder {folder!r}: give a name, or '.' for the current folder.")
     if data is not None:
-        existing(data)
+        find_path(data)
     for each in experiments:
         check_sections(each, each.name)
-    preparation = Preparation(experiments, expanded(folder).resolve())
+    preparation = Preparation(experiments, expand_path(folder).resolve())
     for each in experiments:
         matrix, warnings = _make_matrix(each, data)
         preparation.matrices.append(matrix)
@@ -169,7 +169,7 @@ def _unshown(matrix: CellMatrix) -> list[str]:
 
 def make_cells_folder(folder: str | Path) -> Path:
     """Make the folder of the cells within ``folder`` and return it; raise ``InputError`` if that fails."""
-    cells = expanded(folder).resolve() / CELLS
+    cells = expand_path(folder).resolve() / CELLS
     try:
         cells.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, InstanceSource
-from tutelage.instances.files import is_file
+from tutelage.paths import is_file
 from tutelage.registry import Table, parameters_of, split_top, unquote
 
 __all__ = ["INSTANCES", "Instance", "InstanceSource", "load", "parse"]

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
-from tutelage.instances.conditions import Conditions
 
 _ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
 _NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))

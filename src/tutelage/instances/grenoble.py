@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.instances.k7 import read_k7
-from tutelage.instances.options import build, rewards_option, weights_option
 from tutelage.instances.radio import IMPERFECT, channel_names, choose, inside
-from tutelage.registry import parameter
+from tutelage.instances.readers.k7 import read_k7
+from tutelage.instances.support.building import build, rewards_parameter, seed_parameter, weights_parameter
+from tutelage.registry import check_parameters, parameter
 
 _TABLE = "data/grenoble.csv"
 _PAPER = (
@@ -35,10 +35,13 @@ class Grenoble:
     of six decimals.  Source, licence and command: ``data/grenoble.csv`` and ``data/grenoble-LICENSE.txt``.
     """
 
-    clients: int = parameter(15, help="number of links, drawn from the imperfect ones")
-    seed: int = parameter(0, help="seed of the draw")
-    rewards: str = rewards_option()
-    weights: str | None = weights_option()
+    clients: int = parameter(15, help="number of links, drawn from the imperfect ones", minimum=1)
+    seed: int = seed_parameter("choice of links")
+    rewards: str = rewards_parameter()
+    weights: str | None = weights_parameter()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """Draw the links from the packaged table."""

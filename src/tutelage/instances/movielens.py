@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.instances.movies import Movie, movies_beside
-from tutelage.instances.observed import Observed, tally
-from tutelage.instances.options import build, generators, rewards_option, shuffled, weights_option, whole
-from tutelage.instances.ratings import Ratings, read_ratings
-from tutelage.registry import parameter, write_value
+from tutelage.instances.readers.movies import Movie, movies_beside
+from tutelage.instances.readers.observed import Observed, tally
+from tutelage.instances.readers.ratings import Ratings, read_ratings
+from tutelage.instances.support.building import (
+    build,
+    make_generators,
+    rewards_parameter,
+    seed_parameter,
+    shuffle,
+    weights_parameter,
+)
+from tutelage.registry import check_parameters, parameter, write_value
 
 _GROUPS = ("random", "genre", "popularity", "top")
 _NONE = -1
@@ -40,24 +47,23 @@ class MovieLens:
     """
 
     path: str = parameter(help="a file of ratings, or the folder or archive that holds it")
-    clients: int = parameter(15, help="number of groups of users")
-    arms: int = parameter(15, help="number of groups of movies, genres or movies")
-    group: str = parameter("random", help="what an arm is: random, genre, popularity or top")
-    seed: int = parameter(0, help="seed of the random groups")
-    scale: str | None = parameter(None, help="the ends of the rating scale, as in 1;5; recognised by default")
-    rewards: str = rewards_option()
-    weights: str | None = weights_option()
+    clients: int = parameter(15, help="number of groups of users", minimum=1)
+    arms: int = parameter(15, help="number of groups of movies, of genres or of movies", minimum=1)
+    group: str = parameter("random", help="how arms are formed", choices=_GROUPS)
+    seed: int = seed_parameter("groups")
+    scale: str | None = parameter(
+        None, help="ends of the rating scale, as in 1;5; recognised from the file by default"
+    )
+    rewards: str = rewards_parameter()
+    weights: str | None = weights_parameter()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """Read the ratings and form the groups.  Raises ``InputError`` with what is wrong and the remedy."""
-        if self.group not in _GROUPS:
-            raise InputError(
-                f"movielens: group={self.group} is unknown; the groups are {', '.join(_GROUPS)}."
-            )
-        whole("movielens", "clients", self.clients)
-        whole("movielens", "arms", self.arms)
         # Two generators: the users' groups do not depend on how the arms are formed.
-        for_users, for_items = generators("movielens", self.seed, 2)
+        for_users, for_items = make_generators(self.seed, 2)
         ratings = read_ratings(self.path, self.scale)
         _enough(self.clients, len(ratings.user_ids), "clients", "users", ratings)
         groups = _equal_groups(len(ratings.user_ids), self.clients, for_users)
@@ -102,7 +108,7 @@ def _enough(wanted: int, there: int, what: str, of: str, ratings: Ratings) -> No
 
 def _equal_groups(size: int, groups: int, generator: Generator) -> NDArray[np.int64]:
     """The random group of each of ``size`` things; sizes differ by at most one."""
-    return _split(shuffled(size, generator), groups)
+    return _split(shuffle(size, generator), groups)
 
 
 def _split(order: NDArray[np.int64], groups: int) -> NDArray[np.int64]:

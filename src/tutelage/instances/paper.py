@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.instances.base import Instance
-from tutelage.instances.options import build, rewards_option, weights_option
+from tutelage.instances.support.building import build, rewards_parameter, weights_parameter
+from tutelage.registry import check_parameters
 
 # Shi et al., "Experimental Results", Synthetic Dataset: clients x arms, left to right arm 1 to arm 5.
 LOCAL_MEANS = (
@@ -25,8 +26,11 @@ class Paper:
     other three one arm each.
     """
 
-    rewards: str = rewards_option()
-    weights: str | None = weights_option()
+    rewards: str = rewards_parameter()
+    weights: str | None = weights_parameter()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """The instance, with equal weights unless ``weights=`` says otherwise."""

@@ -7,17 +7,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.instances.options import (
+from tutelage.instances.readers.numbers import read_weights
+from tutelage.instances.support.building import (
     build,
-    generators,
-    read_weights,
-    rewards_option,
-    shape,
-    weights_option,
+    check_size,
+    make_generators,
+    rewards_parameter,
+    seed_parameter,
+    weights_parameter,
 )
-from tutelage.registry import parameter
+from tutelage.registry import check_parameters, parameter
 
 _Means = NDArray[np.float64]
 
@@ -32,23 +32,22 @@ class Planted:
     go on disagreeing.  ``gap=0`` ties two best arms exactly.
     """
 
-    clients: int = parameter(5, help="number of clients")
-    arms: int = parameter(5, help="number of arms, 2 or more")
-    gap: float = parameter(0.1, help="gap between the best and the second-best global mean, in [0, 1]")
-    seed: int = parameter(0, help="seed of the means")
-    rewards: str = rewards_option()
-    weights: str | None = weights_option()
+    clients: int = parameter(5, help="number of clients", minimum=1)
+    arms: int = parameter(5, help="number of arms", minimum=2)
+    gap: float = parameter(
+        0.1, help="gap between the best and the second-best global mean", minimum=0, maximum=1
+    )
+    seed: int = seed_parameter("means")
+    rewards: str = rewards_parameter()
+    weights: str | None = weights_parameter()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """Draw the means and plant the gap; it is within 1e-12 in ``Instance.min_gap``."""
-        num_clients, num_arms = shape("planted", self.clients, self.arms)
-        if num_arms < 2:
-            raise InputError(f"planted: arms={self.arms} leaves no gap to plant; give 2 arms or more.")
-        if not 0.0 <= self.gap <= 1.0:
-            raise InputError(
-                f"planted: gap={self.gap:g} lies outside [0, 1]; means cannot be that far apart."
-            )
-        (generator,) = generators("planted", self.seed)
+        num_clients, num_arms = check_size("planted", self.clients, self.arms)
+        (generator,) = make_generators(self.seed)
         weights = equal_weights(num_clients)
         if self.weights is not None:
             weights = read_weights(self.weights, num_clients)

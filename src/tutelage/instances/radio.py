@@ -7,10 +7,17 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.instances.k7 import read_k7
-from tutelage.instances.observed import Observed
-from tutelage.instances.options import build, generators, rewards_option, shuffled, weights_option, whole
-from tutelage.registry import parameter
+from tutelage.instances.readers.k7 import read_k7
+from tutelage.instances.readers.observed import Observed
+from tutelage.instances.support.building import (
+    build,
+    make_generators,
+    rewards_parameter,
+    seed_parameter,
+    shuffle,
+    weights_parameter,
+)
+from tutelage.registry import check_parameters, parameter
 
 IMPERFECT = (0.1, 0.95)  # mean delivery of a link that is neither dead nor as good as perfect
 
@@ -29,20 +36,29 @@ class Radio:
     """
 
     path: str = parameter(help="a K7 file (.k7, .k7.gz), or the folder or archive that holds it")
-    of: str = parameter("links", help="what a client is: links or senders")
-    clients: int = parameter(15, help="number of clients, drawn from those that count")
-    seed: int = parameter(0, help="seed of the draw")
-    least: float | None = parameter(None, help="least mean delivery of a client, .1 for links, 0 for senders")
-    most: float | None = parameter(
-        None, help="largest mean delivery of a client, .95 for links, 1 for senders"
+    of: str = parameter("links", help="what the clients are", choices=("links", "senders"))
+    clients: int = parameter(15, help="number of clients, drawn from those in the range", minimum=1)
+    seed: int = seed_parameter("choice of clients")
+    least: float | None = parameter(
+        None,
+        help="smallest mean delivery of a client, by default 0.1 for links and 0 for senders",
+        minimum=0,
+        maximum=1,
     )
-    rewards: str = rewards_option()
-    weights: str | None = weights_option()
+    most: float | None = parameter(
+        None,
+        help="largest mean delivery of a client, by default 0.95 for links and 1 for senders",
+        minimum=0,
+        maximum=1,
+    )
+    rewards: str = rewards_parameter()
+    weights: str | None = weights_parameter()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """Read the file and draw the clients.  Raises ``InputError`` with what is wrong and the remedy."""
-        if self.of not in ("links", "senders"):
-            raise InputError(f"radio: of={self.of} is unknown; clients are links or senders.")
         low, high = self._range()
         trace = read_k7(self.path)
         names: tuple[str, ...] = tuple(f"{sender} -> {receiver}" for sender, receiver in trace.links)
@@ -80,10 +96,8 @@ class Radio:
         default = IMPERFECT if self.of == "links" else (0.0, 1.0)
         low = default[0] if self.least is None else self.least
         high = default[1] if self.most is None else self.most
-        if not 0.0 <= low <= high <= 1.0:
-            raise InputError(
-                f"radio: least={low:g},most={high:g} is no range of deliveries; give 0 <= least <= most <= 1."
-            )
+        if low > high:
+            raise InputError(f"radio: least={low:g} is above most={high:g}: use least <= most.")
         return low, high
 
 
@@ -101,10 +115,9 @@ def inside(observed: Observed, low: float, high: float) -> NDArray[np.bool_]:
 
 def choose(source: str, there: int, wanted: int, seed: int, what: str, which: str) -> NDArray[np.int64]:
     """``wanted`` of 0 .. there - 1, drawn by the seed, in ascending order."""
-    whole(source, "clients", wanted)
-    (generator,) = generators(source, seed)
+    (generator,) = make_generators(seed)
     if wanted > there:
         raise InputError(
             f"{source}: clients={wanted}, but {there} {what} have {which}; ask for at most {there}."
         )
-    return np.sort(shuffled(there, generator)[:wanted])
+    return np.sort(shuffle(there, generator)[:wanted])

@@ -3,13 +3,13 @@
 import dataclasses
 from dataclasses import dataclass
 
+from tutelage.conditions import MeanShift
 from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance
-from tutelage.instances.conditions import Shift
-from tutelage.instances.options import read_weights
-from tutelage.registry import parameter
+from tutelage.instances.readers.numbers import read_weights
+from tutelage.registry import check_parameters, parameter
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,16 @@ class Shifting:
 
     path: str = parameter(help="the instance at first")
     then: str = parameter(help="the instance afterwards, with as many clients and arms, in quotes")
-    at: int = parameter(help="the last round of the first instance, at least 1")
+    at: int = parameter(help="last round of the first instance", minimum=1)
     rewards: str | None = parameter(None, help="how rewards are drawn; as in the first instance if left out")
     weights: str | None = parameter(None, help="the clients' weights; the first instance's if left out")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def load(self) -> Instance:
         """Both instances as one.  Raises ``InputError`` if they do not fit together."""
         first, then = load(self.path), load(self.then)
-        if self.at < 1:
-            raise InputError(f"shift: at={self.at} is too early; give 1 or a later round.")
         if first.local_means.shape != then.local_means.shape:
             sizes = [f"{each.num_clients} clients and {each.num_arms} arms" for each in (first, then)]
             raise InputError(
@@ -47,7 +48,7 @@ class Shifting:
                 "as in rewards=bernoulli."
             )
         earlier = tuple(shift for shift in first.conditions.shifts if shift.after < self.at)
-        later = tuple(Shift(self.at + phase.after, phase.local_means) for phase in then.phases)
+        later = tuple(MeanShift(self.at + phase.after, phase.local_means) for phase in then.phases)
         return dataclasses.replace(
             first,
             name=self._name(first, then),

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from tutelage import instances
+from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import Instance
-from tutelage.instances.conditions import Conditions
 from tutelage.lab.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.lab.defaults import (
     DEFAULT_CHECKPOINTS,

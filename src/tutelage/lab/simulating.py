@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from tutelage.conditions import Conditions
 from tutelage.instances import Instance
-from tutelage.instances.conditions import Conditions
 from tutelage.lab.arguments import make_request
 from tutelage.lab.checkpoints import Checkpoints
 from tutelage.lab.defaults import (

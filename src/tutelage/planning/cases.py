@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tutelage.conditions import Conditions
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.instances.conditions import Conditions
 from tutelage.instances.planted import Planted
 from tutelage.theory import checks
 

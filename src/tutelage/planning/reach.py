@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tutelage.conditions import Conditions
 from tutelage.instances.base import Instance
-from tutelage.instances.conditions import Conditions
 from tutelage.policies.base import Policy
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher

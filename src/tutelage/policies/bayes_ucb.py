@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.policies.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.kl_ucb import exploration_term, kl_bound
-from tutelage.policies.ranking_cache import (
+from tutelage.policies.support.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
+from tutelage.policies.support.ranking_cache import (
     MARGIN,
     SLOTS,
     WINDOW,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner, first_pulls, no_learning
-from tutelage.policies.softmax import draw_weighted, to_weights
+from tutelage.policies.support.softmax import draw_weighted, to_weights
 from tutelage.registry import check_parameters, parameter
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner
-from tutelage.policies.softmax import draw_weighted, to_weights
+from tutelage.policies.support.softmax import draw_weighted, to_weights
 
 _LEAST = 2.0**-53  # what is rarer is not drawn from a uniform number of 53 bits
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.policies.ranking_cache import (
+from tutelage.policies.support.ranking_cache import (
     SLOTS,
     WINDOW,
     bar,

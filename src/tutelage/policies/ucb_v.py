@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner, argmax, first_pulls
-from tutelage.policies.variance import PER_ARM, add_square, variance
+from tutelage.policies.support.variance import PER_ARM, add_square, variance
 from tutelage.registry import check_parameters, parameter
 
 

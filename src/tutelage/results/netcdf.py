@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutelage.atomic_files import write_whole
 from tutelage.errors import InputError
-from tutelage.instances.files import expanded, is_file
+from tutelage.paths import expand_path, is_file
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,7 +17,7 @@ _SUFFIXES = (".nc", ".nc4")
 
 def check_writable(path: str | Path) -> Path:
     """Return the resolved path of a file that can be written; else raise ``InputError``."""
-    path = expanded(path)
+    path = expand_path(path)
     try:
         path = path.resolve()
         path.stat()
@@ -41,7 +41,7 @@ def check_writable(path: str | Path) -> Path:
 def check_result_path(path: str | Path) -> Path:
     """Return the resolved path of a result that can be saved there; else raise ``InputError``."""
     resolved = check_writable(path)
-    name = expanded(path).name
+    name = expand_path(path).name
     if Path(name).suffix.lower() not in _SUFFIXES:
         raise InputError(
             f"Invalid file name {name!r} for a result, which is a NetCDF file: end it in "
@@ -75,7 +75,7 @@ def load(path: str | Path) -> "xr.Dataset":
     import h5py  # type: ignore[import-untyped]
     import xarray as xr
 
-    path = expanded(path)
+    path = expand_path(path)
     if not is_file(path):
         raise InputError(
             f"The file {str(path)!r} does not exist: name one that tutelage simulate --out wrote."

@@ -13,7 +13,7 @@ ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64
 
 
 @dataclass(frozen=True, eq=False)
-class Shift:
+class MeanShift:
     """From round ``after`` + 1 on the local means are these, float64 [M, K] in [0, 1]."""
 
     after: int
@@ -34,7 +34,7 @@ class Conditions:
     activity: tuple[float, ...] = ()
     delays: tuple[int, ...] = ()
     stops: tuple[tuple[int, int], ...] = ()
-    shifts: tuple[Shift, ...] = ()
+    shifts: tuple[MeanShift, ...] = ()
 
     def check(self, num_clients: int, num_arms: int) -> None:
         """Raise ``InputError`` unless all of it fits M clients and K arms."""

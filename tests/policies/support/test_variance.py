@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 from tests.policies import reference_policies as plain
 
+from tutelage.policies.support.variance import PER_ARM, add_square, variance
 from tutelage.policies.ucb_tuned import UCBTuned
-from tutelage.policies.variance import PER_ARM, add_square, variance
 
 
 def seen(rewards):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tutelage.errors import InputError
-from tutelage.instances.files import DataFile
-from tutelage.instances.movies import movies_beside
-from tutelage.instances.ratings import read_ratings
+from tutelage.instances.readers.files import DataFile
+from tutelage.instances.readers.movies import movies_beside
+from tutelage.instances.readers.ratings import read_ratings
 
 # Three users, four items; item 40 is unrated by user 3.
 TRIPLES = [
@@ -109,7 +109,7 @@ def test_parts_join(write, monkeypatch):
     """A file read in many parts reads as in one, also where ids turn from numbers to words halfway."""
     content = MOVIELENS_CSV + "zoe,10,5,1\n"
     whole = read_ratings(write("ratings.csv", content))
-    monkeypatch.setattr("tutelage.instances.delimited._PART", 37)
+    monkeypatch.setattr("tutelage.instances.readers.delimited._PART", 37)
     parts = read_ratings(write("ratings.csv", content))
     assert parts.user_ids == whole.user_ids == ["1", "2", "3", "zoe"]
     assert parts.users.tolist() == whole.users.tolist()
@@ -118,7 +118,7 @@ def test_parts_join(write, monkeypatch):
 
 def test_line_numbers_across_parts(write, monkeypatch):
     """The line at fault is named, whichever part it is in and whatever blank lines stand before it."""
-    monkeypatch.setattr("tutelage.instances.delimited._PART", 20)
+    monkeypatch.setattr("tutelage.instances.readers.delimited._PART", 20)
     with pytest.raises(InputError, match=r"line 14 .*mine\.csv"):
         read_ratings(
             write("mine.csv", "\nuser,item,rating\n" + "".join(f"1,{i},3\n" for i in range(11)) + "1,x,bad\n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tutelage.errors import InputError
-from tutelage.instances.files import DataFile
+from tutelage.instances.readers.files import DataFile
 
 if TYPE_CHECKING:
     import polars as pl

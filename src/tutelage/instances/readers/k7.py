@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.instances.delimited import Layout, fields, first_lines, stream_columns
-from tutelage.instances.files import DataFile, locate, parse_json
-from tutelage.instances.observed import Observed, tally
+from tutelage.instances.readers.delimited import Layout, fields, first_lines, stream_columns
+from tutelage.instances.readers.files import DataFile, locate, parse_json
+from tutelage.instances.readers.observed import Observed, tally
 
 if TYPE_CHECKING:
     import polars as pl

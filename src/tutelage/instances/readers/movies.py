@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 
 from tutelage.errors import InputError
-from tutelage.instances.files import DataFile, decode
+from tutelage.instances.readers.files import DataFile, decode
 
 _NAMES = ("movies.csv", "movies.dat", "u.item")
 _NO_GENRE = ("", "unknown", "(no genres listed)")

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from tutelage.errors import InputError
+from tutelage.paths import find_path
+from tutelage.validation import describe_error
 
 # zipfile tells of a compression or a version that it lacks by NotImplementedError.
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError)
@@ -48,7 +49,7 @@ class DataFile:
                     yield raw
         except _BROKEN as error:
             raise InputError(
-                f"{self.label!r} cannot be read ({_reason(error)}); check the path or get it anew."
+                f"{self.label!r} cannot be read ({describe_error(error)}); check the path or get it anew."
             ) from error
 
     @contextmanager
@@ -76,59 +77,13 @@ class DataFile:
         return None
 
 
-def _reason(error: BaseException) -> str:
-    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)) or type(
-        error
-    ).__name__
-
-
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """The path with ``~`` replaced by the home folder; what can name no file is an ``InputError``."""
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(text, str):
-        raise InputError(f"{path!r} is not a path; give a text or a pathlib.Path.")
-    try:
-        usable = b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        usable = False
-    if not usable:
-        raise InputError(f"The path {text!r} holds a character that no file name can have; check the path.")
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        raise InputError(
-            f"There is no home folder that the path {text!r} could begin with; write the path in full, "
-            "or ./~ where a folder's own name begins with ~."
-        ) from None
-
-
-def is_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a text is the path of a file, whatever else it may be."""
-    try:
-        return expanded(path).is_file()
-    except (InputError, OSError):
-        return False
-
-
-def existing(path: str) -> Path:
-    """The path, if something is there; else ``InputError``."""
-    found = expanded(path)
-    try:
-        there = bool(path.strip()) and found.exists()
-    except OSError:
-        there = False
-    if not there:
-        raise InputError(f"There is no file or folder {path!r}; check the path.")
-    return found
-
-
 def locate(path: str, names: Sequence[str], what: str) -> DataFile:
     """The file that a PATH stands for: itself, or one of the ``names`` in a folder or archive.
 
     ``names`` are patterns (``*.k7``) for the name in lower case without ``.gz``.  The one that lies least
     deep counts, a folder is searched two deep; several at the same depth are an ``InputError``.
     """
-    found = existing(path)
+    found = find_path(path)
     if found.is_dir():
         inside = [item for pattern in ("*", "*/*") for item in sorted(found.glob(pattern)) if item.is_file()]
         files = [(len(item.relative_to(found).parts), DataFile(item)) for item in inside]
@@ -157,7 +112,9 @@ def _is_zip(path: Path) -> bool:
         with path.open("rb") as stream:
             return stream.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
     except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be read ({_reason(error)}); check the path.") from error
+        raise InputError(
+            f"{str(path)!r} cannot be read ({describe_error(error)}); check the path."
+        ) from error
 
 
 def _members(path: Path) -> list[str]:
@@ -165,12 +122,14 @@ def _members(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as archive:
             return [item.filename for item in archive.infolist() if item.filename and not item.is_dir()]
     except _BROKEN as error:
-        raise InputError(f"The archive {str(path)!r} is damaged ({_reason(error)}); get it anew.") from error
+        raise InputError(
+            f"The archive {str(path)!r} is damaged ({describe_error(error)}); get it anew."
+        ) from error
 
 
 def read_text(path: str, what: str) -> str:
     """The whole of a small UTF-8 file that holds ``what``, without a byte-order mark."""
-    found = existing(path)
+    found = find_path(path)
     if found.is_dir():
         raise InputError(f"{path!r} is a folder, not a file of {what}; give the path of the file.")
     return decode(DataFile(found))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.instances.delimited import Layout, fields, first_lines, stream_columns
-from tutelage.instances.files import DataFile, locate
-from tutelage.instances.options import number
+from tutelage.instances.readers.delimited import Layout, fields, first_lines, stream_columns
+from tutelage.instances.readers.files import DataFile, locate
+from tutelage.instances.readers.numbers import parse_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,7 +109,7 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
             raise InputError(
                 f"{data.label!r} has lines of {len(head)} fields; each must hold user, item and rating."
             )
-        number(head[2], f"the third field of line 1 of {data.label!r}, where the rating stands,")
+        parse_number(head[2], f"the third field of line 1 of {data.label!r}, where the rating stands,")
         columns = {0: "user", 1: "item", 2: "rating"}
     published = ""
     if headed and head == _PUBLISHED_HEADER:
@@ -128,7 +128,7 @@ def _typed(frame: "pl.DataFrame", data: DataFile) -> "pl.DataFrame":
     ratings = frame["rating"].cast(pl.Float64, strict=False)
     bad = frame.filter(~(ratings.is_not_null() & ratings.is_finite()))
     if bad.height:
-        number(bad["rating"][0], f"line {bad['line'][0]} of {data.label!r}, where the rating stands,")
+        parse_number(bad["rating"][0], f"line {bad['line'][0]} of {data.label!r}, where the rating stands,")
         raise InputError(
             f"The rating {bad['rating'][0]} in line {bad['line'][0]} of {data.label!r} is not a number."
         )
@@ -153,7 +153,7 @@ def _numbered(ids: "pl.Series") -> tuple[NDArray[np.uint32], list[str]]:
 
 def read_scale(text: str) -> tuple[float, float]:
     """``"1;5"`` as the ends of a scale."""
-    ends = [number(part, f"scale={text}") for part in text.split(";")]
+    ends = [parse_number(part, f"scale={text}") for part in text.split(";")]
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise InputError(f"scale={text} is not the least and the largest rating; write them as in scale=1;5.")
     return ends[0], ends[1]

@@ -8,7 +8,13 @@ from scipy import special, stats
 
 from tutelage.policies import beta_quantile
 from tutelage.policies.bayes_ucb import posterior_bound
-from tutelage.policies.beta_quantile import log_scale, log_tail, stirling_error, tail_fraction, upper_quantile
+from tutelage.policies.support.beta_quantile import (
+    log_scale,
+    log_tail,
+    stirling_error,
+    tail_fraction,
+    upper_quantile,
+)
 
 
 def cases():

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tutelage.conditions import Conditions, MeanShift, read_per_client, with_options
 from tutelage.errors import InputError
 from tutelage.instances import load
-from tutelage.instances.conditions import Conditions, Shift, read_per_client, with_options
 
 PAPER = load("paper")
 
@@ -21,9 +21,9 @@ PAPER = load("paper")
         (Conditions(delays=(0, 0, 0, 0, -1)), "delay -1 of client 4"),
         (Conditions(stops=((7, 3),)), "no client 7"),
         (Conditions(stops=((0, -3),)), "after round -3"),
-        (Conditions(shifts=(Shift(0, PAPER.local_means),)), "after round 0"),
-        (Conditions(shifts=(Shift(5, np.zeros((2, 2))),)), "not 5 x 5"),
-        (Conditions(shifts=(Shift(5, np.full((5, 5), 2.0)),)), "outside [0, 1]"),
+        (Conditions(shifts=(MeanShift(0, PAPER.local_means),)), "after round 0"),
+        (Conditions(shifts=(MeanShift(5, np.zeros((2, 2))),)), "not 5 x 5"),
+        (Conditions(shifts=(MeanShift(5, np.full((5, 5), 2.0)),)), "outside [0, 1]"),
     ],
 )
 def test_what_does_not_fit_is_refused(real, words):
@@ -50,20 +50,9 @@ def test_a_wrong_list_is_refused(text):
 
 def test_conditions_are_told():
     """The notes say when clients act, and which arm is best after a shift."""
-    real = Conditions((0.5,) * 5, (0, 0, 0, 0, 9), ((1, 300),), (Shift(50, PAPER.local_means[:, ::-1]),))
+    real = Conditions((0.5,) * 5, (0, 0, 0, 0, 9), ((1, 300),), (MeanShift(50, PAPER.local_means[:, ::-1]),))
     notes = dict(replace(PAPER, conditions=real).notes)
     assert notes["activity"].endswith("probability 0.5")
     assert "0, 0, 0, 0, 9" in notes["delay"]
     assert notes["stop"] == "client 1 after round 300"
     assert notes["shift"] == "after round 50 the best arm is arm 0"
-
-
-def test_a_shift_joins_two_instances(refuses):
-    """The second instance's means hold after the given round; its name makes the same again."""
-    instance = load('shift:paper,then="planted:clients=5,arms=5,seed=3",at=20')
-    then = load("planted:clients=5,arms=5,seed=3")
-    assert [phase.after for phase in instance.phases] == [0, 20]
-    assert np.array_equal(instance.phases[1].local_means, then.local_means)
-    assert np.array_equal(load(instance.name).phases[1].local_means, then.local_means)
-    refuses('shift:paper,then="uniform:clients=4,arms=5",at=20', "differ in size")
-    refuses("shift:paper,then=paper,at=0", "at=0")

@@ -1,0 +1,1 @@
+"""Readers of files: ratings, radio traces, tables of means and of weights."""

@@ -1,0 +1,1 @@
+"""What several instance sources share: their common options and how an instance is built from them."""

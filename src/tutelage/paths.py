@@ -1,0 +1,48 @@
+"""Paths that people give: ``~`` replaced, and checked."""
+
+import os
+from pathlib import Path
+
+from tutelage.errors import InputError
+
+
+def expand_path(path: str | os.PathLike[str]) -> Path:
+    """Replace ``~`` by the home folder.  Raises ``InputError`` where the text cannot be the name of a file."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise InputError(f"Invalid path {path!r}: use a text or a pathlib.Path.")
+    try:
+        usable = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise InputError(
+            f"Invalid path {text!r}: it has a character that a file name cannot have. Check the path."
+        )
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f"Invalid path {text!r}: there is no home folder with this name. Write the path in full, or ./~ "
+            "if the name of the folder itself begins with ~."
+        ) from None
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of an existing file; it need not be a path at all."""
+    try:
+        return expand_path(path).is_file()
+    except (InputError, OSError):
+        return False
+
+
+def find_path(path: str) -> Path:
+    """The path of an existing file or folder, its ``~`` replaced.  Raises ``InputError`` where there is none."""
+    found = expand_path(path)
+    try:
+        there = bool(path.strip()) and found.exists()
+    except OSError:
+        there = False
+    if not there:
+        raise InputError(f"There is no file or folder {path!r}: check the path.")
+    return found

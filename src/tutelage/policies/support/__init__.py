@@ -1,0 +1,1 @@
+"""What several policies share: quantiles, variances, weighted draws and the cache of a ranking."""

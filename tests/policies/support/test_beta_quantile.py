@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from tutelage.policies import beta_quantile
 from tutelage.policies.bayes_ucb import posterior_bound
+from tutelage.policies.support import beta_quantile
 from tutelage.policies.support.beta_quantile import (
     log_scale,
     log_tail,

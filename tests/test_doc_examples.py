@@ -39,12 +39,18 @@ def blocks_of(page):
     """The fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(text.count("\n", 0, found.start("language")) + 1, found["language"], found["code"], found["reason"])
+        Block(
+            text.count("\n", 0, found.start("language")) + 1,
+            found["language"],
+            found["code"],
+            found["reason"],
+        )
         for found in FENCE.finditer(text)
     ]
 
 
 def page_name(page):
+    """Return the page's path from the root."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -69,6 +75,7 @@ def test_data_blocks_are_well_formed(page):
 
 
 def runnable(page):
+    """Return the blocks of a page that are run."""
     return [block for block in blocks_of(page) if block.language in {"sh", "python"} and block.reason is None]
 
 
@@ -79,7 +86,11 @@ def test_blocks_run(page, tmp_path):
     commands["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for block in runnable(page):
         code = block.code.replace(".venv/bin/", "")
-        command = ["bash", "-euo", "pipefail", "-c", code] if block.language == "sh" else [sys.executable, "-c", code]
+        command = (
+            ["bash", "-euo", "pipefail", "-c", code]
+            if block.language == "sh"
+            else [sys.executable, "-c", code]
+        )
         ran = subprocess.run(
             command, cwd=tmp_path, env=commands, capture_output=True, text=True, timeout=600, check=False
         )

@@ -16,7 +16,11 @@ from tutelage.teachers import TEACHERS
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\|([^|\n]+)\|([^|\n]+)\|([^|\n]*)\|$", re.MULTILINE)
-GLOSSARY = [row for row in ROW.findall((ROOT / "docs/glossary.md").read_text()) if row[0].strip() not in {"word", "---"}]
+GLOSSARY = [
+    row
+    for row in ROW.findall((ROOT / "docs/glossary.md").read_text())
+    if row[0].strip() not in {"word", "---"}
+]
 
 
 def avoided_words():

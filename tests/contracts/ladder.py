@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import Level, Lift, Rule, Set
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher
@@ -74,6 +75,11 @@ class Ladder(Teacher):
 
     def exclude(self, state: LadderState, client: int) -> LadderState:
         """Leave the client out from now on."""
+        num_clients = state.problem.num_clients
+        if not 0 <= client < num_clients or client in state.excluded:
+            raise InputError(f"Cannot exclude client {client}: it is unknown or excluded already.")
+        if len(state.excluded) == num_clients - 1:
+            raise InputError(f"Cannot exclude client {client}: it is the last one.")
         return replace(state, excluded=(*state.excluded, client))
 
     def report(self, state: LadderState) -> Report:

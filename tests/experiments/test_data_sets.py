@@ -87,7 +87,9 @@ def test_a_readme_of_something_else_is_no_fault(known, tmp_path):
 def test_nothing_known(known, tmp_path, content):
     """A folder without any known file is an error that names those."""
     fill(tmp_path, content)
-    with pytest.raises(InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"):
+    with pytest.raises(
+        InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"
+    ):
         check_files(str(tmp_path))
 
 

@@ -142,7 +142,10 @@ def test_spread_is_measured_in_means():
     assert judge_claim(claims.Spread(factor=9.9, **claim), "regret", data).holds is True
     assert judge_claim(claims.Spread(factor=10.1, **claim), "regret", data).holds is False
     told = judge_claim(claims.Spread(**claim), "regret", data).figures
-    assert told == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
+    assert (
+        told
+        == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
+    )
     assert (
         judge_claim(claims.Spread(**claim), "regret", dataset({"na": runs(1), "ng": runs(1)})).holds is None
     )

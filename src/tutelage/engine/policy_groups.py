@@ -28,9 +28,7 @@ class PolicyGroups:
     state_size: int
 
 
-def group_clients(
-    policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int
-) -> PolicyGroups:
+def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
     members: dict[Any, list[int]] = {}
     for client, policy in enumerate(policies):

@@ -131,9 +131,9 @@ class Experiment(Section, frozen=True, kw_only=True):
     ]
     title: str = ""
     runs: Positive = 100
-    seed: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")
-    ] = lab.DEFAULT_SEED
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")] = (
+        lab.DEFAULT_SEED
+    )
     horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (lab.DEFAULT_HORIZON,)
     checkpoints: Checkpoints = "linear(count=200)"
     panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()

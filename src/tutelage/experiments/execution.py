@@ -224,7 +224,11 @@ def _simulate_cell(
     report(0)
     if len(cell.requests) == 1:
         (request,) = cell.requests
-        return [lab.simulate_request(request, workers=resources.workers, executor=resources.executor, progress=report)]
+        return [
+            lab.simulate_request(
+                request, workers=resources.workers, executor=resources.executor, progress=report
+            )
+        ]
     return _simulate_set(cell, resources, report)
 
 
@@ -246,7 +250,9 @@ def _simulate_set(
 
     def simulate(number: int) -> SimulationResult:
         check_cancelled(0)
-        return lab.simulate_request(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
+        return lab.simulate_request(
+            cell.requests[number], workers=1, executor=executor, progress=check_cancelled
+        )
 
     parts = []
     with _thread_pool(slots) as pool:

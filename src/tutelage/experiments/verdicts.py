@@ -77,7 +77,9 @@ def _judge_below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Iterator
         _is_positive(claim.factor * values[other] - values[mine])
         for mine, other in itertools.product(claim.teachers, claim.than)
     )
-    figures = _compare(claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()})
+    figures = _compare(
+        claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()}
+    )
     yield holds, figures if holds is not None else f"{figures}; the difference may be chance"
 
 

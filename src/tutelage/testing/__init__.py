@@ -23,10 +23,11 @@ except ImportError as error:
     ) from error
 
 pytest.register_assert_rewrite(  # failures then show the values that were compared
-    "tutelage.testing.policies", "tutelage.testing.single_client"
+    *(f"tutelage.testing.{name}" for name in ("checked_teacher", "policies", "single_client", "teachers"))
 )
 
 from tutelage.testing.policies import PolicyContract  # noqa: E402
 from tutelage.testing.single_client import SingleClient, count_choices, generator_words  # noqa: E402
+from tutelage.testing.teachers import TeacherContract  # noqa: E402
 
-__all__ = ["PolicyContract", "SingleClient", "count_choices", "generator_words"]
+__all__ = ["PolicyContract", "SingleClient", "TeacherContract", "count_choices", "generator_words"]

@@ -1,10 +1,10 @@
 """Plain Python transcriptions that the compiled engine must equal, draw for draw.
 
-Algorithms 1 and 2 and the three policies follow Shi et al. line by line, the rules LEVEL, LIFT, SINK and
-SHIFT their description in docs/extending.md; everything runs round by round over all clients.  Nothing of
-the engine is used, nor of `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed
-as docs/decisions/0001 says. `ContractServer` runs any other teacher by the contract; from the teacher's
-side it takes only the value `Evidence`.
+Algorithms 1 and 2 and the three policies follow Shi et al. line by line; the rules LEVEL, LIFT, SINK and
+SHIFT follow their description in docs/extending.md.  Everything runs round by round over all clients and uses
+neither the engine nor `tutelage.teachers.tal` and `twl`: only numpy's generators, spawned from the seed as
+docs/decisions/0001 says.  `ContractServer` runs any other teacher by the contract; of the package it uses
+only the value `Evidence`.
 """
 
 import math
@@ -18,12 +18,12 @@ from tutelage.teachers.base import Evidence
 
 
 def generator(seed, *spawn_key):
-    """A child of the seed."""
+    """Spawn a generator from the seed."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
 
 
-def one_of(rng, items):
-    """One of the items, uniformly at random; draws nothing where there is no choice."""
+def pick_one(rng, items):
+    """Pick one of the items uniformly at random; draw nothing if there is only one."""
     return items[int(rng.random() * len(items))] if len(items) > 1 else items[0]
 
 
@@ -32,12 +32,12 @@ def one_of(rng, items):
 
 @dataclass
 class Arm:
-    """What a client remembers of an arm."""
+    """The revealed rewards of an arm at a client."""
 
     n: int = 0
-    gamma: float = 0.0  # the constant with which its rewards began
-    n0: int = 0  # how often
-    s: float = 0.0  # the sum of the rest
+    gamma: float = 0.0  # the first reward
+    n0: int = 0  # how many equal to it came before any other
+    s: float = 0.0  # the sum of all later rewards
 
     def add(self, reward):
         self.n += 1
@@ -53,7 +53,7 @@ class Arm:
 
 
 class UCB1:
-    """Section VI-A."""
+    """UCB1, section VI-A."""
 
     def __init__(self, K):
         self.arms = [Arm() for _ in range(K)]
@@ -63,14 +63,14 @@ class UCB1:
         if unpulled:
             return unpulled[int(rng.random() * len(unpulled))]
         indices = [arm.mean() + math.sqrt(2 * math.log(t) / arm.n) for arm in self.arms]
-        return one_of(rng, [k for k, index in enumerate(indices) if index == max(indices)])
+        return pick_one(rng, [k for k, index in enumerate(indices) if index == max(indices)])
 
     def learn(self, k, reward, rng):
         self.arms[k].add(reward)
 
 
 class EpsilonGreedy:
-    """Section VI-B, with the schedule of Auer et al."""
+    """Epsilon-greedy, section VI-B, with the schedule of Auer et al."""
 
     def __init__(self, K, c=1.0, d=1.0):
         self.arms, self.c, self.d = [Arm() for _ in range(K)], c, d
@@ -83,14 +83,14 @@ class EpsilonGreedy:
         if rng.random() < min(1.0, self.c * K / (self.d * self.d * t)):
             return int(rng.random() * K)
         means = [arm.mean() for arm in self.arms]
-        return one_of(rng, [k for k, mean in enumerate(means) if mean == max(means)])
+        return pick_one(rng, [k for k, mean in enumerate(means) if mean == max(means)])
 
     def learn(self, k, reward, rng):
         self.arms[k].add(reward)
 
 
 class Thompson:
-    """Beta posteriors; Agrawal and Goyal's trial for rewards inside (0, 1)."""
+    """Thompson sampling with Beta posteriors, and Agrawal and Goyal's trial for rewards inside (0, 1)."""
 
     def __init__(self, K, update="bernoulli"):
         self.a, self.b, self.update = [0.0] * K, [0.0] * K, update
@@ -128,20 +128,20 @@ def draw_reward(distribution, mu, observed, rng):
 
 
 def f(psi, K, T, weights):
-    """Below Alg. 1, with 1/M the sum of the squared weights, rounded up."""
-    return math.ceil(2 ** (2 * psi + 3) * math.log(2 * K * T**2) * squares(weights))
+    """Return the pulls of epoch psi, f below Alg. 1, with the sum of the squared weights for 1/M, rounded up."""
+    return math.ceil(2 ** (2 * psi + 3) * math.log(2 * K * T**2) * sum_of_squares(weights))
 
 
-def squares(weights):
-    """The sum of the squared weights."""
+def sum_of_squares(weights):
+    """Return the sum of the squared weights."""
     if len(set(weights)) == 1:
         return 1.0 / len(weights)
     return math.fsum(w * w for w in weights)
 
 
 @dataclass
-class Stage:
-    """What all servers see of the game: N, and the rewards of each (arm, client) in order."""
+class ObservedRewards:
+    """What all servers see: pull counts N, and the rewards X of each (arm, client) in order."""
 
     M: int
     K: int
@@ -160,7 +160,7 @@ class Stage:
             self.X[pi[m]][m].append(x[m])
 
     def bounds(self, psi, k):
-        """Eq. (1): LCB and UCB of an arm in an epoch."""
+        """Return LCB and UCB of an arm in an epoch, eq. (1)."""
         start = sum(f(i, self.K, self.T, self.weights) for i in range(1, psi))
         pulls = f(psi, self.K, self.T, self.weights)
         nu = 0.0
@@ -169,7 +169,7 @@ class Stage:
             for reward in self.X[k][m][start : start + pulls]:
                 total += reward
             nu += self.weights[m] * (total / pulls)
-        CB = math.sqrt(math.log(2 * self.K * self.T**2) * squares(self.weights) / (2 * pulls))
+        CB = math.sqrt(math.log(2 * self.K * self.T**2) * sum_of_squares(self.weights) / (2 * pulls))
         return nu - CB, nu + CB
 
 
@@ -235,8 +235,8 @@ class AlgorithmTwo:
         return revealed
 
 
-class Fixed:
-    """A server that never changes: a known target, a guess, or none."""
+class FixedTarget:
+    """A server whose target never changes: known, guessed, or none."""
 
     def __init__(self, target):
         self.target, self.events = target, []
@@ -247,8 +247,8 @@ class Fixed:
         return [x[m] if pi[m] == self.target else 0.0 for m in range(len(pi))]
 
 
-class Aligning:
-    """NA: Y for each pull, from that client's own generator."""
+class NaiveAlignment:
+    """NA: a reward Y of the global model for each pull, drawn from the client's own generator."""
 
     target = None
 
@@ -267,13 +267,13 @@ class Aligning:
 
 
 def clip01(value):
-    """The value within [0, 1]."""
+    """Limit a value to [0, 1]."""
     return min(1.0, max(0.0, value))
 
 
 @dataclass
-class Pupil:
-    """What the rules remember of one client."""
+class RuleClient:
+    """The memory of the rules for one client."""
 
     K: int
     level: float | None = None
@@ -283,40 +283,40 @@ class Pupil:
         self.N, self.Q, self.S = [0] * self.K, [0.0] * self.K, [0.0] * self.K
 
     def reveal(self, directive, k, X):
-        """The rule of arm k on a pull that gave X; N and Q count it already."""
+        """Apply the rule of arm k to a pull with reward X, which N and Q already include."""
         if directive.target is None:
             self.z = 0.0
         else:
             self.z += ((k != directive.target) - self.z) / 200
         rule = directive.rules[k]
-        shown = {
-            "Keep": self.keep,
-            "Set": self.set,
-            "Level": self.flatten,
-            "Lift": self.lift,
-            "Sink": self.sink,
-            "Shift": self.shift,
+        revealed = {
+            "Keep": self.reveal_keep,
+            "Set": self.reveal_set,
+            "Level": self.reveal_level,
+            "Lift": self.reveal_lift,
+            "Sink": self.reveal_sink,
+            "Shift": self.reveal_shift,
         }[type(rule).__name__](directive, rule, k, X)
-        self.S[k] += shown
-        return shown
+        self.S[k] += revealed
+        return revealed
 
-    def keep(self, directive, rule, k, X):
+    def reveal_keep(self, directive, rule, k, X):
         return X
 
-    def set(self, directive, rule, k, X):
+    def reveal_set(self, directive, rule, k, X):
         return rule.gamma
 
-    def lift(self, directive, rule, k, X):
+    def reveal_lift(self, directive, rule, k, X):
         if self.z / 2 > rule.lift - self.Q[k] / self.N[k]:
             return max(X, clip01(rule.lift * self.N[k] - self.S[k]))
         return X
 
     def beta(self, n, delta):
-        """Jun et al., Lemma 1, with sigma = 1/2."""
+        """Return beta of Jun et al., Lemma 1, with sigma = 1/2."""
         return math.sqrt(math.log(math.pi**2 * self.K * n * n / (3 * delta)) / (2 * n))
 
-    def sink(self, directive, rule, k, X):
-        """Jun et al., sections 3 and 4: S[k] with this pull may reach N[k] (mean of K - 2 beta - Delta_0)."""
+    def reveal_sink(self, directive, rule, k, X):
+        """Apply SINK; Jun et al., sections 3 and 4: S[k] may reach N[k] (mean of K - 2 beta - Delta_0)."""
         K = directive.target
         if K in (None, k):
             return X
@@ -326,8 +326,8 @@ class Pupil:
         room = level * self.N[k] - self.S[k]
         return 0.0 if room <= 0 else min(X, room)
 
-    def shift(self, directive, rule, k, X):
-        """Liu and Shroff, the adaptive attack on pre-attack means, clipped or in proportion."""
+    def reveal_shift(self, directive, rule, k, X):
+        """Apply SHIFT; Liu and Shroff, the adaptive attack on pre-attack means, clipped or scaled."""
         K = directive.target
         if K in (None, k):
             return X
@@ -342,7 +342,7 @@ class Pupil:
             return clip01(X - alpha)
         return 0.0 if alpha >= mean else X * ((mean - alpha) / mean)
 
-    def flatten(self, directive, rule, k, X):
+    def reveal_level(self, directive, rule, k, X):
         active = directive.active_arms
         if self.level is None and all(self.N[j] >= rule.freeze_pulls for j in active):
             total = 0.0
@@ -366,15 +366,15 @@ class Pupil:
 
 
 class ContractServer:
-    """Runs any teacher round by round, as the contract in docs/extending.md says it."""
+    """Any teacher, run round by round as the contract in docs/extending.md says."""
 
     def __init__(self, teacher, problem, rng, exclude=None):
         self.teacher, self.exclude, self.problem = teacher, exclude or {}, problem
         self.cuts = list(teacher.segments(problem))
-        self.pupils = [Pupil(problem.num_arms) for _ in range(problem.num_clients)]
-        self.sums = [[[0.0] for _ in self.pupils] for _ in range(problem.num_arms)]
+        self.clients = [RuleClient(problem.num_arms) for _ in range(problem.num_clients)]
+        self.sums = [[[0.0] for _ in self.clients] for _ in range(problem.num_arms)]
         self.delivered = [0] * problem.num_arms
-        self.gone = set()
+        self.excluded = set()
         self.events = []
         self.state = teacher.begin(problem, rng)
         self.directive = teacher.directive(self.state)
@@ -386,36 +386,36 @@ class ContractServer:
     def round(self, t, pi, x):
         acting = [m for m in range(len(pi)) if pi[m] is not None]
         for m in acting:
-            self.observe(m, self.pupils[m], pi[m], x[m])
+            self.observe(m, self.clients[m], pi[m], x[m])
         if self.is_due():
             self.state = self.teacher.advance(self.state, self.evidence())
             self.publish(t, pi, x)
-        shown = [None] * len(pi)
+        revealed = [None] * len(pi)
         for m in acting:
-            shown[m] = self.pupils[m].reveal(self.directive, pi[m], x[m])
+            revealed[m] = self.clients[m].reveal(self.directive, pi[m], x[m])
         for client in sorted(client for client, last in self.exclude.items() if last == t):
-            self.gone.add(client)
+            self.excluded.add(client)
             self.state = self.teacher.exclude(self.state, client)
             self.publish(t)
-        return shown
+        return revealed
 
-    def observe(self, m, pupil, k, reward):
-        pupil.N[k] += 1
-        pupil.Q[k] += reward
-        segment = sum(cut < pupil.N[k] for cut in self.cuts)
+    def observe(self, m, client_rules, k, reward):
+        client_rules.N[k] += 1
+        client_rules.Q[k] += reward
+        segment = sum(cut < client_rules.N[k] for cut in self.cuts)
         while len(self.sums[k][m]) <= segment:
             self.sums[k][m].append(0.0)
         self.sums[k][m][segment] += reward
 
-    def counted(self):
-        return [m for m in range(len(self.pupils)) if m not in self.gone]
+    def clients_in_evidence(self):
+        return [m for m in range(len(self.clients)) if m not in self.excluded]
 
     def is_due(self):
         quota = self.directive.quota
         if quota is None:
             return False
         full = [
-            all(self.pupils[m].N[k] >= count for m in self.counted())
+            all(self.clients[m].N[k] >= count for m in self.clients_in_evidence())
             for k, count in enumerate(quota.counts)
             if count > 0
         ]
@@ -424,28 +424,30 @@ class ContractServer:
     def evidence(self):
         sums = []
         for k in range(self.problem.num_arms):
-            done = min(sum(cut <= self.pupils[m].N[k] for cut in self.cuts) for m in self.counted())
+            done = min(
+                sum(cut <= self.clients[m].N[k] for cut in self.cuts) for m in self.clients_in_evidence()
+            )
             new = range(self.delivered[k], done)
             rows = [
-                [self.sums[k][m][i] if m not in self.gone else 0.0 for m in range(len(self.pupils))]
+                [self.sums[k][m][i] if m not in self.excluded else 0.0 for m in range(len(self.clients))]
                 for i in new
             ]
-            sums.append(np.array(rows).reshape(len(rows), len(self.pupils)))
+            sums.append(np.array(rows).reshape(len(rows), len(self.clients)))
             self.delivered[k] = done
         return Evidence(tuple(sums))
 
     def publish(self, t, pi=(), x=()):
         before, self.directive = self.directive, self.teacher.directive(self.state)
         if self.directive.target != before.target:
-            for pupil in self.pupils:
-                pupil.z = 0.0
+            for client_rules in self.clients:
+                client_rules.z = 0.0
         if self.directive.restarts > before.restarts:
-            self.pupils = [Pupil(self.problem.num_arms) for _ in self.pupils]
-            self.sums = [[[0.0] for _ in self.pupils] for _ in range(self.problem.num_arms)]
+            self.clients = [RuleClient(self.problem.num_arms) for _ in self.clients]
+            self.sums = [[[0.0] for _ in self.clients] for _ in range(self.problem.num_arms)]
             self.delivered = [0] * self.problem.num_arms
             for m, k in enumerate(pi):
                 if k is not None:
-                    self.observe(m, self.pupils[m], k, x[m])
+                    self.observe(m, self.clients[m], k, x[m])
         self.events.append((t, list(self.directive.active_arms), self.directive.target))
 
 
@@ -454,7 +456,7 @@ class ContractServer:
 
 @dataclass
 class Game:
-    """What happened: [M][T] arms, observed and revealed rewards, costs [M][T], events, target."""
+    """The record of a game: arms, observed and revealed rewards and costs [M][T], events, target."""
 
     arms: list
     observed: list
@@ -464,13 +466,13 @@ class Game:
     target: int | None
 
 
-def everybody(m, t):
-    """The paper's clients act in every round."""
+def acts_always(m, t):
+    """Act in every round, as the paper's clients do."""
     return True
 
 
-def play(clients, server, rewards, policies, draw, T, acts=everybody):
-    """T rounds: choose, observe, let the server answer, reveal.  Who does not act in a round has arm None."""
+def play(clients, server, rewards, policies, draw, T, acts=acts_always):
+    """Play T rounds: choose, observe, let the server answer, reveal.  A client that does not act has arm None."""
     M = len(clients)
     game = Game(
         [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None
@@ -483,14 +485,14 @@ def play(clients, server, rewards, policies, draw, T, acts=everybody):
             turns[m] += 1
             pi[m] = clients[m].choose(turns[m], policies[m])
             x[m] = draw(m, pi[m], rewards[m], t)
-        shown = server.round(t, pi, x)
+        revealed = server.round(t, pi, x)
         for m in acting:
-            clients[m].learn(pi[m], shown[m], policies[m])
+            clients[m].learn(pi[m], revealed[m], policies[m])
         for m in range(M):
             game.arms[m].append(pi[m] if m in acting else -1)
             game.observed[m].append(x[m] if m in acting else 0.0)
-            game.revealed[m].append(shown[m] if m in acting else 0.0)
-            cost = abs(shown[m] - x[m]) if m in acting else 0.0
+            game.revealed[m].append(revealed[m] if m in acting else 0.0)
+            cost = abs(revealed[m] - x[m]) if m in acting else 0.0
             game.costs[m].append((game.costs[m][-1] if t > 1 else 0.0) + cost)
     game.events, game.target = server.events, server.target
     return game

@@ -1,9 +1,9 @@
 """BLT in plain Python, round by round: the whole algorithm of docs/blt.md in loops.
 
-Neither `tutelage.teachers.blt`, its bets, the rules nor the contract is used.  Predictions of the null
-hypothesis are found by halving an interval, as the algorithm is told, while the teacher uses a closed form.
-So log W of the two agrees but for the width of the last interval, and everything that is decided, shown and
-pulled is the same.
+It uses neither `tutelage.teachers.blt`, its bets, the rules nor the contract.  Predictions of the null
+hypothesis are found by halving an interval, as docs/blt.md describes the algorithm; the teacher uses a closed
+form.  So log W of the two agrees up to the width of the last interval, and every decision, revealed reward
+and pull is the same.
 """
 
 import math
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 
 def clip(value, low, high):
-    """The value within [low, high]."""
+    """Limit a value to [low, high]."""
     return max(low, min(high, value))
 
 
 def rival_share(first, weights, h, j, k):
-    """The share of j in the risk of k, from the first h pulls of all arms but k: first[m][arm] their sums."""
+    """Return the share of j in the risk of k, from the first h pulls of all arms but k: first[m][arm] their sums."""
     K, M = len(first[0]), len(weights)
     mean, variance = {}, {}
     for arm in range(K):
@@ -33,7 +33,7 @@ def rival_share(first, weights, h, j, k):
 
 
 def grid_of(T, growth):
-    """n_0 = 0, n_1, ... up to the horizon."""
+    """Return n_0 = 0, n_1, ... up to the horizon."""
     grid = [0]
     while True:
         n = grid[-1] + max(1, math.floor(growth * grid[-1]))
@@ -43,7 +43,7 @@ def grid_of(T, growth):
 
 
 def bisected(p, q, u, rho, tolerance):
-    """The predictions c and d: p and q moved towards each other until the null hypothesis holds."""
+    """Return the predictions c and d: p and q moved towards each other until the null hypothesis holds."""
     M = len(u)
     v_j = sum(p[m] * (1 - p[m]) / rho for m in range(M))
     v_k = sum(q[m] * (1 - q[m]) for m in range(M))
@@ -64,14 +64,14 @@ def bisected(p, q, u, rho, tolerance):
 
 
 def log_average(logs):
-    """The log of the average of exp(log)."""
+    """Return the log of the average of exp(log)."""
     most = max(logs)
     return most + math.log(sum(math.exp(log - most) for log in logs) / len(logs))
 
 
 @dataclass
 class BetLevelLift:
-    """The server of BLT for M clients, K arms, T rounds; ``exclude[m]`` is the round after which m is gone."""
+    """The server of BLT for M clients, K arms, T rounds; ``exclude[m]`` is the round after which m is excluded."""
 
     M: int
     K: int
@@ -109,7 +109,7 @@ class BetLevelLift:
         self.piece = [[0.0] * K for _ in range(M)]
         self.level, self.z = [None] * M, [0.0] * M
         self.known = [0] * K  # the last cut of the arm that all clients had reached at a consultation
-        self.gone, self.events = [], []
+        self.excluded, self.events = [], []
         self.start_betting()
         self.wait()
 
@@ -122,13 +122,13 @@ class BetLevelLift:
             self.known = [max([0, *(n for n in self.cuts if self.reached(k, n))]) for k in range(self.K)]
             self.bet()
             self.publish(t)
-        shown = [self.reveal(m, pi[m], x[m]) for m in range(self.M)]
+        revealed = [self.reveal(m, pi[m], x[m]) for m in range(self.M)]
         for m in sorted(m for m, last in self.exclude.items() if last == t):
-            self.gone.append(m)
+            self.excluded.append(m)
             self.start_betting()
             self.bet()
             self.publish(t)
-        return shown
+        return revealed
 
     def observe(self, m, k, reward):
         self.N[m][k] += 1
@@ -149,30 +149,30 @@ class BetLevelLift:
     def target(self):
         return self.active[0] if len(self.active) == 1 else None
 
-    def kept(self):
-        return [m for m in range(self.M) if m not in self.gone]
+    def included(self):
+        return [m for m in range(self.M) if m not in self.excluded]
 
-    def kept_weights(self):
-        if not self.gone:
+    def included_weights(self):
+        if not self.excluded:
             return list(self.weights)
-        total = math.fsum(self.weights[m] for m in self.kept())
-        return [self.weights[m] / total for m in self.kept()]
+        total = math.fsum(self.weights[m] for m in self.included())
+        return [self.weights[m] / total for m in self.included()]
 
     def reached(self, k, n):
-        return all(self.N[m][k] >= n for m in self.kept())
+        return all(self.N[m][k] >= n for m in self.included())
 
     def log_even_threshold(self):
         bets = self.K * (self.K - 1) // 2 if self.tolerance > 0 else self.K - 1
         return math.log(self.T) + math.log(max(1, bets))
 
     def log_threshold(self, j, k):
-        gone = len(self.gone) * math.log(self.M)
+        penalty = len(self.excluded) * math.log(self.M)
         if self.h == 0:
-            return self.log_even_threshold() + gone
-        first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.kept()]
-        return math.log(self.T) + gone - math.log(rival_share(first, self.kept_weights(), self.h, j, k))
+            return self.log_even_threshold() + penalty
+        first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.included()]
+        return math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
 
-    def hopeless(self):
+    def is_undecidable(self):
         left = self.T - sum(self.known)
         leading_arm = self.best_so_far()
         if leading_arm is None or left > 0.98 * self.T or math.isinf(self.hope):
@@ -180,11 +180,11 @@ class BetLevelLift:
         mean, seen = {}, {}
         for arm in self.active:
             n = self.known[arm]
-            Q = [self.at[m][arm][n] for m in self.kept()]
-            pairs = list(zip(self.kept_weights(), Q, strict=True))
+            Q = [self.at[m][arm][n] for m in self.included()]
+            pairs = list(zip(self.included_weights(), Q, strict=True))
             mean[arm] = sum(w * q for w, q in pairs) / n
             p = [(q + 0.5) / (n + 1) for q in Q]
-            seen[arm] = sum(w * w * x * (1 - x) for w, x in zip(self.kept_weights(), p, strict=True))
+            seen[arm] = sum(w * w * x * (1 - x) for w, x in zip(self.included_weights(), p, strict=True))
         for arm in self.active:
             if arm == leading_arm:
                 continue
@@ -220,12 +220,12 @@ class BetLevelLift:
                     bet = True
                     if log_average(self.log_W[j, k]) >= self.log_threshold(j, k):
                         self.active.remove(k)
-        if bet and self.target is None and self.hopeless():
+        if bet and self.target is None and self.is_undecidable():
             self.provisional = self.best_so_far()
 
     def bet_step(self, j, k, i):
         rho, n, later = self.rho, self.grid[i], self.grid[i + 1]
-        clients, weights = self.kept(), self.kept_weights()
+        clients, weights = self.included(), self.included_weights()
         u = [len(clients) * weight for weight in weights]
         h = self.h
         p = [(self.at[m][j][h + rho * n] + 0.5) / (h + rho * n + 1) for m in clients]
@@ -266,7 +266,7 @@ class BetLevelLift:
         means = {}
         for k in self.active:
             means[k] = 0.0
-            for weight, m in zip(self.kept_weights(), self.kept(), strict=True):
+            for weight, m in zip(self.included_weights(), self.included(), strict=True):
                 means[k] += weight * (self.at[m][k][self.known[k]] / self.known[k])
         return max(self.active, key=lambda k: means[k])
 
@@ -278,15 +278,15 @@ class BetLevelLift:
         else:
             self.z[m] += ((k != self.target) - self.z[m]) / 200
         if self.provisional is not None:
-            shown = X if k == self.provisional else 0.0
+            revealed = X if k == self.provisional else 0.0
         elif k not in self.active:
-            shown = 0.0
+            revealed = 0.0
         elif self.target is None:
-            shown = self.levelled(m, k, X)
+            revealed = self.levelled(m, k, X)
         else:
-            shown = self.lifted(m, k, X)
-        self.S[m][k] += shown
-        return shown
+            revealed = self.lifted(m, k, X)
+        self.S[m][k] += revealed
+        return revealed
 
     def levelled(self, m, k, X):
         N, Q, S = self.N[m], self.Q[m], self.S[m]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests import appendix
+from tests import paper_epochs
 from tests.simulated_run import simulate_once
 from tutelage.distributions.constant import Constant
 from tutelage.instances import load
@@ -92,7 +92,7 @@ def test_learning_of_tal_with_ucb1_ends_in_two_rounds_only(spec):
     """UCB1 shares constant rewards equally, so epochs end in round K F(psi): the third, seldom the second."""
     runs = on_paper(spec, "ucb1", 200)
     assert len(runs.decided) == 200
-    second, third = (5 * appendix.last_end(epoch, T) for epoch in (2, 3))
+    second, third = (5 * paper_epochs.last_round(epoch, T) for epoch in (2, 3))
     assert set(runs.decided) <= {second, third}
     assert runs.decided.count(second) <= stats.binom.isf(1e-7, 200, 0.03)
     assert runs.targets == {4}
@@ -100,8 +100,8 @@ def test_learning_of_tal_with_ucb1_ends_in_two_rounds_only(spec):
 
 def test_no_decision_takes_a_fourth_epoch():
     """Psi = 4 needs more than T: UCB1 clients under TAL are consulted about in rounds K F(psi) only."""
-    ends = [5 * appendix.last_end(epoch, T) for epoch in (1, 2, 3)]
-    assert ends[-1] <= T < appendix.learning_time(T)
+    ends = [5 * paper_epochs.last_round(epoch, T) for epoch in (1, 2, 3)]
+    assert ends[-1] <= T < paper_epochs.learning_time(T)
     for outcome in on_paper(TAL_0, "ucb1", 200).outcomes:
         assert {event.round for event in outcome.events} <= set(ends)
     tied = Instance("tied", np.full((5, 5), 0.5), equal_weights(5), Constant())

@@ -101,7 +101,7 @@ def test_equals_the_reference(situation):
     """Each rule reveals what its plain description in the reference says, and keeps the same."""
     directive, memory_of, arm, reward = situation
     memory = memory_of()
-    pupil = reference.Pupil(
+    pupil = reference.RuleClient(
         len(directive.rules), memory.state[FROZEN_LEVEL] or None, memory.state[OFF_TARGET]
     )
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tutelage
-from tests import appendix
+from tests import paper_epochs
 from tutelage import theory
 from tutelage.cli.app import execute
 from tutelage.instances import load
@@ -37,7 +37,7 @@ def test_json_document(capsys):
         assert total["bound"] == bound.value == pytest.approx(sum(total["parts"].values()))
         assert total["simulated"] == pytest.approx(mean)
         assert total["ratio"] == total["bound"] / total["simulated"] > 1
-    assert (found["psi_max"], found["T_1"]) == (4, appendix.learning_time(50_000))
+    assert (found["psi_max"], found["T_1"]) == (4, paper_epochs.learning_time(50_000))
     assert found["decides_by"] == promised.ends_by
     assert found["needed_horizon"] == promised.needed_horizon
     assert found["vacuous"] is False
@@ -54,10 +54,10 @@ def test_empty_bound_as_json(capsys):
     """TAL at T = 50,000: T_1 exceeds it; the number still holds, and says from when it promises."""
     found = told(capsys, "paper", "--teacher", "tal", *SMALL)
     assert found["vacuous"] is True
-    assert found["T_1"] == found["decides_by"] == appendix.learning_time(50_000)
+    assert found["T_1"] == found["decides_by"] == paper_epochs.learning_time(50_000)
     least = found["needed_horizon"]
-    assert appendix.learning_time(least) <= least
-    assert appendix.learning_time(least - 1) > least - 1
+    assert paper_epochs.learning_time(least) <= least
+    assert paper_epochs.learning_time(least - 1) > least - 1
     assert found["regret"]["bound"] > found["regret"]["most"] > found["regret"]["simulated"]
 
 
@@ -84,11 +84,11 @@ def test_page(capsys):
         "5 x ucb1",
         "theorem thm:twl_UCB",
         "psi_max 4,",
-        f"T_1 {appendix.learning_time(50_000):,},",
+        f"T_1 {paper_epochs.learning_time(50_000):,},",
         "2 runs, seed 4",
         "learning teaching remainder bound simulated ratio",
         "These bounds are informative",
-        f"T_1, {appendix.learning_time(50_000):,}, exceeds the horizon",
+        f"T_1, {paper_epochs.learning_time(50_000):,}, exceeds the horizon",
     ):
         assert part in text
 
@@ -98,9 +98,9 @@ def test_page_of_an_empty_bound(capsys):
     arguments = ["--teacher", "tal", "--runs", "0", "--horizon", "50000"]
     assert execute(["bound", "paper", *arguments]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    late = f"{appendix.learning_time(50_000):,}"
+    late = f"{paper_epochs.learning_time(50_000):,}"
     assert f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
-    least = next(horizon for horizon in range(50_000, 100_000) if appendix.learning_time(horizon) <= horizon)
+    least = next(horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon)
     assert f"They are informative from a horizon of {least:,} on." in text
     assert "The bound on the regret exceeds the largest regret possible in 50,000 rounds, 100,000" in text
 

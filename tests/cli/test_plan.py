@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests import appendix
+from tests import paper_epochs
 from tests.cli.test_terminal import on_terminal
 from tutelage import load_instance, planning
 from tutelage.cli.app import execute
@@ -79,7 +79,7 @@ def test_page_says_in_which_epoch_learning_ended(capsys):
     """TAL on the paper's instance at T = 50,000, as measured; the rounds K F(psi) are the appendix's."""
     assert execute(["plan", "paper", "--teacher", "tal", "--runs", "2"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    likely, sure = 5 * appendix.last_end(3), appendix.learning_time()
+    likely, sure = 5 * paper_epochs.last_round(3), paper_epochs.learning_time()
     assert (
         f"is likely to decide in epoch 3, round {likely:,}, in time, and with high probability by epoch 4, "
         f"round {sure:,}, too"

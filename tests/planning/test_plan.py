@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests import appendix
+from tests import paper_epochs
 
 from tutelage import lab, load_instance, planning
 from tutelage.errors import InputError
@@ -29,7 +29,7 @@ def test_tal_ends_where_the_schedule_says(paper):
     tal = next(each for each in paper.choice.judged if each.measured.spec.startswith("tal"))
     assert tal.measured.ends == 1
     assert set(tal.measured.rounds.tolist()) == {paper.reach.likely["tal"].latest}
-    assert paper.reach.likely["tal"].latest == 5 * appendix.last_end(3)
+    assert paper.reach.likely["tal"].latest == 5 * paper_epochs.last_round(3)
     assert tal.measured.epoch_counts == {3: 3}
 
 

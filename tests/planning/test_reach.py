@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import appendix
+from tests import paper_epochs
 
 from tutelage import load_instance, simulate
 from tutelage.conditions import Conditions
@@ -33,12 +33,12 @@ def test_the_paper_instance_at_its_horizon():
     """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
     told = reach([PAPER], 50_000, BOTH, UCB1S)
     assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
-        (appendix.last_end(epoch), 5 * appendix.last_end(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
+        (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
     ]
-    assert 5 * appendix.last_end(3) <= 50_000 < appendix.learning_time()
+    assert 5 * paper_epochs.last_round(3) <= 50_000 < paper_epochs.learning_time()
     likely, sure = told.likely["tal"], told.sure["tal"]
-    assert (likely.epoch, likely.latest, likely.in_time) == (3, 5 * appendix.last_end(3), True)
-    assert (sure.epoch, sure.latest, sure.in_time) == (4, appendix.learning_time(), False)
+    assert (likely.epoch, likely.latest, likely.in_time) == (3, 5 * paper_epochs.last_round(3), True)
+    assert (sure.epoch, sure.latest, sure.in_time) == (4, paper_epochs.learning_time(), False)
 
 
 def test_twl_drops_arms_on_the_way():

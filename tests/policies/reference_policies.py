@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from tests import reference
-from tests.engine.test_simulation import assert_equal, make_instance, run_engine
-from tests.reference import Arm, one_of
+from tests.random_games import assert_equal, make_instance, run_engine
+from tests.reference import Arm, pick_one
 from tests.simulated_run import simulate_once
 
 from tutelage.distributions import parse_distribution
@@ -26,7 +26,7 @@ from tutelage.teachers import TEACHERS
 def best_of(rng, values):
     """One of the arms with the largest value."""
     highest = max(values)
-    return one_of(rng, [k for k, value in enumerate(values) if value == highest])
+    return pick_one(rng, [k for k, value in enumerate(values) if value == highest])
 
 
 class Client:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
-from tests.engine.test_simulation import assert_contract, draw_exclusions, games, make_instance
+from tests.random_games import assert_contract, draw_exclusions, games, make_instance
 from tests.teachers.attacks import (
     DELTA,
     DELTAS,
@@ -89,7 +89,7 @@ def test_shift_compiled_equals_plain_and_reference(moment, aligned):
     """Bit for bit."""
     directive, memory_of, arm, reward = moment
     rule_arrays, memory = rule_arrays_for(directive), memory_of()
-    pupil = reference.Pupil(len(directive.rules))
+    pupil = reference.RuleClient(len(directive.rules))
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
     shown = reveal(rule_arrays, memory, arm, reward, aligned)
     assert compiled(reveal)(rule_arrays, memory_of(), arm, reward, aligned) == shown

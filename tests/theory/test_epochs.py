@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests import appendix, reference
+from tests import paper_epochs, reference
 
 import tutelage
 from tutelage import theory
@@ -18,10 +18,10 @@ FIFTHS = (0.2,) * 5
 
 def test_the_papers_instance():
     """Gap .1: psi_max = ceil(log2 10) = 4, F(4) and T_1 = K F(4) > T as the paper's formulas give them."""
-    assert theory.last_epoch([0.4, 0.3, 0.2, 0.1]) == appendix.epoch_for(0.1) == 4
+    assert theory.last_epoch([0.4, 0.3, 0.2, 0.1]) == paper_epochs.epoch_for(0.1) == 4
     last_end = theory.epoch_end(4, 5, 50_000, FIFTHS)
-    assert last_end == appendix.last_end(4, 50_000)
-    assert theory.learning_time_of_ucb1(last_end, 5) == appendix.learning_time(50_000) > 50_000
+    assert last_end == paper_epochs.last_round(4, 50_000)
+    assert theory.learning_time_of_ucb1(last_end, 5) == paper_epochs.learning_time(50_000) > 50_000
 
 
 @given(st.integers(2, 50), st.integers(1, 10**9), st.lists(st.floats(0.01, 1), min_size=1, max_size=9))

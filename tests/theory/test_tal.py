@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests import appendix
+from tests import paper_epochs
 
 import tutelage
 from tutelage import lab, theory
@@ -107,12 +107,12 @@ def test_learning_may_end_before_its_latest_round():
 def test_empty_bounds_say_so():
     """T = 50,000 on the paper's instance: T_1 is more; it fits from some horizon on, not one round before."""
     found = guarantee(PAPER, "tal", "ucb1", 50_000)
-    assert found.learning_time == appendix.learning_time(50_000) > 50_000
+    assert found.learning_time == paper_epochs.learning_time(50_000) > 50_000
     assert found.is_empty
     for horizon, is_empty in ((found.needed_horizon - 1, True), (found.needed_horizon, False)):
         again = guarantee(PAPER, "tal", "ucb1", horizon)
         assert again.is_empty is is_empty
-        assert again.is_empty == (appendix.learning_time(horizon) > horizon)
+        assert again.is_empty == (paper_epochs.learning_time(horizon) > horizon)
         assert again.needed_horizon == found.needed_horizon
 
 

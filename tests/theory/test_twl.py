@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import appendix
+from tests import paper_epochs
 from tests.simulated_run import simulate_once
 
 import tutelage
@@ -115,7 +115,7 @@ def test_ucb1_by_hand():
 def test_it_ends_before_tal():
     """At T = 50,000 TAL's T_1 = K F(4) does not fit; TWL drops arms and does."""
     found = theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, 50_000))
-    assert found.learning_time == appendix.learning_time(50_000) > 50_000
+    assert found.learning_time == paper_epochs.learning_time(50_000) > 50_000
     assert not found.is_empty
     ends = [theory.epoch_end(epoch, 5, 50_000, (0.2,) * 5) for epoch in (2, 3, 4)]
     assert 2 * ends[0] + ends[1] + 2 * ends[2] < found.ends_by < 5 * ends[2]

@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.reference_live import AsynchronousServer
+from tests.reference_live_server import ReferenceLiveServer
 from tests.service.conftest import Running
 from tests.service.lab_runs import (
     SHIFTED,
@@ -79,7 +79,7 @@ class Beside:
 
     def __init__(self, server, spec, problem):
         self.server, self.problem, self.number = server, problem, 0
-        self.reference = AsynchronousServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
+        self.reference = ReferenceLiveServer(TEACHERS.parse(spec), problem, teacher_generator(5, 0))
         created(server, spec, problem, 5)
 
     def exclude(self, m):

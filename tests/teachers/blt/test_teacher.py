@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.test_simulation import assert_equal, draw_exclusions, games, make_instance, play_reference
+from tests.random_games import assert_equal, draw_exclusions, games, make_instance, play_reference
 from tests.reference_blt import BetLevelLift
 from tests.simulated_run import simulate_once
 

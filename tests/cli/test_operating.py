@@ -188,7 +188,7 @@ def test_a_mistake_names_its_field_its_file_and_its_flag(here, capsys, monkeypat
         err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9")
         assert err == "There is no field colour (in c.toml).\n"
         err = refused(capsys, 2, "campaign", "show", "nope")
-        assert err == "There is no campaign 'nope': `tutelage campaign list` shows all.\n"
+        assert err == "Unknown campaign 'nope': `tutelage campaign list` lists all campaigns.\n"
 
 
 def test_sentences_have_names_in_them(here, capsys, monkeypatch):
@@ -301,7 +301,7 @@ def test_a_servers_password_is_never_told(here, capsys, monkeypatch):
         assert "ame@" not in err
     monkeypatch.delenv("TUTELAGE_SERVER")
     err = refused(capsys, 2, "db", "check", "--store", "postgresql://me:sesame@[x")
-    assert err.startswith("'postgresql://me:***@[x' is no address of a database (")
+    assert err.startswith("Invalid database URL 'postgresql://me:***@[x' (")
 
 
 def test_parquet_without_its_library_names_the_command(here, capsys, monkeypatch):

@@ -7,7 +7,7 @@ from tutelage.errors import InputError
 from tutelage.service.configuration import load_configuration
 from tutelage.stores.address import without_password
 from tutelage.stores.base import StoreError
-from tutelage.stores.postgresql_connection import shown
+from tutelage.stores.postgresql.connection import hide_password
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_passwords_are_hidden_wherever_they_stand(address, told):
     assert without_password(address) == told
 
 
-def test_an_unreadable_address_is_shown():
+def test_an_unreadable_address_is_hide_password():
     """A bracket that nothing closes is no reason to fail while another failure is told."""
-    assert shown("postgresql://u:sesame@[x") == "postgresql://u:***@[x"
-    assert shown("postgresql://u@h/d?passw%6frd=sesame&a=b") == "postgresql://u@h/d?a=b"
+    assert hide_password("postgresql://u:sesame@[x") == "postgresql://u:***@[x"
+    assert hide_password("postgresql://u@h/d?passw%6frd=sesame&a=b") == "postgresql://u@h/d?a=b"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_unreadable_address_is_shown():
 def test_an_address_that_cannot_be_read_is_one_sentence(url):
     """Every way in says so; of libpq's reason nothing is told that may be a password."""
     for ask in (stores.open_store, stores.open_reader, stores.open_keys, stores.upgrade, stores.check):
-        with pytest.raises(InputError, match=r"^'.*' is no (store's )?address") as caught:
+        with pytest.raises(InputError, match=r"^Invalid (store|database) URL '.*'") as caught:
             ask(url)
         told = str(caught.value).replace("another=sesame", "")  # what is no password is shown
         assert "sesame" not in told

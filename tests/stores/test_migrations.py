@@ -1,5 +1,8 @@
 """The migrations lead to the tables that the code names, and nobody writes beside or behind them."""
 
+import contextlib
+import sqlite3
+
 import psycopg
 import pytest
 import sqlalchemy
@@ -8,9 +11,10 @@ from alembic.runtime.migration import MigrationContext
 from tests.stores.ledger import grow
 
 from tutelage import stores
+from tutelage.errors import InputError
 from tutelage.stores import KeyRow, StoreError
-from tutelage.stores.postgresql import SCHEMA_LOCK
-from tutelage.stores.schema import VERSION, VERSION_TABLE, metadata
+from tutelage.stores.postgresql.store import SCHEMA_LOCK
+from tutelage.stores.sql.schema import VERSION, VERSION_TABLE, metadata
 
 
 @pytest.fixture
@@ -36,6 +40,20 @@ def test_the_version_is_stored(connection):
     assert versions == [(f"{VERSION:04d}",)]
 
 
+def test_a_store_from_before_the_first_release_is_refused(address):
+    """Schema 1 had other column names: one sentence says that it cannot be opened, whatever opens it."""
+    stores.upgrade(address)
+    if address.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as connection:
+            connection.execute("PRAGMA user_version = 1")
+    else:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0001'")
+    for act in (stores.open_store, stores.open_keys, stores.open_reader, stores.upgrade, stores.check):
+        with pytest.raises(InputError, match=r"before 0\.1\.0, and can no longer be opened: use a new store"):
+            act(address)
+
+
 def test_a_store_that_is_older_than_the_schema_writes_nothing(new_database, opened):
     """PostgreSQL can be migrated under a server: every write is refused from then on, and reading goes on."""
     url = new_database()
@@ -43,7 +61,7 @@ def test_a_store_that_is_older_than_the_schema_writes_nothing(new_database, open
     store.create("c", "{}", 1, 1, "{}")
     token = store.lead("c", "here")
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0002'")
+        other.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0003'")
         before = other.execute("SELECT * FROM heads").fetchall()
         for write in (
             lambda: grow(store, token, 0, 1),
@@ -54,11 +72,11 @@ def test_a_store_that_is_older_than_the_schema_writes_nothing(new_database, open
             lambda: store.create_key(KeyRow("boss", b"x", "admin", None, (), 1, None)),
             store.probe,
         ):
-            with pytest.raises(StoreError, match="has schema 2 by now, and this Tutelage writes 1"):
+            with pytest.raises(StoreError, match="now has schema 3, but this server writes schema 2"):
                 write()
         assert [one.name for one in store.campaigns()] == ["c"]
         assert other.execute("SELECT * FROM heads").fetchall() == before
-        other.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0001'")
+        other.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0002'")
     assert grow(store, token, 0, 1) == 1
 
 

@@ -23,9 +23,9 @@ from tutelage.stores import (
     StoreError,
     StoreFull,
     StoreInUse,
-    sqlite,
-    sqlite_file,
 )
+from tutelage.stores.sqlite import database_file
+from tutelage.stores.sqlite import store as sqlite
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_another_file_is_refused(url, path, content):
     """A file of any other kind is left as it is."""
     path.write_bytes(content)
     for ask in (stores.open_store, stores.upgrade):
-        with pytest.raises(InputError, match="is no SQLite database"):
+        with pytest.raises(InputError, match="is not a SQLite database"):
             ask(url)
     assert path.read_bytes() == content
 
@@ -178,7 +178,9 @@ def test_a_newer_database_is_refused(url, path, filled):
         connection.execute("PRAGMA user_version = 7")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for ask in (stores.open_store, stores.upgrade, stores.check, stores.open_reader):
-        with pytest.raises(InputError, match="has schema 7, and this Tutelage knows 1"):
+        with pytest.raises(
+            InputError, match="has schema 7, but this release of Tutelage reads schemas up to 2"
+        ):
             ask(url)
 
 
@@ -239,7 +241,7 @@ def test_a_read_only_file_is_one_sentence(url, path, filled, unprivileged):
     path.with_name("tutelage.db.lock").unlink()
     path.parent.chmod(0o555)
     try:
-        with pytest.raises(StoreBroken, match=r"make its folder, which belongs to .*, writable to "):
+        with pytest.raises(StoreBroken, match=r"make its folder, which belongs to .*, writable for "):
             stores.open_store(url)
     finally:
         path.parent.chmod(0o755)
@@ -282,9 +284,7 @@ def test_a_folder_that_may_not_be_entered_is_named_with_its_owner(url, path, fil
     os.seteuid(65534)
     try:
         for ask in (stores.open_store, stores.open_keys, stores.open_reader):
-            with pytest.raises(
-                InputError, match=f"run this as root, to whom the folder {path.parent} belongs"
-            ):
+            with pytest.raises(InputError, match=f"run this as root, the owner of the folder {path.parent}"):
                 ask(url)
     finally:
         os.seteuid(0)
@@ -328,7 +328,7 @@ def test_a_full_database_takes_nothing_and_recovers(url, filled):
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count = {pages}")
     for _ in range(3):
-        with pytest.raises(StoreFull, match="no room left"):
+        with pytest.raises(StoreFull, match="is full"):
             grow(store, token, 3000, 2000, state='{"a": 1}')
     assert store.load("c")[0].head.position == 3000 == len(store.read("c", 0, 9999))
     store._connection.execute("PRAGMA max_page_count = 1000000")
@@ -349,12 +349,12 @@ token, position, failures = store.lead("c", "here"), 0, 0
 while failures < 5:
     try:
         position = grow(store, token, position, 300)
-    except stores.Full:
+    except stores.StoreFull:
         failures += 1
 assert position == store.load("c")[0].head.position > 0
 try:
     store.probe()
-except stores.Full:
+except stores.StoreFull:
     pass
 subprocess.run(["mount", "-o", "remount,size=20m", folder], check=True)
 for _ in range(20):
@@ -367,7 +367,7 @@ print("recovered")
 
 
 def test_a_full_disk_takes_nothing_and_recovers(tmp_path):
-    """On a real file system of two megabytes writing stops with Full, and goes on once it has grown."""
+    """On a real file system of two megabytes writing stops with StoreFull, and continues once the file system has grown."""
     namespace = ["unshare", "--user", "--map-root-user", "--mount"]
     if shutil.which("unshare") is None or subprocess.run([*namespace, "true"], check=False).returncode:
         pytest.skip("no mount namespaces here")
@@ -406,7 +406,7 @@ def test_a_failed_checkpoint_stops_the_next_write(url, path, filled, monkeypatch
     """The commit stands, since the log holds it; but whoever failed to move it is trusted no more."""
     store = stores.open_store(url)
     token = store.lead("c", "here")
-    monkeypatch.setattr(sqlite, "_CHECKPOINT_PAGES", 1)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 1)
     with files_limited_to(path.stat().st_size):
         assert grow(store, token, 3000, 200) == 3200
         with pytest.raises(StoreBroken, match="The disk under"):
@@ -420,7 +420,7 @@ def test_a_failed_checkpoint_stops_the_next_write(url, path, filled, monkeypatch
 
 def test_the_log_does_not_grow_for_ever(url, path, opened, monkeypatch):
     """The writer moves the log's pages into the file as it goes; without that the log holds everything."""
-    monkeypatch.setattr(sqlite, "_CHECKPOINT_PAGES", 50)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 50)
     store = opened(stores.open_store(url))
     store.create("c", "{}", 1, 1, "{}")
     token, position = store.lead("c", "here"), 0
@@ -461,7 +461,7 @@ def test_a_backup_is_a_store(url, tmp_path, filled, serving):
     store = stores.open_store(url) if serving else None
     target = tmp_path / "copy.db"
     assert "verified copy" in stores.backup(url, str(target))
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         stores.backup(url, str(target))
     if store:
         store.close()
@@ -514,11 +514,11 @@ def test_network_file_systems_are_refused(tmp_path, path, monkeypatch):
         "/mnt/a b/x": "cifs",
         "/twice/x": "ext4",
     }.items():
-        assert sqlite_file.file_system(Path(name), mounts) == kind
-    assert sqlite_file.file_system(Path("/x"), tmp_path / "none") is None
-    monkeypatch.setattr(sqlite_file, "file_system", lambda path: "nfs4")
+        assert database_file.find_file_system(Path(name), mounts) == kind
+    assert database_file.find_file_system(Path("/x"), tmp_path / "none") is None
+    monkeypatch.setattr(database_file, "find_file_system", lambda path: "nfs4")
     with pytest.raises(InputError, match=r"network file system \(nfs4\)"):
-        sqlite_file.check_place(path)
+        database_file.check_place(path)
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_network_file_systems_are_refused(tmp_path, path, monkeypatch):
 )
 def test_the_librarys_known_fault_is_named(version, affected):
     """The versions are those of https://www.sqlite.org/wal.html, "The WAL-Reset Bug"."""
-    sentences = sqlite_file.library_faults(version)
+    sentences = database_file.find_library_faults(version)
     assert bool(sentences) == affected
     assert all(".".join(map(str, version)) in sentence for sentence in sentences)
 
@@ -548,18 +548,18 @@ def test_the_librarys_known_fault_is_named(version, affected):
 )
 def test_an_address_that_is_none_is_refused(url):
     """The sentence shows both forms that are."""
-    with pytest.raises(InputError, match="sqlite:///FILE or postgresql://"):
+    with pytest.raises(InputError, match="sqlite:///FILE, postgresql://"):
         stores.open_store(url)
 
 
 def test_places_that_are_none_are_refused(tmp_path):
     """A folder that is missing, a folder in the file's place and a missing file are told apart."""
-    with pytest.raises(InputError, match=r"^There is no folder .*\.$"):
+    with pytest.raises(InputError, match=r"^The folder .* does not exist: .*\.$"):
         stores.open_store(f"sqlite:///{tmp_path}/no/a.db")
     with pytest.raises(InputError, match="is a folder"):
         stores.open_store(f"sqlite:///{tmp_path}")
     for ask in (stores.open_reader, stores.check, lambda url: stores.backup(url, f"{tmp_path}/copy")):
-        with pytest.raises(InputError, match=r"^There is no database .*\.$"):
+        with pytest.raises(InputError, match=r"^The database .* does not exist: .*\.$"):
             ask(f"sqlite:///{tmp_path}/none.db")
     assert [file.name for file in tmp_path.iterdir()] == []
 

@@ -1,21 +1,22 @@
-"""Where campaigns are kept: one SQLite file, or a PostgreSQL database.
+"""Stores: the databases that hold campaigns.  One folder and one line of ``STORES`` each.
 
-``sqlite:///tutelage.db`` is a file in this folder, ``sqlite:////var/lib/tutelage.db`` one by its full path;
-``postgresql://user@host/database`` is anything that libpq takes.
+The scheme of a URL names the store: ``sqlite:///tutelage.db`` is a file in the current folder,
+``sqlite:////var/lib/tutelage.db`` one by its full path, ``postgresql://user@host/database`` anything that
+libpq reads.  A store of an installed package is named by its class: ``package.module:Class://...``.
 """
 
-import os
+import re
 from pathlib import Path
-from urllib.parse import unquote
 
-from tutelage.errors import InputError
-from tutelage.stores.address import without_password
+from tutelage.registry import Table
+from tutelage.stores.address import invalid_url, without_password
 from tutelage.stores.base import (
     CampaignExists,
     CampaignListing,
     CampaignNotFound,
     Change,
     CommitUncertain,
+    Database,
     EntryRow,
     Head,
     KeyRow,
@@ -35,11 +36,13 @@ from tutelage.stores.base import (
 )
 
 __all__ = [
+    "STORES",
     "CampaignExists",
     "CampaignListing",
     "CampaignNotFound",
     "Change",
     "CommitUncertain",
+    "Database",
     "EntryRow",
     "Head",
     "KeyRow",
@@ -57,6 +60,7 @@ __all__ = [
     "StoredPull",
     "backup",
     "check",
+    "find_database",
     "open_keys",
     "open_reader",
     "open_store",
@@ -65,93 +69,64 @@ __all__ = [
     "without_password",
 ]
 
+_INSTALLED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
-def _sqlite_path(url: str) -> Path | None:
-    """The real path of a file's address; None for a PostgreSQL address.  Raises InputError for any other."""
-    scheme, colon, rest = url.partition(":")
-    if colon and scheme in {"postgresql", "postgres"} and rest.startswith("//"):
-        return None
-    name = unquote(rest.removeprefix("///"))
-    is_file = scheme == "sqlite" and rest.startswith("///") and name not in {"", ":memory:"}
-    if not is_file or "?" in rest or "\0" in name:
-        raise InputError(
-            f"{without_password(url)!r} is no store's address: write sqlite:///FILE or "
-            "postgresql://USER@HOST/DATABASE."
-        )
-    return Path(os.path.realpath(name))
+STORES = Table(
+    "store",
+    "stores",
+    {
+        "sqlite": "tutelage.stores.sqlite.database:SqliteDatabase",
+        "postgresql": "tutelage.stores.postgresql.database:PostgresqlDatabase",
+        "postgres": "tutelage.stores.postgresql.database:PostgresqlDatabase",  # libpq's other name
+    },
+    needs=("open_store", "open_keys", "open_reader", "upgrade", "check", "backup"),
+)
+
+
+def find_database(url: str) -> Database:
+    """Return the database of a URL without opening it.  Raises ``InputError`` for an invalid URL."""
+    scheme, separator, _ = url.partition("://")
+    if not separator or not (scheme in STORES.entries or _INSTALLED.fullmatch(scheme)):
+        raise invalid_url(url)
+    database: Database = STORES.cls(scheme)(url)
+    return database
 
 
 def open_store(url: str, *, migrate: bool = True) -> Store:
-    """Opens a store to serve from it; without ``migrate`` one that must be there and up to date already.
+    """Open a store to serve from it; without ``migrate`` it must exist and be up to date.
 
-    Raises InputError for an address, a file or a database that cannot be used, InUse while another process
-    serves the file, and StoreError if it cannot be reached or is damaged.
+    Raises ``InputError`` for an unusable URL, file or database, ``StoreInUse`` while another process serves
+    the file, and ``StoreError`` if it cannot be reached or is damaged.
     """
-    if path := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.open_store(path, migrate=migrate)
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.open_store(url, migrate=migrate)
+    return find_database(url).open_store(migrate=migrate)
 
 
 def open_keys(url: str, *, create: bool = True) -> Keys:
-    """Opens a store for its keys, with a server beside it or without.
+    """Open a store for its keys, whether or not a server is running.
 
-    One that is not there yet is created, and ``notes`` says so; without ``create`` it is refused.
+    A missing store is created, and ``notes`` says so; without ``create`` it is refused.
     """
-    if path := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.open_keys(path, create=create)
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.open_keys(url, create=create)
+    return find_database(url).open_keys(create=create)
 
 
 def open_reader(url: str) -> Reader:
-    """Opens a store that is there and up to date to read from it, with a server beside it or without."""
-    if path := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.open_reader(path)
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.open_reader(url)
+    """Open an existing, up-to-date store for reading, whether or not a server is running."""
+    return find_database(url).open_reader()
 
 
 def upgrade(url: str) -> str:
-    """Brings a store to the newest schema, in one transaction; a sentence that says what was done."""
-    if path := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.upgrade(path)
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.upgrade(url)
+    """Bring a store to the newest schema in one transaction; return a sentence about what was done."""
+    return find_database(url).upgrade()
 
 
 def check(url: str) -> list[str]:
-    """What is wrong with a store, one sentence each; raises as ``open_store`` does if it cannot be read."""
-    if path := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.check(path)
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.check(url)
+    """Return what is wrong with a store, one sentence each.  Raises as :func:`open_store` does."""
+    return find_database(url).check()
 
 
 def backup(url: str, path: str) -> str:
-    """Copies a SQLite store, a served one too, to a new file and verifies it; a sentence that says so.
+    """Copy a store to a new file, also while it is served, and verify the copy; return a sentence about it.
 
-    Raises InputError for PostgreSQL, and names the command that does it there.
+    Raises ``InputError`` for PostgreSQL, with the command to use there.
     """
-    if source := _sqlite_path(url):
-        from tutelage.stores import sqlite_opening
-
-        return sqlite_opening.backup(source, Path(path).resolve())
-    from tutelage.stores import postgresql_opening
-
-    return postgresql_opening.backup(url, path)
+    return find_database(url).backup(Path(path))

@@ -1,19 +1,19 @@
 """The contract of a store: what survives a restart, and what a transaction promises.
 
-A store knows rows and JSON; it knows no teacher and no reward.  For each campaign it keeps one append-only
+A store holds rows and JSON; it knows no teacher and no reward.  For each campaign it keeps one append-only
 sequence of *positions*, 1, 2, ..., without gaps.  A position is a pull or an entry (a decision, a bypass
-report, a exclusion, a start or stop ...).  Rows are never changed or deleted while their campaign lives:
-the database itself refuses it.
+report, an exclusion, a start or stop ...).  Rows are never changed or deleted as long as their campaign
+exists: the database itself refuses it.
 
 * :meth:`Store.append` is one transaction.  Either all of its changes are on disk when it returns, or, if it
-  raises, none of them is; only after :class:`CommitUncertain` and :class:`StoreBroken` is it not known which.
+  raises, none of them; only after :class:`CommitUncertain` and :class:`StoreBroken` it is not known which.
 * A change is refused with :class:`LeaseLost` unless the campaign's head still has the token and the position
-  that the change goes on from: whoever has been overtaken by another leader writes nothing any more.
+  from which the change starts: a server that was overtaken by another leader writes nothing any more.
 * After any other :class:`StoreError` nothing was written and the same call may be tried again.
-* :meth:`Store.load` reads a head, and a snapshot that is no newer; the rows between the two are read by
-  :meth:`Store.read`, in pages.  Together they give the campaign as it was committed last.
-* Strings are compared byte by byte, and hold anything but NUL and lone surrogates.  Numbers come back as the
-  very floats and 64-bit integers that went in, -0.0 and subnormal numbers too.
+* :meth:`Store.load` reads a head, and a snapshot that is no newer; the rows between the two are read with
+  :meth:`Store.read`, in pages.  Together they give the campaign as it was last committed.
+* Strings are compared byte by byte, and may contain anything but NUL and lone surrogates.  Numbers come back
+  as exactly the floats and 64-bit integers that went in, including -0.0 and subnormal numbers.
 * Everything but ``reader`` and ``close`` may be called from any thread, one call at a time: the writer's.
   Pages, exports and keys are read through :meth:`Store.reader`, which gives a connection of its own.
 
@@ -22,6 +22,7 @@ Times are whole microseconds since 1970, UTC.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from tutelage.errors import InputError
@@ -32,17 +33,17 @@ EntryKind = Literal[
 
 
 class StoreError(Exception):
-    """A store could not do what it was asked; the text is a sentence for an operator."""
+    """A store could not do what it was asked; the message is a sentence for an operator."""
 
 
 class StoreFull(StoreError):
-    """There is no room left; nothing was written, and it may be tried again."""
+    """The disk is full; nothing was written, and the call may be tried again."""
 
 
 class LeaseLost(StoreError):
     """Another leader has taken the campaign over, or its head has moved; nothing was written.
 
-    Of several changes, ``name`` tells the campaign that was refused.
+    ``name`` is the campaign whose change was refused.
     """
 
     def __init__(self, message: str, name: str) -> None:
@@ -51,23 +52,23 @@ class LeaseLost(StoreError):
 
 
 class CommitUncertain(StoreError):
-    """Whether the transaction was committed is not known: load the campaign anew before going on."""
+    """It is not known whether the transaction was committed: load the campaign again before continuing."""
 
 
 class StoreBroken(StoreError):
     """The disk or the database failed in a way that a retry cannot mend.
 
-    What the transaction wrote may or may not be found after a restart.  A store that has raised it once
-    raises it at every further write.
+    What the transaction wrote may or may not be there after a restart.  A store that has raised it once
+    raises it at every later write.
     """
 
 
 class CampaignNotFound(InputError):
-    """There is no such campaign or key."""
+    """A campaign or key with this name does not exist."""
 
 
 class CampaignExists(InputError):
-    """There is such a campaign or key already."""
+    """A campaign or key with this name already exists."""
 
 
 class StoreInUse(InputError):
@@ -81,7 +82,7 @@ class PullRow(NamedTuple):
     ``number`` counts the pulls of this (client, arm), from 1.  ``directive`` is 1 + the consultations before it
     was revealed.
 
-    A named tuple and not a dataclass: a thousand of them are made in a quarter of the time.
+    A named tuple instead of a dataclass because a thousand of them are made in a quarter of the time.
     """
 
     position: int
@@ -100,7 +101,7 @@ class PullRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """Anything else in the ledger; ``content`` is JSON, ``id`` a bypass report's pull, else empty."""
+    """A row of the ledger that is not a pull; ``content`` is JSON, ``id`` the pull of a bypass report."""
 
     position: int
     step: int
@@ -112,9 +113,9 @@ class EntryRow:
 
 @dataclass(frozen=True)
 class Head:
-    """Where a campaign stands.  ``state`` is the teacher's, as JSON.
+    """The end of a campaign's ledger.  ``state`` is the teacher's, as JSON.
 
-    ``status`` is registering, running or stopped; ``digest`` is made of all rows up to here.
+    ``status`` is registering, running or stopped; ``digest`` is a hash of all rows up to here.
     """
 
     position: int
@@ -126,7 +127,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Counters and sums as of a position: a cache, which the rows up to there give again."""
+    """Counters and sums as of a position: a cache, which can be computed again from the rows."""
 
     position: int
     content: bytes
@@ -134,9 +135,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class StoredCampaign:
-    """A campaign as it is kept.  ``settings`` is JSON; ``rules_version`` that of the rules it began with.
+    """A campaign without its rows.  ``settings`` is JSON, ``rules_version`` that of the rules it began with.
 
-    ``leader`` is the address of the server that leads it now; None if none does.
+    ``leader`` is the address of the server that leads it now, or None.
     """
 
     name: str
@@ -148,7 +149,7 @@ class StoredCampaign:
 
 
 class CampaignListing(NamedTuple):
-    """A campaign among others: its status, and the address of the server that leads it now, None if none."""
+    """An item of the list of campaigns; ``leader`` is the address of the server that leads it now, or None."""
 
     name: str
     status: str
@@ -157,9 +158,9 @@ class CampaignListing(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What one campaign gains in a transaction: rows that go on from position ``after``, and its new head.
+    """What a transaction adds to one campaign: rows that follow position ``after``, and the new head.
 
-    ``head.position`` is ``after`` plus the number of rows.  A snapshot replaces the one before it.
+    ``head.position`` is ``after`` plus the number of rows.  A snapshot replaces the previous one.
     """
 
     name: str
@@ -185,7 +186,7 @@ Role = Literal["admin", "reporter", "viewer"]
 class KeyRow:
     """An access key: the SHA-256 of its secret, its role, and for a reporter its campaign and clients.
 
-    No clients named means all of them.
+    Without clients, the key is valid for all of them.
     """
 
     name: str
@@ -198,91 +199,117 @@ class KeyRow:
 
 
 class Reader(Protocol):
-    """Reads what is committed, on a connection of its own; no snapshot is held between two calls."""
+    """Reads what is committed, on a connection of its own; no database snapshot is held between two calls."""
 
     def campaigns(self) -> list[CampaignListing]:
-        """Every campaign, in the order of their names."""
+        """List every campaign, ordered by name."""
 
     def load(self, name: str) -> tuple[StoredCampaign, Snapshot | None]:
-        """A campaign and its newest snapshot, as of one moment; raises Missing."""
+        """Load a campaign and its newest snapshot, as of one moment.  Raises ``CampaignNotFound``."""
 
     def read(self, name: str, after: int, limit: int) -> list[PullRow | EntryRow]:
-        """The first ``limit`` rows behind position ``after``, in order; none if the campaign is missing."""
+        """Read the first ``limit`` rows after a position, in order; none if the campaign does not exist."""
 
     def entries(self, name: str, after: int, limit: int) -> list[EntryRow]:
-        """The same without the pulls."""
+        """Read the first ``limit`` entries after a position, in order."""
 
     def keys(self) -> list[KeyRow]:
-        """Every key, the revoked ones too, in the order of their names."""
+        """List every key, the revoked ones included, ordered by name."""
 
     def close(self) -> None:
-        """Ends the connection; a second time does nothing."""
+        """Close the connection; a second call does nothing."""
 
 
 class Keys(Reader, Protocol):
-    """A reader that can also hand out and revoke keys: it works beside a server and without one."""
+    """A reader that can also create and revoke keys, whether or not a server is running."""
 
     @property
     def url(self) -> str:
-        """The address as it may be shown: without a password."""
+        """The URL for display: without a password."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """What an operator should be told at the start: a file was created, a library has a known fault."""
+        """Sentences for an operator at the start: a file was created, a library has a known fault."""
 
     def create_key(self, key: KeyRow) -> None:
-        """Stores a key; raises Exists if its name is taken, if only by a revoked one."""
+        """Store a key.  Raises ``CampaignExists`` if its name is taken, also if by a revoked key."""
 
     def revoke_key(self, name: str, time: int) -> None:
-        """Marks a key as revoked, for good; the first time counts.  Raises Missing."""
+        """Mark a key as revoked, for good; the first time counts.  Raises ``CampaignNotFound``."""
 
 
 class Store(Keys, Protocol):
-    """A place where campaigns are kept."""
+    """Holds campaigns and serves them."""
 
     def reader(self) -> Reader:
-        """A connection of its own for one other thread."""
+        """Open a connection for another thread."""
 
     def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
-        """A new campaign: status registering, position 0, step 0, led by nobody.  Raises Exists."""
+        """Create a campaign: status registering, position 0, step 0, no leader.  Raises ``CampaignExists``."""
 
     def delete(self, name: str) -> None:
-        """Removes a campaign with all of its rows, and the keys that are good for it alone.
+        """Delete a campaign with all of its rows, and the keys that are valid only for it.
 
-        One that has never been started goes at once.  Raises InputError for another unless it is stopped
-        and an ``exported`` entry stands behind its last pull and bypass report, Fenced while another leads
-        it, and Missing.
+        A campaign that has never been started may always be deleted.  Raises ``InputError`` for any other
+        unless it is stopped and an ``exported`` entry follows its last pull and bypass report, ``LeaseLost``
+        while another server leads it, and ``CampaignNotFound``.
         """
 
     def lead(self, name: str, address: str) -> int | None:
-        """Takes a campaign over: the token for its changes, larger than every earlier one, or None.
+        """Take a campaign over; return the token for its changes, larger than every earlier one, or None.
 
-        None means that another's lease is valid, or that its transaction is at work.  To be called before
-        the campaign is loaded.  A lease lasts ten seconds of the database's clock.  The own lease may be
-        taken again; another store with the same address is another.  Raises Missing.
+        None means that another's lease is valid, or that its transaction is in progress.  Call this before
+        loading the campaign.  A lease lasts ten seconds of the database's clock.  The same store may take
+        its own lease again; another store with the same address counts as another.  Raises
+        ``CampaignNotFound``.
         """
 
     def renew(self, names: Sequence[str], address: str) -> Sequence[str]:
-        """Extends the leases of the campaigns that this store leads; returns those that it still holds."""
+        """Extend the leases of the campaigns that this store leads; return those that it still holds."""
 
     def release(self, name: str) -> None:
-        """Gives a campaign up, so that another need not wait for the lease to end."""
+        """Give a campaign up, so that another server need not wait for the end of the lease."""
 
     def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
-        """The stored ones among pulls of these ids; raises Missing."""
+        """Return the stored ones among pulls of these ids.  Raises ``CampaignNotFound``."""
 
     def last_id(self, name: str) -> str:
-        """The greatest id, byte by byte, among a campaign's pulls; "" if it has none.  Raises Missing."""
+        """Return the greatest id, byte by byte, among a campaign's pulls, or "".  Raises ``CampaignNotFound``."""
 
     def append(self, changes: Sequence[Change]) -> None:
-        """Commits all changes, of different campaigns, in one transaction, or none: see the module's text."""
+        """Commit all changes, of different campaigns, in one transaction, or none: see above."""
 
     def probe(self) -> None:
-        """Commits a heartbeat: raises what an ``append`` would raise now."""
+        """Commit a heartbeat; raises what an ``append`` would raise now."""
+
+
+class Database(Protocol):
+    """Where a store is: opens, creates, upgrades, checks and copies it.
+
+    An entry of ``STORES`` is such a class, made from a URL; it raises ``InputError`` for an invalid one.
+    """
+
+    def open_store(self, *, migrate: bool) -> Store:
+        """Open the store to serve from it; create or upgrade it if ``migrate``, else refuse an old one."""
+
+    def open_keys(self, *, create: bool) -> Keys:
+        """Open the store for its keys; create or upgrade it if ``create``."""
+
+    def open_reader(self) -> Reader:
+        """Open an existing, up-to-date store for reading."""
+
+    def upgrade(self) -> str:
+        """Create the store or bring it to the newest schema; return a sentence about what was done."""
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store, one sentence each."""
+
+    def backup(self, target: Path) -> str:
+        """Copy the store to a new file; return a sentence about it.  Raises ``InputError`` if it cannot."""
 
 
 def pages(reader: Reader, name: str, after: int = 0, size: int = 10_000) -> Iterator[PullRow | EntryRow]:
-    """Every row of a campaign after a position, in order, read in pages."""
+    """Yield every row of a campaign after a position, in order, read in pages."""
     while rows := reader.read(name, after, size):
         yield from rows
         after = rows[-1].position

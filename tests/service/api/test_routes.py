@@ -158,7 +158,7 @@ def test_a_campaign_that_never_started_is_deleted(server):
     server.create(start=False)
     assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
     missing = server.call("GET", "/v1/campaigns/c")
-    assert missing.json()["detail"] == "There is no campaign 'c': `tutelage campaign list` shows all."
+    assert missing.json()["detail"] == "Unknown campaign 'c': `tutelage campaign list` lists all campaigns."
     assert kind(server.call("DELETE", "/v1/campaigns/d")) == "not-removable"
 
 

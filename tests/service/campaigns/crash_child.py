@@ -18,9 +18,9 @@ from tutelage.service.campaigns import pull_cache, session
 from tutelage.service.campaigns.engine import Engine
 from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest
-from tutelage.stores import open_store, sqlite
-from tutelage.stores import postgresql_opening as _postgresql_opening  # noqa: F401 - loaded before the fork
-from tutelage.stores import sqlite_opening as _sqlite_opening  # noqa: F401 - the same
+from tutelage.stores import open_store
+from tutelage.stores.postgresql import database as _database  # noqa: F401 - imported before the fork
+from tutelage.stores.sqlite import store as sqlite
 
 #: Where a process can be killed, and whether its transaction has been committed by then.
 DEATHS = {
@@ -154,7 +154,7 @@ def migrate(url, statements):
 def live_until_told(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
-    pull_cache.REMEMBERED, session.SNAPSHOT_PULLS, sqlite._CHECKPOINT_PAGES = tuning
+    pull_cache.REMEMBERED, session.SNAPSHOT_PULLS, sqlite.CHECKPOINT_PAGES = tuning
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000

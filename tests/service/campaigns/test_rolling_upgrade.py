@@ -13,22 +13,23 @@ import pytest
 from tests.service.campaigns.senders import Senders, until
 from tests.service.server_processes import ROOT, Served
 
-from tutelage.stores import migrations
+from tutelage.stores.sql import migrations
 
 # The release that is to come: its schema has one revision more.
 NEWER = """
-from tutelage.stores import migrations, postgresql, postgresql_opening
-for module in (migrations, postgresql, postgresql_opening):
-    module.VERSION = 2
+from tutelage.stores.postgresql import database, store
+from tutelage.stores.sql import migrations, schema
+for module in (migrations, schema, store, database):
+    module.VERSION = 3
 migrations.__file__ = {file!r}
 """
 # The older release's statements would all work on that schema; nothing but the version tells them apart.
 REVISION = '''
-"""A second schema."""
+"""The next schema."""
 
 from alembic import op
 
-revision, down_revision = "0002", "0001"
+revision, down_revision = "0003", "0002"
 
 
 def upgrade():
@@ -42,7 +43,7 @@ def newer(tmp_path):
     """The commands that make a process one of the newer release."""
     folder = tmp_path / "newer"
     shutil.copytree(Path(migrations.__file__).parent / "versions", folder / "versions")
-    (folder / "versions" / "v0002_second.py").write_text(REVISION)
+    (folder / "versions" / "v0003_next.py").write_text(REVISION)
     return NEWER.format(file=str(folder / "__init__.py"))
 
 
@@ -82,17 +83,17 @@ def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp
         senders.wait()
         refused = tutelage("serve", "--store", url, "--no-migrate", before=newer)
         assert refused.returncode == 2
-        assert "has schema 1, and this Tutelage needs 2" in refused.stderr
+        assert "has schema 2, but this release of Tutelage needs schema 3" in refused.stderr
         senders.wait()  # as if nothing had been
         done = tutelage("db", "upgrade", "--store", url, before=newer)
         assert done.returncode == 0, done.stderr
-        until(lambda: any("has schema 2 by now" in told for told in senders.refusals))
+        until(lambda: any("now has schema 3" in told for told in senders.refusals))
         until(lambda: not old.is_ready() and not follower.is_ready())
         assert heads(url) == heads(url, "reached")  # nothing has been added since the schema changed
         late = tutelage("serve", "--store", url)
         assert late.returncode == 2
-        assert "has schema 2, and this Tutelage knows 1 at most" in late.stderr
-        assert "schema 2" in tutelage("key", "create", "boss", "--role", "admin", "--store", url).stderr
+        assert "has schema 3, but this release of Tutelage reads schemas up to 2" in late.stderr
+        assert "schema 3" in tutelage("key", "create", "boss", "--role", "admin", "--store", url).stderr
         new = begin(before=newer)
         senders.addresses.append(new.address)
         senders.wait()

@@ -48,7 +48,7 @@ def kept(tmp_path_factory):
 
 def fields():
     """Every column of every table of the campaign, for a row of the pulls and one of each kind of entry."""
-    from tutelage.stores import schema
+    from tutelage.stores.sql import schema
 
     for table in (
         schema.campaigns,

@@ -1,12 +1,12 @@
-"""What `tutelage db check` looks at in both stores beside the database's own checks."""
+"""Checks of `tutelage db check` that are the same on both databases."""
 
 from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import ClauseElement, Select, Text, column, func, select, table
 
-from tutelage.stores.queries import Parameters
-from tutelage.stores.schema import TRIGGERS, campaigns, entries, heads, pulls, states
+from tutelage.stores.sql.schema import TRIGGERS, campaigns, entries, heads, pulls, states
+from tutelage.stores.sql.statements import Parameters
 
 _COUNTS = (
     select(
@@ -33,11 +33,13 @@ _POSTGRESQL_TRIGGERS: Select[str] = (
 )
 
 
-def findings(run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]], *, sqlite: bool) -> list[str]:
-    """Triggers that are gone, and campaigns whose rows are not exactly those up to their head."""
+def find_faults(
+    run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]], *, sqlite: bool
+) -> list[str]:
+    """Find missing triggers, and campaigns whose rows are not exactly those up to their head."""
     found = {row[0] for row in run(_SQLITE_TRIGGERS if sqlite else _POSTGRESQL_TRIGGERS, {})}
     sentences = [
-        f"The trigger {name} is gone, so rows of the ledger are not guarded: restore a backup."
+        f"The trigger {name} is missing, so rows of the ledger are not protected: restore a backup."
         for name in TRIGGERS
         if name not in found
     ]
@@ -46,7 +48,7 @@ def findings(run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]], 
             sentences.append(f"Campaign {name!r} has no head: restore a backup.")
         elif num_pulls + num_entries != position or max(last_pull, last_entry) != position:
             sentences.append(
-                f"Campaign {name!r} stands at position {position} and has {num_pulls + num_entries} rows, "
-                f"the last at {max(last_pull, last_entry)}: restore a backup."
+                f"Campaign {name!r} is at position {position} but has {num_pulls + num_entries} rows, "
+                f"the last at position {max(last_pull, last_entry)}: restore a backup."
             )
     return sentences

@@ -1,27 +1,29 @@
-"""The first schema.
+"""The initial schema.
 
-Revision ID: 0001
+Its number is 2 because databases of schema 1, from before 0.1.0, are refused.
+
+Revision ID: 0002
 Revises: nothing
 """
 
 from alembic import op
 from sqlalchemy import BigInteger, Column, DateTime, Integer, LargeBinary, SmallInteger, Text
 
-from tutelage.stores.schema import Bytewise, Exact
+from tutelage.stores.sql.schema import Bytewise, Exact
 
-revision = "0001"
+revision = "0002"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Makes every table, and the triggers that keep the ledger's rows as they are."""
+    """Create every table, and the triggers that protect the ledger's rows."""
     _create_campaigns()
     _create_ledger()
     _create_access()
     if op.get_bind().dialect.name == "sqlite":
-        _guard_sqlite()
+        _protect_sqlite()
     else:
-        _guard_postgresql()
+        _protect_postgresql()
 
 
 def _campaign(name: str = "campaign") -> Column[int]:
@@ -112,7 +114,7 @@ def _create_access() -> None:
     op.bulk_insert(heartbeats, [{"number": 1, "count": 0}])
 
 
-def _guard_sqlite() -> None:
+def _protect_sqlite() -> None:
     for table in ("pulls", "entries"):
         op.execute(
             f"CREATE TRIGGER {table}_stay_as_they_are BEFORE UPDATE ON {table} "
@@ -121,11 +123,11 @@ def _guard_sqlite() -> None:
         op.execute(
             f"CREATE TRIGGER {table}_are_kept BEFORE DELETE ON {table} "
             "WHEN NOT EXISTS (SELECT 1 FROM removals WHERE campaign = OLD.campaign) "
-            "BEGIN SELECT RAISE(ABORT, 'rows of the ledger are deleted with their campaign alone'); END"
+            "BEGIN SELECT RAISE(ABORT, 'rows of the ledger are deleted only with their campaign'); END"
         )
 
 
-def _guard_postgresql() -> None:
+def _protect_postgresql() -> None:
     op.execute(
         "CREATE FUNCTION ledger_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
         "RAISE EXCEPTION 'rows of the ledger are never changed'; END $$"
@@ -133,7 +135,7 @@ def _guard_postgresql() -> None:
     op.execute(
         "CREATE FUNCTION ledger_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
         "IF NOT EXISTS (SELECT 1 FROM removals WHERE campaign = OLD.campaign) THEN "
-        "RAISE EXCEPTION 'rows of the ledger are deleted with their campaign alone'; END IF; "
+        "RAISE EXCEPTION 'rows of the ledger are deleted only with their campaign'; END IF; "
         "RETURN OLD; END $$"
     )
     for table in ("pulls", "entries"):

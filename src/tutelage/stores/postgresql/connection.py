@@ -1,4 +1,4 @@
-"""A connection to a PostgreSQL server that keeps what it commits, and what its errors mean."""
+"""Connections to a PostgreSQL server that keeps what it commits, and what its errors mean for an operator."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ _SETTINGS: LiteralString = (
 )
 
 
-def shown(url: str) -> str:
-    """An address without its password; one that cannot be read as it is, with the password hidden."""
+def hide_password(url: str) -> str:
+    """Return a URL without its password; one that cannot be parsed keeps its form, with the password hidden."""
     hidden = without_password(url)
     try:
         parts = urlsplit(hidden)
@@ -32,11 +32,11 @@ def shown(url: str) -> str:
 
 
 def connect(url: str) -> psycopg.Connection:
-    """A connection in autocommit to a server that keeps what it commits.
+    """Open a connection in autocommit to a server that keeps what it commits.
 
-    Raises InputError for an address that libpq cannot read.
+    Raises ``InputError`` for a URL that libpq cannot read.
     """
-    with translated(url):
+    with translated_errors(url):
         _check_address(url)
         connection = psycopg.connect(
             url,
@@ -48,7 +48,7 @@ def connect(url: str) -> psycopg.Connection:
             application_name="tutelage",
         )
     try:
-        with translated(url):
+        with translated_errors(url):
             _check_server(url, connection)
     except BaseException:
         connection.close()
@@ -60,11 +60,11 @@ def _check_address(url: str) -> None:
     try:
         psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        place = shown(url)
+        place = hide_password(url)
         reason = reason_without_password(str(error).strip(), url, place)
         raise InputError(
-            f"{place!r} is no address of a database ({reason}): "
-            "write postgresql://USER@HOST/DATABASE, and any other character of a name or a password as %XX."
+            f"Invalid database URL {place!r} ({reason}): use postgresql://USER@HOST/DATABASE, "
+            "with special characters in names and passwords written as %XX."
         ) from None
 
 
@@ -72,40 +72,42 @@ def _check_server(url: str, connection: psycopg.Connection) -> None:
     fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
     if fsync != "on":
         raise StoreBroken(
-            f"The database {shown(url)} runs with fsync = {fsync} and may lose what it committed: "
+            f"The database {hide_password(url)} runs with fsync = {fsync} and may lose committed data: "
             "set fsync = on."
         )
     if encoding != "UTF8":
         raise StoreBroken(
-            f"The database {shown(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'."
+            f"The database {hide_password(url)} is encoded in {encoding}: create it with ENCODING 'UTF8'."
         )
     if version < 130000:
         raise StoreBroken(
-            f"The database {shown(url)} is PostgreSQL {version // 10000}: version 13 or newer is needed."
+            f"The database {hide_password(url)} is PostgreSQL {version // 10000}: use version 13 or newer."
         )
     if standby:
-        raise StoreError(f"The database {shown(url)} is a standby and cannot be written: name the primary.")
+        raise StoreError(
+            f"The database {hide_password(url)} is a standby and cannot be written: use the URL of the primary."
+        )
 
 
 @contextlib.contextmanager
-def translated(url: str) -> Iterator[None]:
-    """Turns psycopg's errors into a store's."""
+def translated_errors(url: str) -> Iterator[None]:
+    """Turn psycopg's errors into the store's."""
     try:
         yield
     except psycopg.Error as error:
-        raise store_error(url, error) from error
+        raise explain_error(url, error) from error
 
 
-def store_error(url: str, error: psycopg.Error) -> StoreError:
-    """What an error of PostgreSQL means for whoever serves from it."""
-    place, text = shown(url), str(error).strip().splitlines()
+def explain_error(url: str, error: psycopg.Error) -> StoreError:
+    """Return the store's error for one of psycopg's."""
+    place, text = hide_password(url), str(error).strip().splitlines()
     reason = reason_without_password(text[0], url, place) if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
         return StoreFull(
-            f"There is no room left for {place} ({reason}): free some, and writing goes on by itself."
+            f"The disk of {place} is full ({reason}): free some space, and writing continues by itself."
         )
     if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
-        return StoreBroken(f"The disk or the data under {place} failed ({reason}): see PostgreSQL's log.")
+        return StoreBroken(f"The disk or the data under {place} failed ({reason}): read PostgreSQL's log.")
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-        return StoreError(f"The database {place} cannot be reached ({reason}): start it, or see the address.")
+        return StoreError(f"The database {place} cannot be reached ({reason}): start it, or correct the URL.")
     return StoreError(f"The database {place} refused a statement: {reason.rstrip('.')}.")

@@ -1,7 +1,7 @@
-"""The tables, as the newest migration leaves them (a test compares the two on both stores).
+"""The tables, as the newest migration leaves them (a test compares the two on both databases).
 
-Rows of the ledger hold the campaign's number in place of its name, and no foreign key: a check per pull
-would cost as much as the pull.  Numbers of campaigns are never used twice.
+Rows of the ledger hold the campaign's number instead of its name, without a foreign key: a check per pull
+would cost as much as the pull.  Numbers of campaigns are never reused.
 """
 
 from typing import Any
@@ -21,8 +21,11 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import UserDefinedType
 
+from tutelage.errors import InputError
+
 APPLICATION_ID = int.from_bytes(b"Tute")
-VERSION = 1
+VERSION = 2
+OLDEST_VERSION = 2  # that can be upgraded
 VERSION_TABLE = "tutelage_version"
 
 
@@ -39,7 +42,7 @@ class Exact(UserDefinedType[float]):
 
 
 class Bytewise(UserDefinedType[str]):
-    """Text that is compared and sorted byte by byte, whatever the database's own language is."""
+    """Text that is compared and sorted byte by byte, whatever the language of the database."""
 
     cache_ok = True
 
@@ -84,7 +87,7 @@ heads = Table(
     sqlite_with_rowid=False,
 )
 
-# Apart from the heads, which every transaction writes: a teacher's state is large and seldom changes.
+# Separate from the heads, which every transaction writes: a teacher's state is large and seldom changes.
 states = Table(
     "states",
     metadata,
@@ -134,8 +137,8 @@ entries = Table(
     sqlite_with_rowid=False,
 )
 
-# A campaign's number stands here while the transaction that removes the campaign is at work: without it the
-# ledger's triggers refuse every DELETE.
+# Contains a campaign's number during the transaction that deletes the campaign: otherwise the ledger's triggers
+# refuse every DELETE.
 removals = Table(
     "removals",
     metadata,
@@ -162,6 +165,20 @@ heartbeats = Table(
     Column("count", BigInteger, nullable=False),
 )
 
-#: What holds a ledger's rows, and the triggers that keep them.
+#: The tables of the ledger, and the triggers that protect their rows.
 LEDGER = ("pulls", "entries")
 TRIGGERS = tuple(f"{table}_{verb}" for table in LEDGER for verb in ("are_kept", "stay_as_they_are"))
+
+
+def check_version(place: str, version: int) -> None:
+    """Raise ``InputError`` for a schema that this release cannot open; 0 is an empty database."""
+    if version > VERSION:
+        raise InputError(
+            f"{place} has schema {version}, but this release of Tutelage reads schemas up to {VERSION}: "
+            "install the newer release that wrote it, or restore a backup."
+        )
+    if 0 < version < OLDEST_VERSION:
+        raise InputError(
+            f"{place} was written by a version of Tutelage before 0.1.0, and can no longer be opened: "
+            "use a new store."
+        )

@@ -1,7 +1,7 @@
-"""From any earlier schema to the newest: one alembic revision per file in ``versions``.
+"""Upgrades from earlier schemas to the newest: one alembic revision per file in ``versions``.
 
-Alembic is loaded when there is something to do, and needs no ``env.py``: the caller brings the connection,
-in a transaction, and takes care that no two migrate at once.
+Alembic is imported only when there is something to do, and needs no ``env.py``: the caller passes the
+connection, in a transaction, and makes sure that no two processes migrate at the same time.
 """
 
 from pathlib import Path
@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 
-from tutelage.stores.schema import VERSION, VERSION_TABLE
+from tutelage.stores.sql.schema import VERSION, VERSION_TABLE
 
 
-def version(connection: Connection) -> int | None:
-    """The schema's version: 0 in an empty database, None in one that holds other tables than ours."""
+def read_version(connection: Connection) -> int | None:
+    """Return the schema's version: 0 in an empty database, None in one with tables of another program."""
     tables = inspect(connection).get_table_names()
     if VERSION_TABLE in tables:
         found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
@@ -22,7 +22,7 @@ def version(connection: Connection) -> int | None:
 
 
 def upgrade(connection: Connection) -> None:
-    """Brings the schema to ``VERSION`` within the connection's transaction, which the caller commits."""
+    """Bring the schema to ``VERSION`` within the connection's transaction, which the caller commits."""
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory

@@ -1,0 +1,107 @@
+"""A reader over any database that runs the statements, and rows of the tables as rows of the contract."""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from operator import attrgetter
+from typing import Any, cast
+
+from sqlalchemy import ClauseElement
+
+from tutelage.stores.base import (
+    CampaignListing,
+    CampaignNotFound,
+    EntryKind,
+    EntryRow,
+    Head,
+    KeyRow,
+    PullRow,
+    Role,
+    Snapshot,
+    StoredCampaign,
+    StoredPull,
+)
+from tutelage.stores.sql import statements
+from tutelage.stores.sql.statements import Parameters
+
+
+class SqlReader:
+    """The methods of :class:`~tutelage.stores.base.Reader`; a database adds how statements are run."""
+
+    #: Whether leases end, so that a stored leader may no longer be one.
+    has_leases: bool
+
+    @abstractmethod
+    def _run(self, statement: ClauseElement, parameters: Parameters) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows, if it has any."""
+
+    @abstractmethod
+    def _as_of_one_moment(self) -> AbstractContextManager[object]:
+        """Open a context in which all statements see the database as of one moment."""
+
+    def campaigns(self) -> list[CampaignListing]:
+        """List every campaign, ordered by name."""
+        rows = self._run(statements.LEASED_CAMPAIGNS if self.has_leases else statements.CAMPAIGNS, {})
+        return [CampaignListing(row[0], row[1], row[2] if self._is_led(row) else None) for row in rows]
+
+    def load(self, name: str) -> tuple[StoredCampaign, Snapshot | None]:
+        """Load a campaign and its newest snapshot, as of one moment."""
+        rows = self._run(statements.LEASED_LOAD if self.has_leases else statements.LOAD, {"name": name})
+        if not rows:
+            raise campaign_not_found(name)
+        row = rows[0]
+        _, settings, rules_version, created, position, step, status, state, digest, leader = row[:10]
+        head = Head(position, step, status, state, digest)
+        stored = StoredCampaign(
+            name, settings, rules_version, created, head, leader if self._is_led(row) else None
+        )
+        return stored, None if row[10] is None else Snapshot(row[10], bytes(row[11]))
+
+    def _is_led(self, row: tuple[Any, ...]) -> bool:
+        return not self.has_leases or bool(row[-1])
+
+    def read(self, name: str, after: int, limit: int) -> list[PullRow | EntryRow]:
+        """Read the first ``limit`` rows after a position, in order."""
+        parameters = {"name": name, "after": after, "last": after + limit, "limit": limit}
+        with self._as_of_one_moment():
+            pulls = self._run(statements.PULLS, parameters)
+            entries = self._run(statements.ENTRIES_BETWEEN, parameters)
+        rows: list[PullRow | EntryRow] = [_read_pull(row) for row in pulls]
+        if entries:
+            rows += [_read_entry(row) for row in entries]
+            rows.sort(key=attrgetter("position"))
+        return rows
+
+    def entries(self, name: str, after: int, limit: int) -> list[EntryRow]:
+        """Read the first ``limit`` entries after a position, in order."""
+        rows = self._run(statements.ENTRIES, {"name": name, "after": after, "limit": limit})
+        return [_read_entry(row) for row in rows]
+
+    def keys(self) -> list[KeyRow]:
+        """List every key, the revoked ones included, ordered by name."""
+        return [
+            KeyRow(name, bytes(digest), cast("Role", role), campaign, tuple(json.loads(clients)), *times)
+            for name, digest, role, campaign, clients, *times in self._run(statements.KEYS, {})
+        ]
+
+
+def _read_pull(row: tuple[Any, ...]) -> PullRow:
+    *fields, bypassed, time, id = row
+    return PullRow._make((*fields, bypassed == 1, time, id))
+
+
+def _read_entry(row: tuple[Any, ...]) -> EntryRow:
+    position, step, kind, time, content, id = row
+    return EntryRow(position, step, cast("EntryKind", kind), time, content, id)
+
+
+def read_stored_pulls(rows: Iterable[tuple[Any, ...]]) -> dict[str, StoredPull]:
+    """Map ids to pulls, from rows of pulls with a last column: whether a bypass report corrected the pull."""
+    pulls = (StoredPull(_read_pull(row[:-1]), row[-1] == 1) for row in rows)
+    return {stored.pull.id: stored for stored in pulls}
+
+
+def campaign_not_found(name: str) -> CampaignNotFound:
+    """Return the error for an unknown campaign."""
+    return CampaignNotFound(f"Unknown campaign {name!r}: `tutelage campaign list` lists all campaigns.")

@@ -1,0 +1,195 @@
+"""The methods of a store that are the same on every SQL database."""
+
+import contextlib
+import dataclasses
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from operator import attrgetter
+from typing import Any
+
+from tutelage.errors import InputError
+from tutelage.stores.base import (
+    CampaignExists,
+    CampaignNotFound,
+    Change,
+    KeyRow,
+    LeaseLost,
+    PullRow,
+    StoreBroken,
+    StoreError,
+)
+from tutelage.stores.sql import statements
+from tutelage.stores.sql.reader import SqlReader, campaign_not_found
+
+
+class SqlKeys(SqlReader):
+    """Reads, and writes keys.  A failure that a retry cannot mend is raised again by every later write."""
+
+    def __init__(self, notes: Sequence[str] = ()) -> None:
+        self.notes = tuple(notes)
+        self._broken: StoreBroken | None = None
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[object]:
+        """Open a context that commits what is done in it, or rolls it back."""
+
+    @abstractmethod
+    def _is_duplicate(self, error: BaseException | None) -> bool:
+        """Whether a driver's error says that a row is not unique."""
+
+    @contextlib.contextmanager
+    def _refusing_duplicates(self, sentence: str) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            if self._is_duplicate(error.__cause__):
+                raise CampaignExists(sentence) from None
+            raise
+
+    def create_key(self, key: KeyRow) -> None:
+        """Store a key.  Raises ``CampaignExists`` if its name is taken."""
+        values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
+        sentence = f"A key named {key.name!r} already exists: choose another name."
+        with self._refusing_duplicates(sentence), self._transaction():
+            self._run(statements.CREATE_KEY, values)
+
+    def revoke_key(self, name: str, time: int) -> None:
+        """Mark a key as revoked.  Raises ``CampaignNotFound``."""
+        with self._transaction():
+            if not self._run(statements.REVOKE_KEY, {"name": name, "time": time}):
+                raise CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
+
+
+class SqlStore(SqlKeys):
+    """Writes campaigns; a database adds how campaigns are led, and how pulls are found and inserted."""
+
+    #: The greatest id of a campaign's pulls, with one positional parameter.
+    _last_id_sql: str
+
+    def __init__(self, notes: Sequence[str] = ()) -> None:
+        super().__init__(notes)
+        self._numbers: dict[str, int] = {}
+        self._tokens: dict[str, int] = {}
+        self._states: dict[str, str] = {}  # as they are in the store: most commits do not change them
+
+    @abstractmethod
+    def _execute(self, text: str, parameters: Mapping[str, object] | Sequence[object]) -> Any:
+        """Run SQL of this database's dialect and return its cursor."""
+
+    @abstractmethod
+    def _insert_pulls(self, number: int, pulls: Sequence[PullRow]) -> None:
+        """Insert pulls of a campaign, at least one."""
+
+    def _require_lease(self, name: str, number: int) -> None:
+        """Raise ``LeaseLost`` if another server leads the campaign."""
+
+    def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
+        """Create a campaign without a leader.  Raises ``CampaignExists``."""
+        values = {"name": name, "settings": settings, "rules_version": rules_version, "created": time}
+        sentence = f"A campaign named {name!r} already exists: choose another name."
+        with self._refusing_duplicates(sentence), self._transaction():
+            self._run(statements.CREATE, values)
+            number = self._find_number(name)
+            self._run(statements.CREATE_HEAD, {"campaign": number})
+            self._run(statements.CREATE_STATE, {"campaign": number, "state": state})
+
+    def delete(self, name: str) -> None:
+        """Delete a stopped and exported campaign with its rows and its keys."""
+        with self._transaction():
+            number = self._find_number(name)
+            self._require_lease(name, number)
+            _check_removable(name, self._run(statements.REMOVABLE, {"campaign": number})[0])
+            for statement in statements.REMOVE:
+                self._run(statement, {"campaign": number, "name": name})
+        for known in (self._numbers, self._tokens, self._states):
+            known.pop(name, None)
+
+    def release(self, name: str) -> None:
+        """Give up the lease of a campaign."""
+        token = self._tokens.pop(name, None)
+        if token is not None:
+            with self._transaction():
+                self._run(statements.RELEASE, {"campaign": self._number(name), "held": token})
+
+    def last_id(self, name: str) -> str:
+        """Return the greatest id among a campaign's pulls."""
+        row = self._execute(self._last_id_sql, (self._number(name),)).fetchone()
+        return str(row[0]) if row else ""
+
+    def append(self, changes: Sequence[Change]) -> None:
+        """Commit all changes in one transaction."""
+        known = [self._states.pop(change.name, None) for change in changes]
+        with self._transaction():
+            # Two servers that move the same heads meet at the first of them, so they cannot deadlock.
+            moved = {change.name: self._move(change) for change in sorted(changes, key=attrgetter("name"))}
+            for change, state in zip(changes, known, strict=True):
+                self._write(moved[change.name], change, state)
+        self._states.update((change.name, change.head.state) for change in changes)
+
+    def _move(self, change: Change) -> int:
+        """Move the head, unless it has left the change's position; return the campaign's number."""
+        rows = len(change.pulls) + len(change.entries)
+        head = change.head
+        if head.position != change.after + rows:
+            raise ValueError(
+                f"{rows} rows after position {change.after} of campaign {change.name!r} "
+                f"end at {change.after + rows}, not at {head.position}"
+            )
+        with contextlib.suppress(CampaignNotFound):
+            number = self._number(change.name)
+            values = {"position": head.position, "step": head.step, "status": head.status}
+            held = {"campaign": number, "held": change.token, "after": change.after}
+            if self._run(statements.MOVE_HEAD, values | {"digest": head.digest} | held):
+                return number
+        raise LeaseLost(
+            f"Another server now leads the campaign {change.name!r}, or the campaign has left position "
+            f"{change.after}: nothing was written.",
+            change.name,
+        )
+
+    def _write(self, number: int, change: Change, state: str | None) -> None:
+        """Write everything of a change but the head; ``state`` is the stored one, if known."""
+        of_campaign = {"campaign": number}
+        if state != change.head.state:
+            self._run(statements.SET_STATE, of_campaign | {"state": change.head.state})
+        if change.pulls:
+            self._insert_pulls(number, change.pulls)
+        for entry in change.entries:
+            self._run(statements.ADD_ENTRY, of_campaign | dataclasses.asdict(entry))
+        if change.snapshot:
+            self._run(statements.DROP_SNAPSHOT, of_campaign)
+            self._run(statements.ADD_SNAPSHOT, of_campaign | dataclasses.asdict(change.snapshot))
+
+    def probe(self) -> None:
+        """Commit a heartbeat."""
+        with self._transaction():
+            self._run(statements.BEAT, {})
+
+    def _number(self, name: str) -> int:
+        return self._numbers.get(name) or self._find_number(name)
+
+    def _find_number(self, name: str) -> int:
+        """Look up a campaign's number: another server may have deleted it and created one of the same name."""
+        rows = self._run(statements.NUMBER, {"name": name})
+        if not rows:
+            raise campaign_not_found(name)
+        number: int = rows[0][0]
+        self._numbers[name] = number
+        return number
+
+
+def _check_removable(name: str, row: tuple[Any, ...]) -> None:
+    """Raise ``InputError`` unless the row of ``REMOVABLE`` allows deleting the campaign."""
+    status, exported, pulled, bypassed = row
+    if status == "registering":  # it has never been started, so it has no pulls
+        return
+    if status != "stopped":
+        raise InputError(f"The campaign {name!r} is {status}: stop it before deleting it.")
+    if exported <= max(pulled, bypassed):
+        since = "since it was stopped" if exported == 0 else "since its last pull or bypass report"
+        raise InputError(
+            f"The campaign {name!r} has not been exported by an administrator {since}: export the stopped "
+            "campaign with an administrator's key before deleting it."
+        )

@@ -17,6 +17,7 @@ from tutelage.service.api.monitoring_routes import monitoring_routes
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.api.route import Scope
+from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.configuration import Configuration, parse_teacher_names
 from tutelage.service.dashboard import dashboard_routes, login_routes, refusal_page
@@ -40,7 +41,8 @@ def build(
     # Threads of their own, so that requests that read much do not keep keys from being read.
     vital = Readers(store, handoff.engine.fail, threads=1)
     forwarder = Forwarder(address, insecure=insecure)
-    monitor = Monitor(handoff, readers, name=_name_server(configuration), thresholds=configuration)
+    failover = Failover(handoff, readers)
+    monitor = Monitor(handoff, readers, failover, name=_name_server(configuration), thresholds=configuration)
     renderer = PageRenderer(configuration)
 
     @contextlib.asynccontextmanager
@@ -49,6 +51,7 @@ def build(
         handoff.start()
         tasks = [
             asyncio.create_task(_refresh_keys(access, vital, handoff, stopping)),
+            asyncio.create_task(failover.run()),
             asyncio.create_task(monitor.run()),
         ]
         yield

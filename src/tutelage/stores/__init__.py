@@ -71,7 +71,7 @@ __all__ = [
 
 _INSTALLED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
-STORES = Table(
+STORES: Table[Database] = Table(
     "store",
     "stores",
     {

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 
+from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.jobs import CreateJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest
@@ -26,10 +27,16 @@ async def run_monitor(store, address=""):
     """Run a handoff and a monitor on a store."""
     handoff, readers = Handoff(store, address=address), Readers(store)
     handoff.start()
-    monitor = Monitor(handoff, readers, name="here")
+    monitor = Monitor(handoff, readers, Failover(handoff, readers), name="here")
     yield handoff, monitor
     await handoff.stop()
     readers.close()
+
+
+async def update(monitor):
+    """Take campaigns over, and update the monitor."""
+    await monitor._failover.take_over()
+    await monitor.update()
 
 
 async def pull_rounds(

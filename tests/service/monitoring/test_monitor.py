@@ -5,13 +5,19 @@ import contextlib
 import itertools
 
 import pytest
-from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store
+from tests.service.monitoring.monitored_store import (
+    make_settings,
+    pull_rounds,
+    run_monitor,
+    run_on_store,
+    update,
+)
 from tests.stores import cluster
 
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
-from tutelage.service.monitoring.monitor import MAX_PAST_VIEWS, TAKE_UP_SECONDS, Monitor
+from tutelage.service.monitoring.monitor import MAX_PAST_VIEWS, Monitor
 from tutelage.service.monitoring.prometheus import render_metrics
 from tutelage.service.monitoring.status import status_of
 from tutelage.service.monitoring.unservable import UnservableCampaign
@@ -37,6 +43,8 @@ def advance_clock(monitor, seconds):
     """Advance the monitor's clock."""
     now = monitor._clock() + seconds
     monitor._clock = lambda: now
+    later = monitor._failover.clock() + seconds
+    monitor._failover.clock = lambda: later
 
 
 def failing(error):
@@ -54,7 +62,7 @@ def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
 
     async def act(store, handoff, monitor):
         await pull_rounds(handoff, 10)
-        await monitor.update()
+        await update(monitor)
         advance_clock(monitor, 1)
         store.append = failing(error)
         with pytest.raises(Refusal, match=SENTENCE):
@@ -74,7 +82,7 @@ def test_a_store_that_cannot_even_be_read(tmp_path):
 
     async def act(store, handoff, monitor):
         await pull_rounds(handoff, 10)
-        await monitor.update()
+        await update(monitor)
         advance_clock(monitor, 30)
         store.load = store.lead = failing(StoreError("No connection."))
         handoff.engine.sessions.clear()
@@ -103,7 +111,7 @@ def test_after_a_restart_every_running_campaign_is_monitored(tmp_path):
         store = open_store(url)
         async with run_monitor(store) as (_, monitor):
             monitor._clock = lambda: LONG_AGO + 1_000.0
-            await monitor.update()
+            await update(monitor)
             found = await monitor.led_views()
             kinds = await led_kinds(monitor)
         store.close()
@@ -144,17 +152,15 @@ def test_a_dead_leaders_campaigns_are_taken_up(new_database):
             first, one = await stack.enter_async_context(run_monitor(stores[0], address="http://one"))
             _, two = await stack.enter_async_context(run_monitor(stores[1], address="http://two"))
             await first.ask(CreateJob("c", settings=make_settings(), start=True))
-            await one.update()
-            await two.update()
+            await update(one)
+            await update(two)
             before = await led_kinds(one), await led_kinds(two)
             first.engine.give_up = lambda: None
             await first.stop()  # as if it had been killed
-            advance_clock(two, TAKE_UP_SECONDS)
-            await two.update()
+            await update(two)
             meanwhile = await led_kinds(two)
             cluster.end_leases(url)
-            advance_clock(two, TAKE_UP_SECONDS)
-            await two.update()
+            await update(two)
             return before, meanwhile, await led_kinds(two)
 
     before, meanwhile, after = asyncio.run(run())
@@ -202,15 +208,15 @@ def test_running_campaigns_are_checked_without_being_asked(tmp_path):
         create_unservable(store)
         loads, load = [], store.load
         store.load = lambda name: loads.append(name) or load(name)
-        await monitor.update()
+        await update(monitor)
         found, tries = await led_kinds(monitor), loads.count("damaged")
         for _ in range(5):
             advance_clock(monitor, 5)
-            await monitor.update()
+            await update(monitor)
             await led_kinds(monitor)
         again = loads.count("damaged")
         advance_clock(monitor, 60)
-        await monitor.update()
+        await update(monitor)
         return found, tries, again, loads.count("damaged")
 
     found, tries, again, at_last = run_on_store(tmp_path, act)
@@ -258,7 +264,7 @@ def test_past_views_are_made_one_at_a_time():
 
     async def run():
         readers = PausedReaders()
-        monitor = Monitor(None, readers)
+        monitor = Monitor(None, readers, None)
         asked = [
             asyncio.ensure_future(monitor.past_view("c", round)) for round in range(1, MAX_PAST_VIEWS + 1)
         ]

@@ -313,9 +313,8 @@ class Engine:
             return NotLeader(error.name, None)
         if isinstance(error, StoreFull | StoreBroken):
             self.fail(error)
-        for kind, reason in _REASONS:
-            if isinstance(error, kind):
-                return Refusal(reason, str(error))
-        return Refusal(
-            "unavailable", f"The request could not be carried out ({type(error).__name__}: {error})."
-        )
+        reason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), None)
+        message = f"The request failed with an internal error ({type(error).__name__}: {error})."
+        refusal = Refusal(reason or "unavailable", str(error) if reason else message)
+        refusal.__cause__ = error
+        return refusal

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.jobs import ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
@@ -39,7 +40,6 @@ from tutelage.stores.base import CampaignNotFound, StoreError
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS = 30.0
-TAKE_UP_SECONDS = 3.0
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
 
@@ -67,18 +67,18 @@ class Monitor:
         self,
         handoff: Handoff,
         readers: ReaderPool,
+        failover: Failover,
         *,
         name: str = "",
         thresholds: Thresholds | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.thresholds = thresholds or Thresholds()
-        self._handoff, self._readers, self._name, self._clock = handoff, readers, name, clock
+        self._handoff, self._readers, self._failover = handoff, readers, failover
+        self._name, self._clock = name, clock
         self._campaigns: dict[str, _MonitoredCampaign] = {}
         self._followers = Followers(readers, clock)
         self._load_checks = LoadChecks(readers, self._now)
-        self._elsewhere: dict[str, str] = {}  # campaigns that another server leads, and its address
-        self._taken_up = 0.0
         self._past_lock, self._num_past = asyncio.Lock(), 0
 
     def _now(self) -> float:
@@ -91,10 +91,9 @@ class Monitor:
             await asyncio.sleep(1.0)
 
     async def update(self) -> None:
-        """Take up campaigns without a leader, and sample every campaign that this server leads."""
-        if self._clock() - self._taken_up >= TAKE_UP_SECONDS:
-            self._taken_up = self._clock()
-            await self._guarded("*", self._take_up)
+        """Sample every campaign that this server leads, and find out why others could not be loaded."""
+        for name in self._failover.refused:
+            await self._guarded(name, partial(self.view, name))
         for name in list(self._handoff.engine.sessions):
             campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
             if campaign.view is None:  # from now on there is one, whatever fails later
@@ -112,23 +111,6 @@ class Monitor:
         except Exception:
             LOG.exception("counters", extra={"campaign": name})
 
-    async def _take_up(self) -> None:
-        """Lead every running campaign that nobody leads: its alerts are due though nobody asks for it."""
-        engine, faults = self._handoff.engine, self._load_checks.faults()
-        listed = await self._readers.read(lambda reader: reader.campaigns())
-        free = (None, engine.address)
-        self._elsewhere = {one.name: one.leader for one in listed if one.leader not in free and one.leader}
-        for one in listed:
-            is_ours = one.leader in free and one.name not in faults and one.name not in engine.sessions
-            if is_ours and one.status == "running":
-                await self._guarded(one.name, partial(self._lead, one.name))
-
-    async def _lead(self, name: str) -> None:
-        try:
-            await self._handoff.ask(ReadJob(name, look=lambda session: None))
-        except Refusal:  # the view says why
-            await self.view(name)
-
     async def all_views(self) -> list[CampaignView | UnservableCampaign]:
         """Every campaign; the failure of one does not affect the others."""
         listed = await self._readers.read(lambda reader: reader.campaigns())
@@ -138,7 +120,7 @@ class Monitor:
     async def led_views(self) -> list[CampaignView | UnservableCampaign]:
         """The campaigns that this server leads, including those that are not in memory at the moment."""
         engine, faults = self._handoff.engine, self._load_checks.faults()
-        elsewhere = self._elsewhere.keys() - engine.sessions.keys()
+        elsewhere = self._failover.led_elsewhere.keys() - engine.sessions.keys()
         names = {*engine.sessions, *engine.led, *faults} - elsewhere
         found = [await self._view_or_reason(name) for name in sorted(names)]
         return [
@@ -277,7 +259,7 @@ class Monitor:
 
     def _server_of(self, name: str, old: CampaignView) -> ServerHealth:
         """This server, which made this view when it last could."""
-        leader = self._elsewhere.get(name)
+        leader = self._failover.led_elsewhere.get(name)
         if leader is not None or not old.server.leads:
             return replace(self.server_health(), leads=False, leader=leader)
         return self.server_health()

@@ -1,15 +1,23 @@
 """Writes the tables of the documentation that follow from the code: `make docs-tables`.
 
-A page marks the place of a table with two lines, ``<!-- table: NAME -->`` and ``<!-- end -->``.
+A page marks the place of a table with two lines, ``<!-- table: NAME -->`` and ``<!-- end -->``.  docs/table.md
+is measured; a policy or teacher that it lacks is added to it as "not measured".
 """
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from tutelage.distributions import DISTRIBUTIONS
+from tutelage.instances import INSTANCES
+from tutelage.policies import POLICIES
+from tutelage.registry import Table, write_value
 from tutelage.service.monitoring import prometheus, status
 from tutelage.service.settings_field import settings_of
+from tutelage.teachers import TEACHERS
 
 DOCS = Path(__file__).parent
 
@@ -46,7 +54,43 @@ def alert_table() -> Iterator[Sequence[str]]:
             yield f"`{kind.metric}`", kind.name
 
 
-TABLES: dict[str, dict[str, Callable[[], Iterable[Sequence[str]]]]] = {
+Rows = Callable[[], Iterable[Sequence[str]]]
+
+
+def entry_table(table: Table[Any]) -> Rows:
+    """Every entry of an open set, with the first line of its docstring."""
+
+    def rows() -> Iterator[Sequence[str]]:
+        yield table.kind, "what it is"
+        for name in table:
+            yield f"`{name}`", table.summary(name).replace("``", "`")
+
+    return rows
+
+
+def parameter_table(table: Table[Any]) -> Rows:
+    """Every parameter of an open set's entries, with its default and its help."""
+
+    def rows() -> Iterator[Sequence[str]]:
+        yield table.kind, "parameter", "default", "meaning"
+        for name in table:
+            for item in table.parameters(name):
+                optional = "none" if item.default is None else f"`{write_value(item.default)}`"
+                default = "required" if item.required else optional
+                yield f"`{name}`", f"`{item.name}`", default, item.help
+
+    return rows
+
+
+TABLES: dict[str, dict[str, Rows]] = {
+    "policies.md": {"policies": entry_table(POLICIES), "parameters": parameter_table(POLICIES)},
+    "teachers.md": {"teachers": entry_table(TEACHERS), "parameters": parameter_table(TEACHERS)},
+    "instances.md": {
+        "instances": entry_table(INSTANCES),
+        "parameters": parameter_table(INSTANCES),
+        "distributions": entry_table(DISTRIBUTIONS),
+        "distribution parameters": parameter_table(DISTRIBUTIONS),
+    },
     "dashboard.md": {
         "status": status_table,
         "thresholds": threshold_table,
@@ -56,7 +100,7 @@ TABLES: dict[str, dict[str, Callable[[], Iterable[Sequence[str]]]]] = {
 }
 
 
-def fill(page: str, tables: dict[str, Callable[[], Iterable[Sequence[str]]]]) -> str:
+def fill(page: str, tables: dict[str, Rows]) -> str:
     """The text of a page with its tables written from the code."""
     for name, rows in tables.items():
         head, *body = ["| " + " | ".join(row) + " |" for row in rows()]
@@ -69,14 +113,40 @@ def fill(page: str, tables: dict[str, Callable[[], Iterable[Sequence[str]]]]) ->
     return page
 
 
+def add_unmeasured(page: str) -> str:
+    """docs/table.md with a row "not measured" for each policy, and a line for the teachers, that it lacks."""
+    lines: list[str] = []
+    for line in page.splitlines():
+        if line.startswith("| mixed |"):
+            start = max(at for at, each in enumerate(lines) if each.startswith("| clients |"))
+            there = "\n".join(lines[start:])
+            columns = line.count(" | ")
+            lines += [
+                f"| `{name}` |" + " not measured |" * columns
+                for name in POLICIES
+                if f"\n| `{name}` |" not in there
+            ]
+        lines.append(line)
+    heads = " ".join(line for line in lines if line.startswith("| clients |"))
+    missing = [name for name in TEACHERS if not re.search(rf"`{re.escape(name)}[`(]", heads)]
+    listed = f"Not measured yet: {', '.join(f'`{name}`' for name in missing)}.\n" if missing else ""
+    pattern = r"(<!-- not measured -->\n).*?(<!-- end -->)"
+    return re.sub(
+        pattern, lambda found: f"{found[1]}{listed}{found[2]}", "\n".join(lines) + "\n", flags=re.DOTALL
+    )
+
+
 def outdated_pages() -> dict[Path, str]:
     """The pages whose tables differ from the code, with the text that they should have."""
+    changes: dict[str, Callable[[str], str]] = {
+        name: functools.partial(fill, tables=tables) for name, tables in TABLES.items()
+    }
     found = {}
-    for name, tables in TABLES.items():
+    for name, change in (changes | {"table.md": add_unmeasured}).items():
         path = DOCS / name
         text = path.read_text(encoding="utf-8")
-        if (filled := fill(text, tables)) != text:
-            found[path] = filled
+        if (changed := change(text)) != text:
+            found[path] = changed
     return found
 
 

@@ -11,4 +11,5 @@ def test_the_tables_are_up_to_date():
     spec = importlib.util.spec_from_file_location("make_tables", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert [path.name for path in module.outdated_pages()] == []
+    outdated = [path.name for path in module.outdated_pages()]
+    assert outdated == [], "run make docs-tables"

@@ -1,6 +1,7 @@
 """docs/table.md, every teacher against every policy, is as new as the tables of both."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
 
 ROOT = Path(__file__).parents[1]
-REFRESH = "run make table"
+REFRESH = "run make docs-tables, or make table to measure it"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def test_the_page_has_every_teacher_and_policy():
     for policy in (*(f"`{name}`" for name in POLICIES), "mixed"):
         assert text.count(f"\n| {policy} |") == len(heads) == 4, f"{policy} is not in every table: {REFRESH}"
     for teacher in TEACHERS:
-        assert any(f"`{teacher}`" in head or f"`{teacher}(" in head for head in heads), (
+        listed = [*heads, *re.findall(r"^Not measured yet: .*$", text, re.MULTILINE)]
+        assert any(f"`{teacher}`" in line or f"`{teacher}(" in line for line in listed), (
             f"{teacher}: {REFRESH}"
         )
 

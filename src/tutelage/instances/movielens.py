@@ -46,7 +46,7 @@ class MovieLens:
     how the published sets are recognised).  A cell without ratings is an ``InputError``.
     """
 
-    path: str = parameter(help="a file of ratings, or the folder or archive that holds it")
+    path: str = parameter(help="file of ratings, or the folder or archive that holds it")
     clients: int = parameter(15, help="number of groups of users", minimum=1)
     arms: int = parameter(15, help="number of groups of movies, of genres or of movies", minimum=1)
     group: str = parameter("random", help="how arms are formed", choices=_GROUPS)

@@ -35,7 +35,7 @@ class Radio:
     or ``.gz``, or a folder or archive that holds one.
     """
 
-    path: str = parameter(help="a K7 file (.k7, .k7.gz), or the folder or archive that holds it")
+    path: str = parameter(help="K7 file (.k7, .k7.gz), or the folder or archive that holds it")
     of: str = parameter("links", help="what the clients are", choices=("links", "senders"))
     clients: int = parameter(15, help="number of clients, drawn from those in the range", minimum=1)
     seed: int = seed_parameter("choice of clients")

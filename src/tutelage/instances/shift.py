@@ -21,11 +21,13 @@ class Shifting:
     unless they are given, names always.  The second may be a shift itself; its rounds count from this one on.
     """
 
-    path: str = parameter(help="the instance at first")
-    then: str = parameter(help="the instance afterwards, with as many clients and arms, in quotes")
+    path: str = parameter(help="first instance")
+    then: str = parameter(help="second instance, in quotes, with as many clients and arms as the first")
     at: int = parameter(help="last round of the first instance", minimum=1)
-    rewards: str | None = parameter(None, help="how rewards are drawn; as in the first instance if left out")
-    weights: str | None = parameter(None, help="the clients' weights; the first instance's if left out")
+    rewards: str | None = parameter(None, help="reward distribution; by default that of the first instance")
+    weights: str | None = parameter(
+        None, help="weights of the clients; by default those of the first instance"
+    )
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -21,7 +21,7 @@ class MeansTable:
     JSON may be the bare list of rows.  ``weights=`` wins over weights in the file.
     """
 
-    path: str = parameter(help="the file of local means, .csv, .json or .toml")
+    path: str = parameter(help="file of local means: .csv, .json or .toml")
     rewards: str = rewards_parameter()
     weights: str | None = weights_parameter()
 

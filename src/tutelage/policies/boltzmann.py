@@ -35,7 +35,7 @@ class Boltzmann:
     near-optimal whatever the gaps (Cesa-Bianchi et al. 2017): see boltzmann-gumbel.
     """
 
-    scale: float = parameter(1.0, help="temperature times log t; smaller is greedier", minimum=1e-9)
+    scale: float = parameter(1.0, help="temperature times log t (smaller is greedier)", minimum=1e-9)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)

@@ -25,9 +25,7 @@ NO_SAMPLES_REMEDY = (
 
 def rewards_parameter() -> Any:
     """Return the field ``rewards`` of a source."""
-    return parameter(
-        "bernoulli", help="reward distribution: bernoulli, beta(concentration), empirical or constant"
-    )
+    return parameter("bernoulli", help="reward distribution, as in bernoulli or beta(20)")
 
 
 def weights_parameter() -> Any:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Container
+from functools import partial
 
 import msgspec
 from starlette.responses import Response
@@ -24,81 +25,41 @@ _ALL, _ONE = "/v1/campaigns", "/v1/campaigns/{name}"
 
 def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[str] = ()) -> list[Route]:
     """The routes; ``own_teachers`` are teachers of installed packages that campaigns may use."""
-    handlers = CampaignHandlers(handoff, readers, own_teachers)
+    to, route = CampaignHandlers(handoff, readers, own_teachers), partial(Route, tag="campaigns")
+    show = partial(route, answer=CampaignSummary)
+    change = partial(show, "POST", role="admin")
     return [
-        Route(
-            *("GET", _ALL, handlers.list_campaigns, "viewer", "List all campaigns"),
-            "Any server of the store lists all campaigns, whichever server leads them.",
-            tag="campaigns",
-            answer=CampaignList,
-        ),
-        Route(
-            *("POST", _ALL, handlers.create, "admin", "Create a campaign"),
-            "The header `Location` of the answer is the path of the campaign.",
-            tag="campaigns",
-            body=NewCampaign,
-            answer=CampaignSummary,
-            status=201,
-        ),
-        Route(
-            *("GET", _ONE, handlers.show, "viewer", "Show a campaign"),
-            "Its settings and where it stands.",
-            tag="campaigns",
-            answer=CampaignSummary,
-        ),
-        Route(
-            *("DELETE", _ONE, handlers.delete, "admin", "Delete a campaign and its ledger"),
-            "Allowed if the campaign never started, or is stopped and an administrator has exported it.",
-            tag="campaigns",
-            status=204,
-        ),
-        Route(
-            *("POST", f"{_ONE}/clients", handlers.register, "reporter", "Register a client"),
-            "Allowed before the campaign starts, if it has open registration.  "
-            "Registering a client again changes nothing.",
-            tag="campaigns",
+        route("GET", _ALL, to.list_campaigns, "viewer", "List all campaigns", answer=CampaignList),
+        show("POST", _ALL, to.create, "admin", "Create a campaign", body=NewCampaign, status=201),
+        show("GET", _ONE, to.show, "viewer", "Show a campaign"),
+        route("DELETE", _ONE, to.delete, "admin", "Delete a campaign and its ledger", status=204),
+        route(
+            *("POST", f"{_ONE}/clients", to.register, "reporter", "Register a client"),
             body=ClientReference,
             answer=ClientReference,
         ),
-        Route(
-            *(
-                "POST",
-                f"{_ONE}/start",
-                handlers.start,
-                "admin",
-                "Start a campaign, or resume it after a stop",
-            ),
-            tag="campaigns",
-            answer=CampaignSummary,
-        ),
-        Route(
-            *("POST", f"{_ONE}/stop", handlers.stop, "admin", "Stop a campaign until it is started again"),
-            "A stopped campaign refuses new pulls.  Repeated pulls and reports of bypassed pulls still pass.",
-            tag="campaigns",
-            answer=CampaignSummary,
-        ),
-        Route(
-            *("POST", f"{_ONE}/exclude", handlers.exclude, "admin", "Exclude a client from the evidence"),
-            "The teacher continues as if the client had never pulled.  Its pulls are still answered.",
-            tag="campaigns",
-            body=ClientReference,
-            answer=CampaignSummary,
+        change(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
+        change(f"{_ONE}/stop", to.stop, summary="Stop a campaign until it is started again"),
+        change(
+            f"{_ONE}/exclude", to.exclude, summary="Exclude a client from the evidence", body=ClientReference
         ),
     ]
 
 
 class CampaignHandlers:
-    """The handlers of the routes."""
+    """The handlers of the routes.  Their docstrings are descriptions in the OpenAPI document."""
 
     def __init__(self, handoff: Handoff, readers: Readers, own_teachers: Container[str]) -> None:
         self.handoff, self.readers, self.own_teachers = handoff, readers, own_teachers
 
     async def list_campaigns(self, call: Call) -> CampaignList:
+        """List the campaigns of the store, whichever server leads them."""
         listings = await self.readers.read(lambda reader: reader.campaigns())
         found = [await self._summarize_if_there(one.name) for one in listings]
         return CampaignList([one for one in found if one is not None])
 
     async def create(self, call: Call) -> Response:
+        """The header `Location` of the answer is the path of the campaign."""
         new: NewCampaign = call.body
         try:
             self._check_teacher(new.teacher)
@@ -134,9 +95,14 @@ class CampaignHandlers:
             )
 
     async def show(self, call: Call) -> CampaignSummary:
+        """The settings of the campaign and where it stands."""
         return await self._summarize(call.name)
 
     async def register(self, call: Call) -> ClientReference:
+        """Allowed before the campaign starts, if it has open registration.
+
+        Registering a client again changes nothing.
+        """
         client: ClientReference = call.body
         call.caller.check_campaign(call.name)
         call.caller.check_clients([client.client])
@@ -144,18 +110,22 @@ class CampaignHandlers:
         return client
 
     async def start(self, call: Call) -> CampaignSummary:
+        """The answer is the campaign after the start."""
         await self._act(call.name, "start")
         return await self._summarize(call.name)
 
     async def stop(self, call: Call) -> CampaignSummary:
+        """A stopped campaign refuses new pulls; repeated pulls and reports of bypassed pulls still pass."""
         await self._act(call.name, "stop")
         return await self._summarize(call.name)
 
     async def exclude(self, call: Call) -> CampaignSummary:
+        """The teacher continues as if the client had never pulled; its pulls are still answered."""
         await self._act(call.name, "exclude", call.body.client)
         return await self._summarize(call.name)
 
     async def delete(self, call: Call) -> Response:
+        """Allowed if the campaign never started, or is stopped and an administrator has exported it."""
         await self.handoff.ask(ReadJob(call.name, look=get_position))  # the leader must delete it
         try:
             await self._act(call.name, "delete")

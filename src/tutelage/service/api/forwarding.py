@@ -23,21 +23,8 @@ _CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
 _ANSWER_SECONDS = 10.0  # the lease: a leader that hangs for longer can be replaced by then
 # Headers of one connection only, and Origin, which this server has compared with its own name.
 _NOT_FORWARDED = frozenset(
-    {
-        b"host",
-        b"origin",
-        b"connection",
-        b"keep-alive",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-        b"expect",
-        b"content-length",
-        b"proxy-authorization",
-        b"proxy-connection",
-        b"x-request-id",
-    }
+    b"host origin connection keep-alive te trailer transfer-encoding upgrade expect content-length "
+    b"proxy-authorization proxy-connection x-request-id".split()
 )
 _NOT_RETURNED = frozenset({"connection", "keep-alive", "transfer-encoding", "date", "server"})
 

@@ -1,6 +1,7 @@
 """The routes that read a campaign's numbers, decisions and ledger."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 from starlette.responses import StreamingResponse
 
@@ -24,31 +25,15 @@ _ONE = "/v1/campaigns/{name}"
 
 def ledger_routes(handoff: Handoff, readers: Readers) -> list[Route]:
     """The routes."""
-    handlers = LedgerHandlers(handoff, readers)
+    to, route = LedgerHandlers(handoff, readers), partial(Route, "GET", role="viewer", tag="ledger")
+    page = partial(route, query=PageQuery)
     return [
-        Route(
-            *("GET", f"{_ONE}/totals", handlers.show_totals, "viewer", "Show counts, sums and costs"),
-            "By client and arm, with the teacher's own state.",
-            tag="ledger",
-            answer=CampaignTotals,
-        ),
-        Route(
-            *("GET", f"{_ONE}/decisions", handlers.list_decisions, "viewer", "List decisions and exclusions"),
-            "Each with the evidence that was new.",
-            tag="ledger",
-            query=PageQuery,
-            answer=DecisionPage,
-        ),
-        Route(
-            *("GET", f"{_ONE}/ledger", handlers.list_rows, "viewer", "List the rows of the ledger"),
-            tag="ledger",
-            query=PageQuery,
-            answer=LedgerPage,
-        ),
-        Route(
-            *("GET", f"{_ONE}/export", handlers.export, "viewer", "Export the whole ledger as a file"),
-            "The answer is streamed.  After an export by an administrator a stopped campaign can be deleted.",
-            tag="ledger",
+        route(f"{_ONE}/totals", to.show_totals, summary="Show counts, sums and costs", answer=CampaignTotals),
+        page(f"{_ONE}/decisions", to.list_decisions, summary="List decisions", answer=DecisionPage),
+        page(f"{_ONE}/ledger", to.list_rows, summary="List the rows of the ledger", answer=LedgerPage),
+        route(
+            *(f"{_ONE}/export", to.export),
+            summary="Export the whole ledger as a file",
             query=ExportQuery,
             content_types=tuple(writer.media_type for writer in FORMATS.values()),
         ),
@@ -56,28 +41,35 @@ def ledger_routes(handoff: Handoff, readers: Readers) -> list[Route]:
 
 
 class LedgerHandlers:
-    """The handlers of the routes."""
+    """The handlers of the routes.  Their docstrings are descriptions in the OpenAPI document."""
 
     def __init__(self, handoff: Handoff, readers: Readers) -> None:
         self.handoff, self.readers = handoff, readers
 
     async def show_totals(self, call: Call) -> CampaignTotals:
+        """Numbers by client and arm, with the teacher's own state."""
         totals: CampaignTotals = await self.handoff.ask(ReadJob(call.name, look=compute_totals))
         return totals
 
     async def list_decisions(self, call: Call) -> DecisionPage:
+        """Decisions of the teacher and exclusions of clients, each with the evidence that was new."""
         name, query = call.name, call.query
         return await self.readers.read(
             lambda reader: ledger_pages.read_decisions(reader, name, query.after, query.limit)
         )
 
     async def list_rows(self, call: Call) -> LedgerPage:
+        """All rows in order: pulls, decisions and what operators did."""
         name, query = call.name, call.query
         return await self.readers.read(
             lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit)
         )
 
     async def export(self, call: Call) -> StreamingResponse:
+        """The answer is streamed.
+
+        After an export by an administrator a stopped campaign can be deleted.
+        """
         name, format, is_admin = call.name, call.query.format, call.caller.role == "admin"
         if is_admin:
             await self.handoff.ask(ReadJob(name, look=get_position))  # the leader must note the export

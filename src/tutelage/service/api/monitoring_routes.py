@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 from starlette.responses import Response
 
@@ -22,53 +23,29 @@ def monitoring_routes(
     handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor
 ) -> list[Route]:
     """The routes; ``readers`` are reserved for what must not wait for other requests."""
-    handlers = MonitoringHandlers(handoff, readers, forwarder, monitor)
+    to, get = (
+        MonitoringHandlers(handoff, readers, forwarder, monitor),
+        partial(Route, "GET", tag="monitoring"),
+    )
+    status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
-        Route(
-            *(
-                "GET",
-                "/v1/campaigns/{name}/status",
-                handlers.show_status,
-                "viewer",
-                "Show what needs attention",
-            ),
-            "The items of the campaign's page, most severe first.",
-            tag="monitoring",
-            answer=CampaignStatus,
+        get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
+        get(
+            "/metrics", to.show_metrics, "viewer", "Show metrics for Prometheus", content_types=(prometheus,)
         ),
-        Route(
-            *("GET", "/metrics", handlers.show_metrics, "viewer", "Show metrics for Prometheus"),
-            "Metrics of the campaigns that this server leads.",
-            tag="monitoring",
-            content_types=(CONTENT_TYPE.partition(";")[0],),
-        ),
-        Route(
-            *("GET", "/healthz", handlers.check_health, "anyone", "Check whether the server works"),
-            tag="monitoring",
-            answer=Health,
-        ),
-        Route(
-            *(
-                "GET",
-                "/readyz",
-                handlers.check_readiness,
-                "anyone",
-                "Check whether pulls can be answered now",
-            ),
-            "Writes reach the disk, and the leaders of other campaigns can be reached.",
-            tag="monitoring",
-            answer=Health,
-        ),
+        get("/healthz", to.check_health, "anyone", "Check whether the server works", answer=Health),
+        get("/readyz", to.check_readiness, "anyone", "Check whether pulls are answered now", answer=Health),
     ]
 
 
 class MonitoringHandlers:
-    """The handlers of the routes."""
+    """The handlers of the routes.  Their docstrings are descriptions in the OpenAPI document."""
 
     def __init__(self, handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor) -> None:
         self.engine, self.readers, self.forwarder, self.monitor = handoff.engine, readers, forwarder, monitor
 
     async def show_status(self, call: Call) -> CampaignStatus:
+        """The status items of the campaign's page, most severe first."""
         view = await self.monitor.view(call.name)
         items = [
             CampaignStatusItem(
@@ -84,6 +61,7 @@ class MonitoringHandlers:
         return CampaignStatus(call.name, view.metrics.position, items)
 
     async def show_metrics(self, call: Call) -> Response:
+        """Metrics of the server and of the campaigns that it leads."""
         found = await self.monitor.led_views()
         led = [one for one in found if isinstance(one, CampaignView)]
         unservable = [one.name for one in found if not isinstance(one, CampaignView)]
@@ -92,11 +70,13 @@ class MonitoringHandlers:
         return Response(content, media_type=CONTENT_TYPE)
 
     async def check_health(self, call: Call) -> Health:
+        """Fails if the server must be restarted."""
         if not self.engine.is_alive:
             raise Problem("unavailable", "The writer's thread has ended.")
         return Health()
 
     async def check_readiness(self, call: Call) -> Health:
+        """Fails if writes do not reach the disk, or the leader of another campaign cannot be reached."""
         if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
             raise Problem("unavailable", "Nothing can be written now: see the log or the dashboard.")
         if time.monotonic() - self.engine.last_commit > READY_SECONDS:

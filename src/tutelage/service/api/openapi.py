@@ -1,5 +1,6 @@
 """The OpenAPI document, generated from the list of routes and their structs."""
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -67,7 +68,7 @@ def _describe_operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, A
         "responses": {str(route.status): success, "default": refusal},
     }
     access = f"Requires a key with the role {route.role}." if route.role != "anyone" else "Requires no key."
-    found["description"] = f"{route.description}\n\n{access}".strip()
+    found["description"] = f"{inspect.getdoc(route.handler)}\n\n{access}"
     if route.role != "anyone":
         found["security"] = _WITH_KEY
     if route.body is not None:

@@ -21,6 +21,11 @@ def pull_routes(handoff: Handoff) -> list[Route]:
     """``POST /v1/campaigns/{name}/pulls``."""
 
     async def answer_pulls(call: Call) -> bytes:
+        """The answer comes once the pulls are on disk.
+
+        One pull is answered by one object, a list by a list.  Sending a pull again with the same `id` returns
+        the first answer with `replayed` true.
+        """
         name, caller = call.name, call.caller
         pulls, is_single = call.body
         caller.check_campaign(name)
@@ -35,8 +40,6 @@ def pull_routes(handoff: Handoff) -> list[Route]:
             answer_pulls,
             "reporter",
             "Answer one pull, or up to 10,000 as one step",
-            "The answer comes once the pulls are on disk.  One pull is answered by one object, a list by a "
-            "list.  Sending a pull again with the same `id` returns the first answer with `replayed` true.",
             tag="pulls",
             body=(PullRequest, PullBatch),
             answer=(PullResponse, PullResponses),

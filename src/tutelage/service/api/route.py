@@ -25,7 +25,8 @@ class Route:
     ``path`` has fields in braces, as in ``/v1/campaigns/{name}``.  ``handler`` takes a :class:`Call` and
     returns a struct, JSON as bytes or a Starlette response.  ``body``, ``query`` and ``answer`` are structs,
     or tuples of alternatives.  ``read`` decodes a body that has alternatives.  ``content_types`` are those of
-    an answer that is not JSON.  A route without a ``summary`` is not in the OpenAPI document.
+    an answer that is not JSON.  A route without a ``summary`` is not in the OpenAPI document; the others are
+    described there by the docstring of their handler.
     """
 
     method: str
@@ -33,7 +34,6 @@ class Route:
     handler: Callable[["Call"], Awaitable[Any]]
     role: RequiredRole
     summary: str = ""
-    description: str = ""
     tag: str = ""
     body: Any = None
     query: Any = None

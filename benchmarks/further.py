@@ -1,4 +1,4 @@
-"""BLT with and without its head start and its hope (docs/blt.md, "Further").
+"""BLT with and without its head start and its hope (docs/blt.md, "Two later improvements").
 
     python benchmarks/further.py [--quick] [--workers N]
 

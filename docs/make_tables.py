@@ -82,9 +82,18 @@ def parameter_table(table: Table[Any]) -> Rows:
     return rows
 
 
+def teacher_table() -> Iterator[Sequence[str]]:
+    """Every teacher with its default parameters."""
+    yield "SPEC", "what it does", "compared by default"
+    for name in TEACHERS:
+        cls = TEACHERS.cls(name)
+        variants = ", ".join(f"`{cls(**arguments).label}`" for arguments in cls.side_by_side)
+        yield f"`{TEACHERS.brief(cls())}`", TEACHERS.summary(name), variants
+
+
 TABLES: dict[str, dict[str, Rows]] = {
     "policies.md": {"policies": entry_table(POLICIES), "parameters": parameter_table(POLICIES)},
-    "teachers.md": {"teachers": entry_table(TEACHERS), "parameters": parameter_table(TEACHERS)},
+    "teachers.md": {"teachers": teacher_table, "parameters": parameter_table(TEACHERS)},
     "instances.md": {
         "instances": entry_table(INSTANCES),
         "parameters": parameter_table(INSTANCES),

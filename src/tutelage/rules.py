@@ -1,8 +1,8 @@
-"""What a server may do to one reward: the meaning of every rule and its cost, written once.
+"""The rules by which a server adjusts one reward, and the cost of an adjustment.
 
-A rule looks at the memory of the client that pulled, never at another client's: N pulls, Q sum of observed
-and S sum of revealed rewards of each arm, and two numbers that LEVEL and LIFT keep.  :func:`reveal` is
-plain Python; the engine compiles this very function, the server calls it as it is.
+A rule depends only on the memory of the client that pulled: N pulls, Q sum of observed and S sum of revealed
+rewards of each arm, and two numbers that LEVEL and LIFT store.  :func:`reveal` is plain Python: the engine
+compiles this function, and the server calls it as it is.
 """
 
 import math
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.validation import Bounds, is_number
 
 KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
 NUM_NUMBERS = 9  # the most that a rule carries
@@ -25,16 +26,16 @@ _SMALLEST, _LARGEST = 1e-300, 1e300  # "above 0" and "finite"
 
 
 def _check(rule: object, name: str, least: float, most: float) -> None:
-    """Raise ``InputError`` unless a rule's number lies within bounds, ends included."""
+    """Raise ``InputError`` unless a number of a rule lies within bounds."""
     value = getattr(rule, name)
-    if isinstance(value, str) or not least <= value <= most:
-        kind = type(rule).__name__
-        raise InputError(f"The rule {kind} has {name}={value}, which lies outside [{least:g}, {most:g}].")
+    if not is_number(value) or not least <= value <= most:
+        allowed = Bounds(least, most if most < _LARGEST else None).describe_allowed("a number")
+        raise InputError(f"Invalid {name}={value} of the rule {type(rule).__name__}: use {allowed}.")
 
 
 @dataclass(frozen=True)
 class Keep:
-    """KEEP: reveal the reward as it was observed."""
+    """KEEP: reveal the observed reward."""
 
     kind = KEEP_KIND
 
@@ -44,7 +45,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Set:
-    """SET(gamma): reveal gamma, in [0, 1], whatever was observed."""
+    """SET(gamma): reveal gamma, in [0, 1], whatever the observed reward is."""
 
     gamma: float
 
@@ -59,7 +60,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Align:
-    """ALIGN: reveal a reward of the global model (the lab alone: in a real system it cannot be seen)."""
+    """ALIGN: reveal a reward of the global model, which only a simulation can see."""
 
     kind = ALIGN_KIND
 
@@ -71,12 +72,13 @@ class Align:
 class Level:
     """LEVEL: keep the arm's revealed sum S near a line that all active arms of the client share.
 
-    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leading_share`` for the leading arm
-    and 1 for the others.  An observed reward that keeps S within ``band`` of it is shown as it is; any
-    other becomes the nearest that does.  An arm more than ``slack`` + ``slack_share`` of the least pulled
-    one ahead of it (in pulls over r) is pressed down by ``push`` a pull.  The level is 1/2 until the client
-    has ``freeze_pulls`` pulls of each active arm and then for good ``freeze_share`` of the mean of its own
-    averages, at least .05.  Of the leading arm ``head_start`` pulls do not count where arms are compared.
+    The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leading_share`` for the leading
+    arm and 1 for the others.  An observed reward that keeps S within ``band`` of it is revealed as it is; any
+    other becomes the nearest that does.  Pulls are compared over r.  An arm that is ahead of the arm with the
+    fewest pulls by more than ``slack`` + ``slack_share`` of these is pushed down by ``push`` per pull.  The
+    level is 1/2 until the client has ``freeze_pulls`` pulls of each active arm, and then constant:
+    ``freeze_share`` of the mean of its own averages, at least .05.  ``head_start`` pulls of the leading arm
+    do not count where arms are compared.
     """
 
     leading_share: float = 2.0
@@ -113,7 +115,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Lift:
-    """LIFT(lift): on the target; raise its revealed mean to ``lift`` at a client for which it is worth less.
+    """LIFT(lift), for the target: raise its revealed mean to ``lift`` at a client whose own mean is lower.
 
     It acts while z / 2 > lift - Q / N, z the moving share of the client's pulls off the target.
     """
@@ -131,7 +133,7 @@ class Lift:
 
 @dataclass(frozen=True)
 class Sink:
-    """SINK(margin, delta): hold the arm's revealed mean below what the target is surely worth to the client.
+    """SINK(margin, delta): hold the arm's revealed mean below the lower confidence bound of the target's.
 
     Jun et al. 2018, the attacks on eps-greedy (``margin`` 0) and on UCB (``margin`` their Delta_0).  While
     the arm's revealed mean would exceed S / N - 2 beta(N) - ``margin`` of the target, beta as in
@@ -153,11 +155,11 @@ class Sink:
 
 @dataclass(frozen=True)
 class Shift:
-    """SHIFT(delta, scaled): lower every reward by how much the arm may be worth more than the target.
+    """SHIFT(delta, scaled): lower every reward by how much the arm's mean may exceed the target's.
 
     Liu and Shroff 2019, the adaptive attack by constant estimation.  The shift is alpha = Q / N + beta(N) of
-    the arm, less Q / N - beta(N) of the target, if that is above 0.  It is taken off the reward as far as
-    0 allows; ``scaled`` multiplies the reward by 1 - alpha N / Q instead, which lowers rewards within
+    the arm, less Q / N - beta(N) of the target, if that is above 0.  It is subtracted from the reward,
+    down to 0; ``scaled`` multiplies the reward by 1 - alpha N / Q instead, which lowers rewards within
     [0, 1] by alpha on average.
     """
 
@@ -178,7 +180,7 @@ KEEP, ALIGN = Keep(), Align()
 
 
 class RuleArrays(NamedTuple):
-    """A directive's rules as numbers, for one arm after the other."""
+    """A directive's rules as arrays over the arms."""
 
     kinds: NDArray[np.int64]  # [K]
     numbers: NDArray[np.float64]  # [K, NUM_NUMBERS]
@@ -189,7 +191,7 @@ class RuleArrays(NamedTuple):
 
 
 class RuleMemory(NamedTuple):
-    """What a client's rules may look at."""
+    """The memory of a client that its rules depend on."""
 
     pulls: NDArray[np.int64]  # [K], N
     observed: NDArray[np.float64]  # [K], Q
@@ -200,12 +202,12 @@ class RuleMemory(NamedTuple):
 def make_rule_arrays(
     rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
 ) -> RuleArrays:
-    """The numbers of a directive."""
+    """Return the arrays of a directive."""
     num_arms = len(rules)
     numbers = np.zeros((num_arms, NUM_NUMBERS))
     for arm, rule in enumerate(rules):
-        told = rule.numbers()
-        numbers[arm, : len(told)] = told
+        values = rule.numbers()
+        numbers[arm, : len(values)] = values
     active = np.zeros(num_arms, dtype=np.bool_)
     active[list(active_arms)] = True
     return RuleArrays(
@@ -219,15 +221,15 @@ def make_rule_arrays(
 
 
 def cost(reward: float, revealed: float) -> float:
-    """What an adjustment costs: abs(sigma), the distance of the revealed reward from the observed one."""
+    """Return the cost of an adjustment, abs(sigma): the distance between revealed and observed reward."""
     return abs(revealed - reward)
 
 
 def reveal(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float, aligned: float) -> float:
-    """The reward to show for a pull of ``arm`` that gave ``reward``; the cost is their distance.
+    """Return the reward to reveal for a pull of ``arm`` with the observed ``reward``.
 
     N and Q of the memory count this pull, S does not yet.  ``aligned`` is Y, the reward of the global
-    model, which ALIGN alone looks at.  What the rules keep is brought up to date here, under every rule.
+    model, which only ALIGN uses.  The numbers that rules store are updated here, under every rule.
     """
     state = memory.state
     if rule_arrays.target < 0:
@@ -296,7 +298,7 @@ def _level(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float)
 
 
 def _freeze(rule_arrays: RuleArrays, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
-    """Fix the client's level once it has seen enough of every active arm."""
+    """Fix the client's level once it has enough pulls of every active arm."""
     if memory.state[FROZEN_LEVEL] > 0.0:
         return
     total = 0.0

@@ -11,9 +11,9 @@ from tutelage import load_instance, planning
 from tutelage.errors import InputError
 
 GUESSES = {"num_clients": 2, "num_arms": 3, "gap": 0.2, "low": 0.1, "high": 0.9, "rewards": "beta(3)"}
-GUESSES |= {"weights": "0.4;0.6", "conditions": planning.Guess(2, 2, 0.2).conditions}
+GUESSES |= {"weights": "0.4;0.6", "conditions": planning.AssumedInstance(2, 2, 0.2).conditions}
 OPTIONS = {"teachers": ["twl"], "clients": "ucb1", "horizon": 40, "runs": 1, "seed": 3}
-OPTIONS |= {"cost_weight": 0.5, "least_ends": 0.8}
+OPTIONS |= {"cost_weight": 0.5, "min_decided": 0.8}
 
 
 def one_odd(usual):
@@ -27,7 +27,7 @@ def one_odd(usual):
 def test_any_guess(arguments):
     """A guess that is taken can be planned for."""
     try:
-        request = planning.make_request(planning.Guess(**arguments), **OPTIONS)
+        request = planning.make_request(planning.AssumedInstance(**arguments), **OPTIONS)
     except InputError:
         return
     assert request.first.instance.num_arms == arguments["num_arms"]
@@ -37,36 +37,36 @@ def test_any_guess(arguments):
 @given(case=st.sampled_from(["given", "guess"]), arguments=one_odd(OPTIONS))
 def test_any_options(case, arguments):
     """Options that are taken give a plan without NaN; long ones are not played."""
-    known = planning.Given(load_instance("planted:clients=2,arms=2,gap=0.4"))
-    cases = {"given": known, "guess": planning.Guess(2, 2, 0.4)}
+    known = planning.KnownInstance(load_instance("planted:clients=2,arms=2,gap=0.4"))
+    cases = {"given": known, "guess": planning.AssumedInstance(2, 2, 0.4)}
     try:
         request = planning.make_request(cases[case], **arguments)
     except InputError:
         return
     if request.horizon * request.runs <= 100 and len(request.teachers) < 5:
-        json.dumps(planning.run(request, workers=1).summary(), allow_nan=False)
+        json.dumps(planning.make_plan(request, workers=1).summary(), allow_nan=False)
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "paper", [], float("nan")])
 def test_no_case_and_no_request(wrong):
     """What is no case, no instance and no request is named."""
-    for call in (planning.Given, planning.make_request, planning.run):
+    for call in (planning.KnownInstance, planning.make_request, planning.make_plan):
         with pytest.raises(InputError):
             call(wrong)
-    request = planning.make_request(planning.Guess(2, 2, 0.4), **OPTIONS)
+    request = planning.make_request(planning.AssumedInstance(2, 2, 0.4), **OPTIONS)
     if wrong not in (None, 5):
         with pytest.raises(InputError):
-            planning.run(request, workers=wrong)
+            planning.make_plan(request, workers=wrong)
 
 
 @pytest.mark.parametrize("teachers", [[], [None], [5], "twll", 7, ["twl", "twl"]])
 def test_teachers_that_are_none(teachers):
     """An empty list, and what is no teacher."""
     with pytest.raises(InputError):
-        planning.make_request(planning.Guess(2, 2, 0.4), teachers, horizon=40, runs=1)
+        planning.make_request(planning.AssumedInstance(2, 2, 0.4), teachers, horizon=40, runs=1)
 
 
 def test_one_teacher_needs_no_list():
     """As in ``tutelage.simulate``."""
-    request = planning.make_request(planning.Guess(2, 2, 0.4), "twl", horizon=40, runs=1)
+    request = planning.make_request(planning.AssumedInstance(2, 2, 0.4), "twl", horizon=40, runs=1)
     assert request.first.teacher_specs == ("twl(gamma1=1,gamma2=0)", "known", "none")

@@ -11,7 +11,7 @@ from tutelage.distributions.base import Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.planning.cases import Given, Guess, with_gap
+from tutelage.planning.cases import AssumedInstance, KnownInstance, with_gap
 
 
 @given(
@@ -70,7 +70,7 @@ def test_guessed_instances_lie_in_their_range(seed, low, width, share):
     """Every run has another instance, its means within [low, high] and its gap exactly the guess."""
     high = low + width
     gap = share * (high - low)
-    guess = Guess(num_clients=3, num_arms=4, gap=gap, low=low, high=high)
+    guess = AssumedInstance(num_clients=3, num_arms=4, gap=gap, low=low, high=high)
     first, second = (guess.instance(guess.gap, seed, run) for run in (0, 1))
     for each in (first, second):
         assert each.local_means.min() >= low
@@ -81,7 +81,7 @@ def test_guessed_instances_lie_in_their_range(seed, low, width, share):
 
 def test_a_guess_over_the_whole_range_is_planted():
     """Run r of seed S is the planted instance of seed S + r, which tutelage simulate can play."""
-    guess = Guess(num_clients=4, num_arms=3, gap=0.2, rewards="beta(3)", weights="0.1;0.2;0.3;0.4")
+    guess = AssumedInstance(num_clients=4, num_arms=3, gap=0.2, rewards="beta(3)", weights="0.1;0.2;0.3;0.4")
     planted = load_instance(
         "planted:clients=4,arms=3,gap=0.2,seed=12,rewards=beta(3),weights=0.1;0.2;0.3;0.4"
     )
@@ -97,20 +97,20 @@ def test_a_guess_over_the_whole_range_is_planted():
         ({"gap": 0.0}, "The gap 0 lies outside"),
         ({"gap": 0.6, "low": 0.3, "high": 0.8}, "The gap 0.6 lies outside 1e-06 to 0.5"),
         ({"gap": float("nan")}, "The gap nan"),
-        ({"low": 0.8, "high": 0.2}, "between 0.8 and 0.2 are no range"),
-        ({"high": 1.5}, "between 0 and 1.5"),
-        ({"low": float("nan")}, "between nan"),
+        ({"low": 0.8, "high": 0.2}, "0.8;0.2 are not a range"),
+        ({"high": 1.5}, "means 0;1.5"),
+        ({"low": float("nan")}, "means nan;1"),
     ],
 )
 def test_a_guess_that_cannot_be(options, said):
     """The offending value is named."""
     with pytest.raises(InputError, match=said):
-        Guess(**({"num_clients": 3, "num_arms": 3, "gap": 0.1} | options))
+        AssumedInstance(**({"num_clients": 3, "num_arms": 3, "gap": 0.1} | options))
 
 
 def test_instances_without_a_plan():
     """One arm, or means that shift."""
     with pytest.raises(InputError, match="one arm"):
-        Given(Instance("one", np.array([[0.5]]), equal_weights(1)))
+        KnownInstance(Instance("one", np.array([[0.5]]), equal_weights(1)))
     with pytest.raises(InputError, match="shift"):
-        Given(load_instance('shift:paper,then="uniform:clients=5,arms=5,seed=3",at=20'))
+        KnownInstance(load_instance('shift:paper,then="uniform:clients=5,arms=5,seed=3",at=20'))

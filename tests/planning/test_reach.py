@@ -13,10 +13,10 @@ from tutelage.conditions import Conditions
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.lab import parse_clients
 from tutelage.planning.reach import (
+    compute_reachability,
     epoch_for,
     likely_horizon,
     likely_round,
-    reach,
     rounds_per_pull,
     sure_horizon,
     sure_round,
@@ -31,7 +31,7 @@ UCB1S = parse_clients("ucb1", 5)
 
 def test_the_paper_instance_at_its_horizon():
     """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
-    told = reach([PAPER], 50_000, BOTH, UCB1S)
+    told = compute_reachability([PAPER], 50_000, BOTH, UCB1S)
     assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
         (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
     ]
@@ -44,7 +44,7 @@ def test_the_paper_instance_at_its_horizon():
 def test_twl_drops_arms_on_the_way():
     """Gaps .4 and .3 go in epoch 1, .2 in epoch 2, .1 in epoch 3, which the best arm has to reach too."""
     ends = make_schedule(5, 50_000, (0.2,) * 5).ends
-    told = reach([PAPER], 50_000, BOTH, UCB1S).likely["twl"]
+    told = compute_reachability([PAPER], 50_000, BOTH, UCB1S).likely["twl"]
     assert told.latest == 2 * ends[0] + ends[1] + 2 * ends[2]
 
 
@@ -58,7 +58,7 @@ def test_the_sure_round_is_not_exceeded(spec):
     """Clients go back to arms that are ruled out: no run of TWL ends later than what is called sure."""
     horizon = 30_000
     decided = simulate(LATE, spec, "ucb1", horizon=horizon, runs=10).decided_in.values
-    told = reach([LATE], horizon, [TEACHERS.parse(spec)], UCB1S)
+    told = compute_reachability([LATE], horizon, [TEACHERS.parse(spec)], UCB1S)
     assert (decided > 0).all()
     assert (decided <= told.sure["twl"].latest).all()
     assert (decided >= told.likely["twl"].earliest).all()
@@ -89,7 +89,7 @@ def test_a_gap_at_the_border_is_told_despite_rounding():
     kind=st.sampled_from(["tal", "twl"]),
     sure=st.booleans(),
 )
-def test_the_horizon_that_would_do_is_the_least(horizon, gap, kind, sure):
+def test_the_horizon_that_remedies_is_the_least(horizon, gap, kind, sure):
     """At it the decision is in time; for any horizon below it is not (the round grows with log T alone)."""
     instance = load_instance(f"planted:clients=3,arms=4,gap={gap},seed=5")
     teacher = TEACHERS.parse(kind)
@@ -99,7 +99,7 @@ def test_the_horizon_that_would_do_is_the_least(horizon, gap, kind, sure):
             sure_round(teacher, UCB1S[:3], instance, horizon),
         )
     else:
-        enough, told = likely_horizon(kind, instance), likely_round(kind, instance, horizon)
+        enough, told = likely_horizon(teacher, instance), likely_round(teacher, instance, horizon)
     assert (told <= horizon) == (horizon >= enough)
 
 
@@ -110,15 +110,15 @@ def test_slow_clients_take_longer():
     )
     assert rounds_per_pull(PAPER) == 1
     assert rounds_per_pull(slow) == pytest.approx(15)
-    assert reach([slow], 50_000, BOTH, UCB1S).in_mean
-    assert not reach([PAPER], 50_000, BOTH, UCB1S).in_mean
-    assert reach([slow], 50_000, BOTH, UCB1S).epochs[0].round == pytest.approx(15 * 770, abs=1)
+    assert compute_reachability([slow], 50_000, BOTH, UCB1S).on_average
+    assert not compute_reachability([PAPER], 50_000, BOTH, UCB1S).on_average
+    assert compute_reachability([slow], 50_000, BOTH, UCB1S).epochs[0].round == pytest.approx(15 * 770, abs=1)
 
 
 def test_instances_that_vary_give_a_range():
     """TWL's round depends on the other gaps, TAL's does not."""
     instances = [load_instance(f"planted:clients=3,arms=4,gap=0.05,seed={seed}") for seed in range(20)]
-    told = reach(instances, 10_000, BOTH, UCB1S[:3])
+    told = compute_reachability(instances, 10_000, BOTH, UCB1S[:3])
     assert told.likely["tal"].earliest == told.likely["tal"].latest
     assert told.likely["twl"].earliest < told.likely["twl"].latest <= told.likely["tal"].latest
 
@@ -126,12 +126,12 @@ def test_instances_that_vary_give_a_range():
 def test_tied_arms_have_no_ending():
     """No epoch tells them apart; the epochs themselves are listed all the same."""
     tied = Instance("tied", np.array([[0.5, 0.5, 0.1]]), equal_weights(1))
-    told = reach([tied], 10_000, BOTH, UCB1S[:1])
+    told = compute_reachability([tied], 10_000, BOTH, UCB1S[:1])
     assert told.likely == told.sure == {}
     assert told.epochs[-1].in_time is False
 
 
 def test_a_horizon_without_any_epoch():
     """The first epoch is listed, as too late."""
-    told = reach([PAPER], 5, BOTH, UCB1S)
+    told = compute_reachability([PAPER], 5, BOTH, UCB1S)
     assert [each.in_time for each in told.epochs] == [False]

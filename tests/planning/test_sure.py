@@ -10,7 +10,7 @@ from tutelage.cli.app import execute
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.lab import parse_clients
-from tutelage.planning.reach import reach, sure_horizon
+from tutelage.planning.reach import compute_reachability, sure_horizon
 from tutelage.teachers import TEACHERS
 from tutelage.theory import guarantee, learning_end, setting_of
 
@@ -72,7 +72,7 @@ def test_what_is_proved(teacher, clients, proved):
 def test_one_gamma_without_a_proof_makes_its_kind_unsure():
     """TWL(0, 0) has a round with eps-greedy clients, TWL(1, 0) none: nothing is called sure of TWL."""
     asked = [TEACHERS.parse(f"{kind}(gamma1={g},gamma2=0)") for kind in ("tal", "twl") for g in (0, 1)]
-    told = reach([load_instance("paper")], 50_000, asked, parse_clients("eps-greedy", 5))
+    told = compute_reachability([load_instance("paper")], 50_000, asked, parse_clients("eps-greedy", 5))
     assert set(told.sure) == {"tal"}
     assert told.unproved == (asked[3],)
 
@@ -90,7 +90,7 @@ def test_clients_that_do_not_act_have_no_sure_horizon():
     )
     assert sure_horizon(twl, policies, seldom) is sure_horizon(twl, policies, stopped) is None
     assert sure_horizon(twl, policies, steady) == sure_horizon(twl, policies, paper) is not None
-    assert reach([stopped], 50_000, [twl], policies).sure == {}
+    assert compute_reachability([stopped], 50_000, [twl], policies).sure == {}
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_page_names_a_kind_where_no_gamma_is_proved(capsys):
 
 def test_a_proved_horizon_stands_in_for_any_means():
     """Of a guess too large to be simulated: TAL's round holds for TWL whatever the means."""
-    guess = planning.Guess(num_clients=2, num_arms=3, gap=0.002)
-    plan = planning.run(planning.make_request(guess, ["twl"], horizon=300, runs=1))
+    guess = planning.AssumedInstance(num_clients=2, num_arms=3, gap=0.002)
+    plan = planning.make_plan(planning.make_request(guess, ["twl"], horizon=300, runs=1))
     (twl,) = plan.remedies
     tal = TEACHERS.parse("tal")
-    assert twl.horizon.ends is None
+    assert twl.horizon.decided is None
     assert twl.horizon.value == sure_horizon(tal, parse_clients("ucb1", 2), guess.instance(0.002, 9, 9))

@@ -116,9 +116,9 @@ def test_ace_shifts_all_but_the_target(fit):
 
 def test_ace_must_be_told_what_there_is():
     """A target that is an arm, a chance of failure, a way to fit that is known."""
-    with pytest.raises(InputError, match="ace's target=-1"):
+    with pytest.raises(InputError, match="target=-1"):
         ACE(target=-1)
-    with pytest.raises(InputError, match=r"ace's target=3 .* 0 to 2"):
+    with pytest.raises(InputError, match=r"target=3 .* 0 to 2"):
         ACE(target=3).begin(PROBLEM, None)
     with pytest.raises(InputError, match="target=ARM"):
         ACE().begin(PROBLEM, None)

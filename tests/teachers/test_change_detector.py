@@ -30,20 +30,20 @@ def play(spec, *, means=None, seed=0, horizon=20_000, run=0):
 def test_while_nothing_changes_it_plays_like_its_teacher():
     """Without an alarm pulls and costs are those of the inner teacher (no alarm in 30 runs; one has 1/T)."""
     for run in range(30):
-        alone, watched = play("blt", run=run), play("change-detector(teacher=blt)", run=run)
-        assert np.array_equal(alone.pulls, watched.pulls)
-        assert np.array_equal(alone.costs, watched.costs)
-        assert (alone.target, alone.decided_in) == (watched.target, watched.decided_in)
+        alone, detected = play("blt", run=run), play("change-detector(teacher=blt)", run=run)
+        assert np.array_equal(alone.pulls, detected.pulls)
+        assert np.array_equal(alone.costs, detected.costs)
+        assert (alone.target, alone.decided_in) == (detected.target, detected.decided_in)
 
 
 def test_a_target_that_becomes_worse_is_noticed():
-    """The report says so, or learning begins anew: the target is withdrawn after the shift."""
+    """The report says so, or learning begins restarted: the target is withdrawn after the shift."""
     told = play("change-detector(teacher=blt,restart=false)", means=WORSE)
     assert told.target == 4
     assert "no longer holds" in told.report.sentence
-    anew = play("change-detector(teacher=blt)", means=WORSE)
-    assert "begun anew" in anew.report.sentence
-    withdrawn = [event.round for event in anew.events if event.target is None and event.round > 5000]
+    restarted = play("change-detector(teacher=blt)", means=WORSE)
+    assert "restarted once" in restarted.report.sentence
+    withdrawn = [event.round for event in restarted.events if event.target is None and event.round > 5000]
     assert withdrawn
     assert 5000 < withdrawn[0] < 8000
 
@@ -74,9 +74,9 @@ def test_predictions_stay_below_the_mark():
 
 
 @pytest.mark.parametrize(
-    "spec", ["change-detector(growth=0)", "change-detector(teacher=watch)", "change-detector(teacher=nobody)"]
+    "spec", ["change-detector(growth=0)", "change-detector(teacher=change-detector)", "change-detector(teacher=nobody)"]
 )
-def test_what_cannot_be_watched_is_refused(spec):
-    """A step that does not grow, a watch over a watch, a teacher that there is none of."""
+def test_invalid_parameters_are_refused(spec):
+    """A step that does not grow, a change detector of a change detector, and an unknown teacher."""
     with pytest.raises(InputError):
         TEACHERS.parse(spec)

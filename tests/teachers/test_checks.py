@@ -20,9 +20,9 @@ ALL = (0, 1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class Foreign(Teacher):
-    """A teacher of somebody else that says whatever the test wants."""
+    """A teacher of another package that returns what the test wants."""
 
-    told: object = None
+    answer: object = None
     cuts: object = ()
     reported: object = None
 
@@ -35,7 +35,7 @@ class Foreign(Teacher):
         return FixedState(problem.num_arms, None)
 
     def directive(self, state):
-        return self.told() if callable(self.told) else self.told
+        return self.answer() if callable(self.answer) else self.answer
 
     def advance(self, state, evidence):
         return state
@@ -60,11 +60,11 @@ def keep(**changes):
 
 
 @pytest.mark.parametrize(
-    ("told", "sentence"),
+    ("directive", "sentence"),
     [
-        (None, "not a Directive"),
-        (keep(rules=(KEEP,) * 4), "one rule for each of 5 arms"),
-        (keep(rules=()), "one rule for each of 5 arms"),
+        (None, "must be a Directive"),
+        (keep(rules=(KEEP,) * 4), "4 rules for 5 arms"),
+        (keep(rules=()), "0 rules for 5 arms"),
         (keep(rules=(KEEP,) * 4 + (None,)), "None as a rule"),
         (keep(active_arms=(99,)), "99 as an active arm"),
         (keep(active_arms=()), "at least one"),
@@ -82,10 +82,10 @@ def keep(**changes):
         (lambda: 1 / 0, r"failed in directive\(\): ZeroDivisionError"),
     ],
 )
-def test_a_wrong_directive_is_refused(told, sentence):
-    """Rules, arms and quotas are checked, and what is raised is told."""
+def test_a_wrong_directive_is_refused(directive, sentence):
+    """Rules, arms and quotas are checked, and what a teacher raises is reported."""
     with pytest.raises(InputError, match=f"The teacher .*Foreign.*{sentence}"):
-        play(Foreign(told))
+        play(Foreign(directive))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_a_wrong_directive_is_refused(told, sentence):
     ],
 )
 def test_a_rule_checks_its_numbers(make):
-    """A rule that could reveal something outside [0, 1], or nothing sensible, cannot be made."""
-    with pytest.raises(InputError, match="lies outside"):
+    """A rule that could reveal a reward outside [0, 1], or no reward, cannot be created."""
+    with pytest.raises(InputError, match="Invalid "):
         make()
 
 
@@ -122,6 +122,6 @@ def test_a_wrong_report_is_refused(reported):
         play(Foreign(keep(), reported=reported))
 
 
-def test_what_is_right_is_taken():
-    """A foreign teacher that keeps the contract plays."""
+def test_a_teacher_of_another_package_plays():
+    """A teacher that follows the contract is simulated."""
     assert play(Foreign(keep())).pulls.sum() == 100

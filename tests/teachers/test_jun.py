@@ -133,9 +133,9 @@ def test_jun_sinks_all_but_the_target():
 
 def test_jun_must_be_told_what_there_is():
     """A target that is an arm, a margin from 0 up, a chance of failure."""
-    with pytest.raises(InputError, match="jun's target=-1"):
+    with pytest.raises(InputError, match="target=-1"):
         Jun(target=-1)
-    with pytest.raises(InputError, match=r"jun's target=3 .* 0 to 2"):
+    with pytest.raises(InputError, match=r"target=3 .* 0 to 2"):
         Jun(target=3).begin(PROBLEM, None)
     with pytest.raises(InputError, match="target=ARM"):
         Jun().begin(PROBLEM, None)

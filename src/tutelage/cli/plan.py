@@ -129,17 +129,17 @@ def plan(
 
     required = {"--num-clients": num_clients, "--num-arms": num_arms, "--gap": gap}
     optional = {"--means": means, "--rewards": rewards, "--weights": weights}
-    case: planning.Given | planning.Guess
+    case: planning.KnownInstance | planning.AssumedInstance
     if instance is not None:
         _refuse_assumptions({**required, **optional})
         known = load(instance)
         real = with_options(known.conditions, known.num_clients, activity, delay, {})
-        case = planning.Given(dataclasses.replace(known, conditions=real))
+        case = planning.KnownInstance(dataclasses.replace(known, conditions=real))
     else:
         if num_clients is None or num_arms is None or gap is None:
             raise InputError(_describe_missing(required))
         low, high = _parse_range(means) if means is not None else (0.0, 1.0)
-        case = planning.Guess(
+        case = planning.AssumedInstance(
             num_clients=num_clients,
             num_arms=num_arms,
             gap=gap,
@@ -157,10 +157,10 @@ def plan(
         runs=runs,
         seed=seed,
         cost_weight=cost_weight,
-        least_ends=min_decided,
+        min_decided=min_decided,
     )
     with ProgressBar(request.num_runs) as bar:
-        made = planning.run(request, workers=workers, progress=bar)
+        made = planning.make_plan(request, workers=workers, progress=bar)
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(made.summary(), allow_nan=False) + "\n")

@@ -11,8 +11,8 @@ from tutelage.cli.cells import create_table, fold_spec, format_mean, format_numb
 from tutelage.cli.printing import Printer
 from tutelage.metrics import summarize_runs
 from tutelage.planning import Plan
-from tutelage.planning.choice import Choice, Judged
-from tutelage.planning.reach import CLOSED, Ending, kind_of
+from tutelage.planning.choice import Assessment, Choice
+from tutelage.planning.reach import DecisionTime, has_formula, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
 from tutelage.text import counted
@@ -27,7 +27,7 @@ def print_plan(plan: Plan) -> None:
     printer.print("", Text("When the teachers decide", style="bold"), "")
     printer.print(_create_epoch_rows(plan), "", *_describe_epochs(plan))
     printer.print("", Text("Regret and cost", style="bold"), "")
-    printer.print(_create_teacher_rows(plan.choice.judged, plan.choice), "")
+    printer.print(_create_teacher_rows(plan.choice.assessments, plan.choice), "")
     printer.print_definitions(_explain_columns(plan))
     printer.print("", *_describe_measured_epochs(plan.choice), _describe_excluded(plan.choice))
     if plan.smaller:
@@ -46,9 +46,9 @@ def _name_choice(choice: Choice) -> Text:
     best = choice.best
     if best is None:
         return Text("none of these teachers", style="bold red")
-    if not choice.pays:
-        return Text(f"{best.measured.brief}, but without a teacher the sum is lower", style="bold yellow")
-    return Text(best.measured.brief, style="bold green")
+    if not choice.teaching_pays:
+        return Text(f"{best.measurement.brief}, but without a teacher the sum is lower", style="bold yellow")
+    return Text(best.measurement.brief, style="bold green")
 
 
 def _describe_request(plan: Plan) -> list[tuple[str, str]]:
@@ -93,9 +93,10 @@ def _describe_epochs(plan: Plan) -> Iterator[str]:
     )
     if not plan.reach.likely:
         yield "The best arms are tied, and no epoch separates them. blt with a tolerance would decide."
+    caveats = _caveats(plan)
     for kind, likely in plan.reach.likely.items():
-        verb = "may decide" if kind == "twl" else "is likely to decide"
-        certainty = "on average" if plan.reach.in_mean else "with high probability"
+        verb = "may decide" if kind in caveats else "is likely to decide"
+        certainty = "on average" if plan.reach.on_average else "with high probability"
         sentence = f"{kind} {verb} in epoch {_ending(likely, 'depending on the means')}"
         if kind in plan.reach.sure:
             sentence += f", and {certainty} by epoch {_ending(plan.reach.sure[kind], _by(plan, kind))}"
@@ -103,14 +104,20 @@ def _describe_epochs(plan: Plan) -> Iterator[str]:
     if plan.reach.unproved:
         names = " or ".join(_unproved(plan))
         yield f"No theorem says by which round {names} decides with these clients; simulated rounds follow."
-    if "twl" in plan.reach.likely:
-        yield "The first round of twl assumes clients that stop pulling an arm once it is ruled out."
-    if plan.reach.sure and not plan.reach.in_mean:
+    for kind, caveat in caveats.items():
+        yield f"The first round of {kind} {caveat}."
+    if plan.reach.sure and not plan.reach.on_average:
         yield "High probability is about 1 - 1/T, as in tutelage bound."
-    others = {kind_of(each.measured.spec): each for each in plan.choice.judged if each.can_learn}
+    others = {kind_of(each.measurement.spec): each for each in plan.choice.assessments if each.can_learn}
     for kind, each in others.items():
-        if kind not in CLOSED and not each.measured.has_epochs:
+        if not has_formula(each.measurement.teacher) and not each.measurement.has_epochs:
             yield f"{kind} has no epochs; the table below shows when it decided."
+
+
+def _caveats(plan: Plan) -> dict[str, str]:
+    """Return the caveats of the likely rounds by the kind of teacher."""
+    kinds = {kind_of(TEACHERS.spec(teacher)): teacher.likely_caveat for teacher in plan.request.teachers}
+    return {kind: caveat for kind, caveat in kinds.items() if caveat and kind in plan.reach.likely}
 
 
 def _unproved(plan: Plan) -> Iterator[str]:
@@ -132,7 +139,7 @@ def _by(plan: Plan, kind: str) -> str:
     )
 
 
-def _ending(ending: Ending, by: str) -> str:
+def _ending(ending: DecisionTime, by: str) -> str:
     rounds = f"round {ending.earliest:,}"
     if ending.latest != ending.earliest:
         rounds = f"rounds {ending.earliest:,} to {ending.latest:,} ({by})"
@@ -142,36 +149,36 @@ def _ending(ending: Ending, by: str) -> str:
     return f"{ending.epoch}, {rounds}, {late}"
 
 
-def _create_teacher_rows(judged: Sequence[Judged], choice: Choice) -> Table:
+def _create_teacher_rows(assessments: Sequence[Assessment], choice: Choice) -> Table:
     table = create_table("decided", "round", "regret", "cost", "sum", first="teacher", width=_SPEC_WIDTH)
-    for each in judged:
+    for each in assessments:
         chosen = each is choice.best
-        measured = each.measured
+        measurement = each.measurement
         table.add_row(
-            fold_spec(measured.brief),
+            fold_spec(measurement.brief),
             _format_decided(each),
             _format_round(each),
-            format_mean(summarize_runs(measured.regret)),
-            format_mean(summarize_runs(measured.cost)),
+            format_mean(summarize_runs(measurement.regret)),
+            format_mean(summarize_runs(measurement.cost)),
             format_number(each.score),
             style="green" if chosen else None,
         )
     return table
 
 
-def _format_decided(judged: Judged) -> Text:
+def _format_decided(assessment: Assessment) -> Text:
     """Format the share of runs with a decision and, on a second line, the number of wrong ones."""
-    if not judged.can_learn:
+    if not assessment.can_learn:
         return Text("-")
-    share = f"{100 * judged.measured.ends:.0f} %"
-    wrong = int(judged.measured.wrong.sum())
+    share = f"{100 * assessment.measurement.decided:.0f} %"
+    wrong = int(assessment.measurement.wrong.sum())
     return Text.assemble(share, "\n", (f"{wrong} wrong", "red")) if wrong else Text(share)
 
 
-def _format_round(judged: Judged) -> Text:
+def _format_round(assessment: Assessment) -> Text:
     """Format the median round and, on a second line, the range of 80 % of the decisions."""
-    decisions = judged.measured.decisions
-    if not judged.can_learn or not decisions.size:
+    decisions = assessment.measurement.decisions
+    if not assessment.can_learn or not decisions.size:
         return Text("-")
     over = summarize_runs(decisions.astype(np.float64))
     if over.q10 == over.q90:
@@ -182,7 +189,7 @@ def _format_round(judged: Judged) -> Text:
 def _explain_columns(plan: Plan) -> list[tuple[str, str]]:
     rule = plan.choice.rule
     never = (
-        f"a teacher that decides in less than {100 * rule.least_ends:g} % of the runs (--min-decided), or on "
+        f"a teacher that decides in less than {100 * rule.min_decided:g} % of the runs (--min-decided), or on "
         "a wrong arm in any run"
     )
     return [
@@ -201,33 +208,35 @@ def _explain_columns(plan: Plan) -> list[tuple[str, str]]:
 def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
     """Say in which epochs the best teacher of each kind decided."""
     for each in _best_of_kinds(choice):
-        counts = each.measured.epoch_counts
+        counts = each.measurement.epoch_counts
         if counts and each.can_learn:
             listed = ", ".join(f"epoch {epoch} in {counted(runs, 'run')}" for epoch, runs in counts.items())
-            yield f"{each.measured.brief} decided in {listed}."
+            yield f"{each.measurement.brief} decided in {listed}."
 
 
 def _describe_excluded(choice: Choice) -> str:
-    reasons = [f"{each.measured.brief} {each.loses}" for each in choice.judged if not each.can_learn]
+    reasons = [
+        f"{each.measurement.brief} {each.rejection}" for each in choice.assessments if not each.can_learn
+    ]
     return f"Shown for comparison, never chosen: {'; '.join(reasons)}."
 
 
-def _best_of_kinds(choice: Choice) -> list[Judged]:
+def _best_of_kinds(choice: Choice) -> list[Assessment]:
     """Return the first teacher of each kind, in the order of the choice."""
-    first: dict[str, Judged] = {}
-    for each in choice.judged:
-        first.setdefault(kind_of(each.measured.spec), each)
+    first: dict[str, Assessment] = {}
+    for each in choice.assessments:
+        first.setdefault(kind_of(each.measurement.spec), each)
     return list(first.values())
 
 
 def _describe_smaller_gaps(plan: Plan) -> Iterator[str]:
     for gap, choice in plan.smaller:
-        chosen = choice.best.measured.brief if choice.best else "none of these teachers"
+        chosen = choice.best.measurement.brief if choice.best else "none of these teachers"
         yield f"With a gap of {gap:.4g} the recommendation is {chosen}{_add_caveat(choice)}."
 
 
 def _add_caveat(choice: Choice) -> str:
-    return "" if choice.pays else ", but without a teacher the sum is lower"
+    return "" if choice.teaching_pays else ", but without a teacher the sum is lower"
 
 
 def _describe_remedy(remedy: Remedy, plan: Plan) -> str:
@@ -242,7 +251,7 @@ def _describe_remedy(remedy: Remedy, plan: Plan) -> str:
         sentences.append("A longer horizon would take too long to simulate.")
     if gap is not None:
         sentences.append(f"A gap of {gap.value:.4g} {_describe_trial(gap)}.")
-    elif kind_of(remedy.teacher) in CLOSED:
+    elif remedy.has_formula:
         sentences.append("No gap was found that is large enough for this horizon.")
     else:
         sentences.append("No larger gap could be tried.")
@@ -250,9 +259,9 @@ def _describe_remedy(remedy: Remedy, plan: Plan) -> str:
 
 
 def _describe_trial(trial: Trial) -> str:
-    if trial.ends is None:
+    if trial.decided is None:
         return "is enough by a theorem (it takes too long to simulate)"
-    decided = f"it then decided in {100 * trial.ends:.0f} % of {trial.runs} simulated runs"
+    decided = f"it then decided in {100 * trial.decided:.0f} % of {trial.runs} simulated runs"
     return (
         f"is enough: {decided}"
         if trial.enough

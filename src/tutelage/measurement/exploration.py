@@ -21,10 +21,11 @@ from tutelage.lab import Checkpoints, make_request, simulate_request
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.clients import ExplorationBound
 from tutelage.theory.eps_greedy import exploration_of_eps_greedy
 from tutelage.theory.ucb1 import exploration_of_ucb1
+from tutelage.validation import check_number
 
 _MOST_ARMS = 1_000_000
 _ROUNDING = 1e-9  # .07 of 200 is 14, though floats make it a little more
@@ -54,7 +55,7 @@ class Exploration:
         furthest off, as many as it can spare, and one stays at least (no interpolation between runs).
         Raises ``InputError`` unless it is in (0, 1].
         """
-        if not 0 < checks.number("share of the runs", share) <= 1:
+        if not 0 < check_number("share of the runs", share) <= 1:
             raise InputError(f"The share {share:g} of the runs is not one: give a number above 0, at most 1.")
         left_out = len(self.least) - max(1, math.ceil(share * len(self.least) - _ROUNDING))
         return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
@@ -102,9 +103,11 @@ def sufficient_exploration(
     Raises ``InputError`` for a number of arms below 1, a reward outside [0, 1] and whatever
     :func:`tutelage.simulate` raises.
     """
-    arms = checks.whole("number of arms", arms, 1, _MOST_ARMS)
-    gamma, workers = checks.real("reward gamma", gamma), checks.workers(workers)
-    others = tuple(checks.real("reward of another arm", each) for each in checks.listed("others", others))
+    arms = arguments.whole("number of arms", arms, 1, _MOST_ARMS)
+    gamma, workers = arguments.real("reward gamma", gamma), arguments.workers(workers)
+    others = tuple(
+        arguments.real("reward of another arm", each) for each in arguments.listed("others", others)
+    )
     rewards = np.array([[gamma] * arms + list(others)])
     instance = Instance("constant rewards", rewards, equal_weights(1), Constant())
     request = make_request(

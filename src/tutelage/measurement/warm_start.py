@@ -25,11 +25,12 @@ from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher, check_gamma
-from tutelage.theory import checks
+from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher
+from tutelage.theory import arguments
 from tutelage.theory.clients import WarmStartBound
 from tutelage.theory.eps_greedy import warm_start_of_eps_greedy
 from tutelage.theory.ucb1 import warm_start_of_ucb1
+from tutelage.validation import check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +95,15 @@ def warm_start_pulls(
     Raises ``InputError`` for lengths below 0, a constant outside [0, 1], a target that is no arm, and
     whatever :func:`tutelage.simulate` raises.
     """
-    checks.instance_of(str, "reward distribution", rewards)
-    given = [checks.real("mean", each) for each in checks.listed("means", means)]
+    arguments.instance_of(str, "reward distribution", rewards)
+    given = [arguments.real("mean", each) for each in arguments.listed("means", means)]
     instance = Instance("warm start", np.array([given]), equal_weights(1), parse_distribution(rewards))
     lengths = _lengths(history, instance.num_arms)
-    aim = instance.best_arm if target is None else checks.whole("target", target, -checks.MOST_COUNT)
+    aim = instance.best_arm if target is None else arguments.whole("target", target, -arguments.MOST_COUNT)
     if not 0 <= aim < len(lengths):
         raise InputError(f"The target {aim} is not an arm: they are counted from 0 to {len(lengths) - 1}.")
-    gamma1, workers = checks.number("gamma1", gamma1), checks.workers(workers)
-    gamma2 = None if gamma2 is None else checks.number("gamma2", gamma2)
+    gamma1, workers = check_number("gamma1", gamma1), arguments.workers(workers)
+    gamma2 = None if gamma2 is None else check_number("gamma2", gamma2)
     cold = make_request(instance, "none", policy, horizon=horizon, checkpoints=checkpoints)
     (inner,), rounds = cold.policies, cold.checkpoints
     request = make_request(
@@ -157,10 +158,10 @@ def _lemma(
 
 def _lengths(history: int | Sequence[int], num_arms: int) -> tuple[int, ...]:
     is_list = isinstance(history, Sequence | np.ndarray)
-    given = checks.listed("lengths", history) if is_list else (history,) * num_arms
+    given = arguments.listed("lengths", history) if is_list else (history,) * num_arms
     if len(given) != num_arms:
         raise InputError(f"The history has {len(given)} lengths for {num_arms} arms: give one for each.")
-    return tuple(checks.whole("length of a history", length, 0) for length in given)
+    return tuple(arguments.whole("length of a history", length, 0) for length in given)
 
 
 @dataclass(frozen=True)
@@ -176,9 +177,9 @@ class _AfterHistory(Teacher):
     lab_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_gamma("gamma1", self.gamma1)
+        arguments.real("gamma1", self.gamma1)
         if self.gamma2 is not None:
-            check_gamma("gamma2", self.gamma2)
+            arguments.real("gamma2", self.gamma2)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         return ()

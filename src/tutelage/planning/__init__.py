@@ -1,15 +1,24 @@
-"""Will learning end in time, what will it cost, and which teacher to run.
+"""Plan a campaign: whether learning can end in time, what it costs, and which teacher to run.
 
-``make_request`` resolves and checks what is asked, ``run`` simulates and gives a ``Plan``::
+``make_request`` resolves and checks its arguments, ``make_plan`` simulates and returns a ``Plan``::
 
     from tutelage import load_instance, planning
 
-    request = planning.make_request(planning.Given(load_instance("paper")), clients="ucb1", horizon=50_000)
-    plan = planning.run(request)
+    case = planning.KnownInstance(load_instance("paper"))
+    request = planning.make_request(case, clients="ucb1", horizon=50_000)
+    plan = planning.make_plan(request)
     print(plan.choice.why)
 """
 
-from tutelage.planning.cases import Given, Guess
-from tutelage.planning.plan import CANDIDATES, Plan, PlanRequest, make_request, run
+from tutelage.planning.cases import AssumedInstance, KnownInstance
+from tutelage.planning.plan import CANDIDATES, Plan, PlanRequest, make_plan, make_request
 
-__all__ = ["CANDIDATES", "Given", "Guess", "Plan", "PlanRequest", "make_request", "run"]
+__all__ = [
+    "CANDIDATES",
+    "AssumedInstance",
+    "KnownInstance",
+    "Plan",
+    "PlanRequest",
+    "make_plan",
+    "make_request",
+]

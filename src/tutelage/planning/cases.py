@@ -1,4 +1,4 @@
-"""What a plan is made for: an instance that is known, or a guess at one."""
+"""The cases that a plan can be made for: a known instance, or a guessed one."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.planted import Planted
-from tutelage.theory import checks
+from tutelage.theory import arguments
+from tutelage.validation import check_number
 
 _SEEDS = 2**64
 _LEAST_GAP = 1e-6
@@ -19,10 +20,10 @@ _LEAST_GAP = 1e-6
 
 @runtime_checkable
 class Case(Protocol):
-    """Where the instances of a plan's runs come from.
+    """The source of the instances of a plan's runs.
 
-    ``gap`` is the smallest gap that is planned for, ``most_gap`` the largest that could be.  ``varied`` says
-    whether every run has an instance of its own.
+    ``gap`` is the smallest gap of the instances, ``most_gap`` the largest possible one.  ``varied`` says
+    whether every run has its own instance.
     """
 
     @property
@@ -32,26 +33,26 @@ class Case(Protocol):
     @property
     def varied(self) -> bool: ...
     def instance(self, gap: float, seed: int, run: int) -> Instance:
-        """The instance of a run, with this smallest gap."""
+        """Return the instance of a run, with this smallest gap."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """An instance that is known.  Raises ``InputError`` where there is nothing to learn, or means shift."""
+class KnownInstance:
+    """A known instance.  Raises ``InputError`` if it has one arm or its means shift."""
 
     known: Instance
 
     def __post_init__(self) -> None:
-        checks.instance_of(Instance, "instance", self.known)
+        arguments.instance_of(Instance, "instance", self.known)
         if self.known.num_arms < 2:
             raise InputError(
-                f"{self.known.name} has one arm and nothing to plan: name an instance with 2 or more."
+                f"{self.known.name} has one arm, so there is nothing to plan: use an instance with 2 or more."
             )
         if len(self.known.phases) > 1:
             raise InputError(
-                f"The means of {self.known.name} shift, and a plan takes them to stay: "
-                "tutelage simulate shows what teachers do then."
+                f"The means of {self.known.name} shift, but a plan assumes constant means: "
+                "use tutelage simulate for this instance."
             )
 
     @property
@@ -67,16 +68,16 @@ class Given:
         return False
 
     def instance(self, gap: float, seed: int, run: int) -> Instance:
-        """The instance itself, or with another gap what :func:`with_gap` makes of it."""
+        """Return the instance itself, or for another gap the result of :func:`with_gap`."""
         return self.known if gap == self.gap else with_gap(self.known, gap)
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """M, K, a guess of the smallest gap, and of where the local means lie, [``low``, ``high``].
+class AssumedInstance:
+    """An unknown instance: M, K, a guess of the smallest gap, and the range [``low``, ``high``] of the means.
 
-    Run r of seed S plays the ``planted`` instance of seed S + r, its means scaled from [0, 1] to
-    [low, high]; so what is not known of the means is part of the spread.
+    Run r of seed S uses the ``planted`` instance of seed S + r, its means scaled from [0, 1] to [low, high],
+    so that the spread of the results includes what is unknown about the means.
     Raises ``InputError`` unless 0 <= low < high <= 1, 1e-6 <= gap <= high - low and there are 2 arms or more.
     """
 
@@ -91,21 +92,21 @@ class Guess:
 
     def __post_init__(self) -> None:
         for name, what, least in (("num_clients", "number of clients", 1), ("num_arms", "number of arms", 2)):
-            object.__setattr__(self, name, checks.whole(what, getattr(self, name), least))
+            object.__setattr__(self, name, arguments.whole(what, getattr(self, name), least))
         for name, what in (("gap", "gap"), ("low", "lowest mean"), ("high", "highest mean")):
-            object.__setattr__(self, name, checks.number(what, getattr(self, name)))
-        checks.instance_of(str, "reward distribution", self.rewards)
-        checks.instance_of(str | None, "text of weights", self.weights)
-        checks.instance_of(Conditions, "conditions", self.conditions)
+            object.__setattr__(self, name, check_number(what, getattr(self, name)))
+        arguments.instance_of(str, "reward distribution", self.rewards)
+        arguments.instance_of(str | None, "text of weights", self.weights)
+        arguments.instance_of(Conditions, "conditions", self.conditions)
         if not 0.0 <= self.low < self.high <= 1.0:
             raise InputError(
-                f"Means between {self.low:g} and {self.high:g} are no range within [0, 1]: "
-                "give LOW;HIGH, as in 0.2;0.8."
+                f"The means {self.low:g};{self.high:g} are not a range within [0, 1]: "
+                "use LOW;HIGH with LOW below HIGH, as in 0.2;0.8."
             )
         if not _LEAST_GAP <= self.gap <= self.high - self.low:
             raise InputError(
-                f"The gap {self.gap:g} lies outside {_LEAST_GAP:g} to {self.high - self.low:g}, what means "
-                f"between {self.low:g} and {self.high:g} have room for: guess another."
+                f"The gap {self.gap:g} lies outside {_LEAST_GAP:g} to {self.high - self.low:g}, the largest "
+                f"gap between means of {self.low:g} to {self.high:g}."
             )
 
     @property
@@ -117,7 +118,7 @@ class Guess:
         return True
 
     def instance(self, gap: float, seed: int, run: int) -> Instance:
-        """A random instance whose best arm leads by the gap."""
+        """Return a random instance whose best arm leads by the gap."""
         width = self.high - self.low
         planted = Planted(
             clients=self.num_clients,

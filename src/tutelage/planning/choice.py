@@ -1,119 +1,116 @@
-"""Which teacher to run, by rule and measured figures; no teacher's name counts."""
+"""Choose a teacher by a rule and measured figures, whatever its name."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tutelage.errors import InputError
 from tutelage.metrics import summarize_runs
-from tutelage.planning.measure import Measured
+from tutelage.planning.simulator import Measurement
 from tutelage.text import short, some_of
-from tutelage.theory import checks
+from tutelage.validation import check_number
 
-MOST_WEIGHT = 1e9  # of a unit of cost against one of regret
+MOST_WEIGHT = 1e9  # of a unit of cost compared with one of regret
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What a choice goes by.
+class SelectionRule:
+    """The rule by which a teacher is chosen.
 
-    Of the candidates that decided in at least ``least_ends`` of the runs, and in no run for a wrong arm, the
+    Of the candidates that decided in at least ``min_decided`` of the runs, and in no run for a wrong arm, the
     one with the lowest mean of regret + ``cost_weight`` x cost is chosen; the first of equal ones.
     Raises ``InputError`` for a weight outside 0 to 1e9 and a share outside (0, 1].
     """
 
     cost_weight: float = 1.0
-    least_ends: float = 0.9
+    min_decided: float = 0.9
 
     def __post_init__(self) -> None:
-        for name, what in (("cost_weight", "cost weight"), ("least_ends", "share of runs that must end")):
-            object.__setattr__(self, name, checks.number(what, getattr(self, name)))
-        if not 0 <= self.cost_weight <= MOST_WEIGHT:
-            raise InputError(
-                f"The cost weight {self.cost_weight:g} lies outside 0 to {MOST_WEIGHT:g}: give one, as in 1."
-            )
-        if not 0 < self.least_ends <= 1:
-            raise InputError(
-                f"The share {self.least_ends:g} of runs that must end lies outside (0, 1]: give 0.9."
-            )
+        weight = check_number("cost weight", self.cost_weight, 0, MOST_WEIGHT)
+        share = check_number("share of decided runs", self.min_decided, above=0, maximum=1)
+        object.__setattr__(self, "cost_weight", weight)
+        object.__setattr__(self, "min_decided", share)
 
-    def score(self, measured: Measured) -> float:
-        """The mean over runs of regret + cost_weight x cost."""
-        return math.fsum((measured.regret + self.cost_weight * measured.cost).tolist()) / measured.regret.size
+    def score(self, measurement: Measurement) -> float:
+        """Return the mean over runs of regret + cost_weight x cost."""
+        totals = measurement.regret + self.cost_weight * measurement.cost
+        return math.fsum(totals.tolist()) / totals.size
 
-    def loses(self, measured: Measured) -> str | None:
-        """Why this teacher cannot be chosen, as the end of a sentence that begins with it."""
-        runs, wrong = measured.rounds.size, int(measured.wrong.sum())
+    def rejection(self, measurement: Measurement) -> str | None:
+        """Return why this teacher cannot be chosen, as the end of a sentence that begins with its name."""
+        runs, wrong, teacher = measurement.rounds.size, int(measurement.wrong.sum()), measurement.teacher
         reasons = (
-            (measured.teacher.needs_best_arm, "is told the best arm"),
-            (measured.teacher.lab_only, "sees what only a simulation can"),
-            (measured.never_decides, "settles on no arm"),
-            (measured.is_guess, "does not learn its target"),
+            (teacher.needs_best_arm, "is told the best arm"),
+            (teacher.lab_only, "uses what only a simulation can see"),
+            (not teacher.decides, "never decides"),
+            (measurement.is_guess, "does not learn its target"),
             (wrong > 0, f"was wrong in {some_of(wrong, runs)}"),
-            (measured.ends < self.least_ends, f"decided in {some_of(measured.decisions.size, runs)}"),
+            (
+                measurement.decided < self.min_decided,
+                f"decided in {some_of(measurement.decisions.size, runs)}",
+            ),
         )
         return next((reason for holds, reason in reasons if holds), None)
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A teacher's figures, its score, and why it cannot be chosen (None: it can)."""
+class Assessment:
+    """A teacher's figures, its score, and why it cannot be chosen (None if it can)."""
 
-    measured: Measured
+    measurement: Measurement
     score: float
-    loses: str | None
+    rejection: str | None
 
     @property
     def can_learn(self) -> bool:
-        """Whether it is a candidate at all: it may settle on an arm that it has found out itself."""
-        told = self.measured.teacher.needs_best_arm or self.measured.teacher.lab_only
-        return not (told or self.measured.never_decides or self.measured.is_guess)
+        """Whether it is a candidate at all, that is, may decide for an arm that it has learned itself."""
+        teacher = self.measurement.teacher
+        is_told = teacher.needs_best_arm or teacher.lab_only
+        return teacher.decides and not (is_told or self.measurement.is_guess)
 
     def as_json(self) -> dict[str, Any]:
-        """The figures, the score and the reason as plain values."""
-        return self.measured.as_json() | {"score": self.score, "loses": self.loses}
+        """Return the figures, the score and the reason as plain values."""
+        return self.measurement.as_json() | {"score": self.score, "rejection": self.rejection}
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
     """All teachers, the best first: those that can be chosen, other candidates, those that do not learn.
 
-    ``why`` says in sentences why ``best`` is chosen, or why none is.
+    ``why`` says in sentences why ``best`` is chosen, or why no teacher is.
     """
 
-    rule: Rule
-    judged: tuple[Judged, ...]
+    rule: SelectionRule
+    assessments: tuple[Assessment, ...]
 
     @property
-    def best(self) -> Judged | None:
-        first = self.judged[0]
-        return first if first.loses is None else None
+    def best(self) -> Assessment | None:
+        first = self.assessments[0]
+        return first if first.rejection is None else None
 
     @property
-    def pays(self) -> bool:
-        """Whether the chosen teacher's score is below that of no teaching; true where none is chosen."""
-        nothing = [each.score for each in self.judged if each.measured.spec == "none"]
-        return self.best is None or all(self.best.score < score for score in nothing)
+    def teaching_pays(self) -> bool:
+        """Whether the chosen teacher's score is below that of no teaching; true if none is chosen."""
+        untaught = [each.score for each in self.assessments if each.measurement.spec == "none"]
+        return self.best is None or all(self.best.score < score for score in untaught)
 
     @property
     def why(self) -> str:
-        told = [self._reason(self.best) if self.best else self._no_choice()]
-        if self.best:
-            told += [self._beside_nothing(self.best), *self._lost()]
-        return " ".join(sentence for sentence in told if sentence)
+        if not self.best:
+            return self._no_choice()
+        return " ".join([self._reason(self.best), *self._baselines(), *self._cheaper_rejected(self.best)])
 
-    def _reason(self, best: Judged) -> str:
-        rivals = [each for each in self.judged if each.loses is None]
-        runs = best.measured.rounds.size
-        ended = some_of(best.measured.decisions.size, runs)
-        about = f"{best.measured.brief} decided in {ended}, never for a wrong arm"
+    def _reason(self, best: Assessment) -> str:
+        rivals = [each for each in self.assessments if each.rejection is None]
+        measurement = best.measurement
+        decided = some_of(measurement.decisions.size, measurement.rounds.size)
+        about = f"{measurement.brief} decided in {decided}, never for a wrong arm"
         if len(rivals) == 1:
-            only = f"no other teacher decided rightly in at least {100 * self.rule.least_ends:g} % of them"
-            return f"{about}, and {only}; {self._formula()} comes to {short(best.score)}."
+            only = f"no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
+            return f"{about}, and {only}; its {self._formula()} is {short(best.score)}."
         return (
             f"{about}, and of the {len(rivals)} teachers that can be chosen it has the lowest "
-            f"{self._formula()}: {short(best.score)}. {self._beside_next(best, rivals[1])}"
+            f"{self._formula()}: {short(best.score)}. {self._second_best(best, rivals[1])}"
         )
 
     def _formula(self) -> str:
@@ -122,67 +119,65 @@ class Choice:
             return "regret (cost does not count)"
         return "regret + cost" if weight == 1 else f"regret + {weight:g} x cost"
 
-    def _beside_next(self, best: Judged, second: Judged) -> str:
-        """The next best, and whether so few runs can tell the two apart: all play the same runs."""
+    def _second_best(self, best: Assessment, second: Assessment) -> str:
+        """Compare with the second best, run by run: all teachers are simulated on the same runs."""
         weight = self.rule.cost_weight
         extra = summarize_runs(
-            second.measured.regret
-            + weight * second.measured.cost
-            - best.measured.regret
-            - weight * best.measured.cost
+            second.measurement.regret
+            + weight * second.measurement.cost
+            - best.measurement.regret
+            - weight * best.measurement.cost
         )
-        told = f"Next is {second.measured.brief} with {short(second.score)}"
+        sentence = f"The second best is {second.measurement.brief} with {short(second.score)}"
         if extra.sd is None:
-            return f"{told}; one run cannot tell whether that is chance."
-        error = 2 * extra.sd / math.sqrt(second.measured.regret.size)
-        more = f"{short(extra.mean)} +- {short(error)} more"
+            return f"{sentence}; one run cannot show whether the difference is due to chance."
+        error = 2 * extra.sd / math.sqrt(second.measurement.regret.size)
+        more = f"{short(extra.mean)} +- {short(error)} more (two standard errors)"
         if extra.mean <= error:
-            return f"{told}, {more} (two standard errors), which may be chance: more --runs would tell."
-        return f"{told}, {more} (two standard errors)."
+            return f"{sentence}, {more}, which may be due to chance: use more --runs to find out."
+        return f"{sentence}, {more}."
 
-    def _beside_nothing(self, best: Judged) -> str:
-        """What it gains over no teaching, and what is lost for want of knowing the target."""
-        scores = {each.measured.spec: each.score for each in self.judged}
-        told = []
+    def _baselines(self) -> list[str]:
+        """Compare with no teaching, and with a target that is known from the start."""
+        scores = {each.measurement.spec: each.score for each in self.assessments}
+        sentences = []
         if "none" in scores:
-            pays = "" if self.pays else ", so at this cost weight teaching does not pay"
-            told.append(f"With no teaching the same sum is {short(scores['none'])}{pays}.")
+            pays = "" if self.teaching_pays else ", so at this cost weight teaching does not pay"
+            sentences.append(f"Without teaching the same sum is {short(scores['none'])}{pays}.")
         if "known" in scores:
-            told.append(f"With the target known from the start it is {short(scores['known'])}.")
-        return " ".join(told)
+            sentences.append(f"With the target known from the start it is {short(scores['known'])}.")
+        return sentences
 
-    def _lost(self) -> list[str]:
+    def _cheaper_rejected(self, best: Assessment) -> list[str]:
         """The candidates that cannot be chosen although their sum is no higher, and why."""
-        best = self.best
-        cheaper = [
-            each
-            for each in self.judged
-            if each.loses and each.can_learn and best is not None and each.score <= best.score
+        return [
+            f"{each.measurement.brief} is cheaper but {each.rejection}."
+            for each in self.assessments
+            if each.rejection and each.can_learn and each.score <= best.score
         ]
-        return [f"{each.measured.brief} is cheaper but {each.loses}." for each in cheaper]
 
     def _no_choice(self) -> str:
-        runs = self.judged[0].measured.rounds.size
-        share = 100 * self.rule.least_ends
-        told = f"No teacher decided in at least {share:g} % of {runs} runs and never for a wrong arm."
-        candidates = [each for each in self.judged if each.can_learn]
+        runs = self.assessments[0].measurement.rounds.size
+        share = 100 * self.rule.min_decided
+        sentence = f"No teacher decided in at least {share:g} % of {runs} runs and never for a wrong arm."
+        candidates = [each for each in self.assessments if each.can_learn]
         if not candidates:
-            return f"{told} None of these learns a target."
-        nearest = min(candidates, key=lambda each: (-_rightly(each.measured), each.score))
-        if not nearest.measured.decisions.size:
-            return f"{told} None decided in any run."
-        return f"{told} {nearest.measured.brief} came closest: it {nearest.loses}."
+            return f"{sentence} None of these learns a target."
+        nearest = min(candidates, key=lambda each: (-_rightly_decided(each.measurement), each.score))
+        if not nearest.measurement.decisions.size:
+            return f"{sentence} None decided in any run."
+        return f"{sentence} {nearest.measurement.brief} came closest: it {nearest.rejection}."
 
 
-def choose(measured: Sequence[Measured], rule: Rule) -> Choice:
-    """Judge all teachers and put them in order."""
-    judged = [Judged(each, rule.score(each), rule.loses(each)) for each in measured]
-    return Choice(rule, tuple(sorted(judged, key=_rank)))
+def choose(measurements: Sequence[Measurement], rule: SelectionRule) -> Choice:
+    """Assess all teachers and put them in order."""
+    assessments = [Assessment(each, rule.score(each), rule.rejection(each)) for each in measurements]
+    return Choice(rule, tuple(sorted(assessments, key=_rank)))
 
 
-def _rank(judged: Judged) -> tuple[int, float]:
-    return (0 if judged.loses is None else 1 if judged.can_learn else 2, judged.score)
+def _rank(assessment: Assessment) -> tuple[int, float]:
+    return (0 if assessment.rejection is None else 1 if assessment.can_learn else 2, assessment.score)
 
 
-def _rightly(measured: Measured) -> float:
-    return measured.ends - float(measured.wrong.mean())
+def _rightly_decided(measurement: Measurement) -> float:
+    return measurement.decided - float(measurement.wrong.mean())

@@ -1,4 +1,4 @@
-"""A plan: can learning end in time, what will each teacher cost, and which one to run."""
+"""Make a plan: can learning end in time, what will each teacher cost, and which one to run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,49 +9,49 @@ import msgspec
 from tutelage import lab
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.planning.cases import Case, Given
-from tutelage.planning.choice import Choice, Rule, choose
-from tutelage.planning.measure import Setting, after
-from tutelage.planning.reach import Reach, reach, rounds_per_pull
-from tutelage.planning.remedy import Remedy, failing, is_enough, remedy
+from tutelage.planning.cases import Case, KnownInstance
+from tutelage.planning.choice import Choice, SelectionRule, choose
+from tutelage.planning.reach import Reachability, compute_reachability, rounds_per_pull
+from tutelage.planning.remedy import Remedy, RemedySearch, find_failing, find_remedy, is_enough
+from tutelage.planning.simulator import Simulator, shift_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import describe_instance
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.versions import package_version
 
-# What is shown while learning, and off the target afterwards.  gamma2 above gamma1 would draw clients away
-# from the target; where both are equal TAL and TWL publish the same until one of them decides.
+# Rewards revealed while learning, and off the target afterwards.  gamma2 above gamma1 would draw clients away
+# from the target; where both are equal, TAL and TWL have the same directives until one of them decides.
 GAMMAS = ((1.0, 0.0), (1.0, 0.25), (0.5, 0.0), (0.5, 0.25), (0.0, 0.0))
 CANDIDATES = (
     *(f"{kind}(gamma1={gamma1:g},gamma2={gamma2:g})" for kind in ("tal", "twl") for gamma1, gamma2 in GAMMAS),
     "blt",
 )
-ENDS_OF_SCALE = ("known", "none")
+BASELINES = ("known", "none")
 SMALLER = (0.5, 0.25)  # shares of the gap at which the plan is made again
 _SLOWEST = 1e9  # rounds for a pull
 
 
-class Watcher(Protocol):
-    """Who wants to know how far a plan has come."""
+class PlanProgress(Protocol):
+    """A callback for the progress of a plan."""
 
-    def __call__(self, done: float) -> None:
-        """So many runs have been played, of :attr:`PlanRequest.num_runs`."""
+    def __call__(self, finished: float, /) -> None:
+        """Receive the number of finished runs, of :attr:`PlanRequest.num_runs`."""
         ...
 
     def describe(self, what: str) -> None:
-        """This piece of work comes next."""
+        """Receive the name of the work that comes next."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class PlanRequest:
-    """What a plan is asked, resolved and checked; ``first`` is the simulation of the first instance."""
+    """The resolved and checked arguments of a plan; ``first`` is the simulation of the first instance."""
 
     case: Case
     clients: str
-    rule: Rule
+    rule: SelectionRule
     runs: int
     seed: int
     first: SimulationRequest
@@ -71,36 +71,38 @@ class PlanRequest:
 
     @property
     def num_runs(self) -> int:
-        """Runs of all teachers at all gaps, without those that look for what would do."""
+        """Runs of all teachers at all gaps, without those of the search for remedies."""
         return len(self.teachers) * self.runs * (1 + len(self.smaller_gaps))
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What came out: reach in closed form, the choice at the gap, at smaller gaps, and what else would do."""
+    """The result: what formulas say, the choice at the gap and at smaller gaps, and remedies."""
 
     request: PlanRequest
-    reach: Reach
+    reach: Reachability
     choice: Choice
     smaller: tuple[tuple[float, Choice], ...]
     remedies: tuple[Remedy, ...]
 
     @property
     def why(self) -> str:
-        """Why this teacher is chosen; where none can be, also the least horizon and gap found to do."""
+        """Why this teacher is chosen; if none can be, also the smallest horizon and gap that are enough."""
         if self.choice.best:
             return self.choice.why
-        told = [self.choice.why]
+        sentences = [self.choice.why]
         horizons = [(each.horizon.value, each.brief) for each in self.remedies if is_enough(each.horizon)]
         gaps = [(each.gap.value, each.brief) for each in self.remedies if is_enough(each.gap)]
         if horizons:
-            told.append("The shortest horizon found to do is {:,.0f} rounds ({}).".format(*min(horizons)))
+            sentences.append(
+                "The shortest horizon found to be enough is {:,.0f} rounds ({}).".format(*min(horizons))
+            )
         if gaps:
-            told.append("The smallest gap found to do is {:.4g} ({}).".format(*min(gaps)))
-        return " ".join(told)
+            sentences.append("The smallest gap found to be enough is {:.4g} ({}).".format(*min(gaps)))
+        return " ".join(sentences)
 
     def summary(self) -> dict[str, Any]:
-        """The plan as plain finite numbers, the document of ``tutelage plan --json``."""
+        """Return the plan as plain finite numbers, the document of ``tutelage plan --json``."""
         request = self.request
         return {
             "tutelage": package_version(),
@@ -110,37 +112,37 @@ class Plan:
             "runs": request.runs,
             "seed": request.seed,
             "cost_weight": request.rule.cost_weight,
-            "least_ends": request.rule.least_ends,
+            "min_decided": request.rule.min_decided,
             "reach": self.reach.as_json(),
             **_choice_as_json(self.choice),
             "why": self.why,
             "smaller_gaps": [{"gap": gap, **_choice_as_json(choice)} for gap, choice in self.smaller],
-            "would_do": [each.as_json() for each in self.remedies],
+            "remedies": [each.as_json() for each in self.remedies],
         }
 
 
 def _choice_as_json(choice: Choice) -> dict[str, Any]:
     best = choice.best
     return {
-        "teachers": [each.as_json() for each in choice.judged],
-        "choice": best.measured.spec if best else None,
+        "teachers": [each.as_json() for each in choice.assessments],
+        "choice": best.measurement.spec if best else None,
         "why": choice.why,
-        "pays": choice.pays,
+        "teaching_pays": choice.teaching_pays,
     }
 
 
 def _case_as_json(request: PlanRequest) -> dict[str, Any]:
-    """The instance, or the guess at one."""
+    """The known instance, or what is known of a guessed one."""
     case = request.case
-    if isinstance(case, Given):
+    if isinstance(case, KnownInstance):
         described: dict[str, Any] = msgspec.to_builtins(describe_instance(case.known))
         return described
     known = msgspec.to_builtins(describe_instance(request.first.instance))
-    kept = ("num_clients", "num_arms", "weights", "rewards", "activity", "delays")
+    shared = ("num_clients", "num_arms", "weights", "rewards", "activity", "delays")
     return {
         "name": "planted, one for each run",
         "min_gap": case.gap,
-        **{name: known[name] for name in kept if name in known},
+        **{name: known[name] for name in shared if name in known},
     }
 
 
@@ -153,16 +155,16 @@ def make_request(
     runs: int = lab.DEFAULT_RUNS,
     seed: int = lab.DEFAULT_SEED,
     cost_weight: float = 1.0,
-    least_ends: float = 0.9,
+    min_decided: float = 0.9,
 ) -> PlanRequest:
-    """Resolve and check what is asked.
+    """Resolve and check the arguments of a plan.
 
-    ``teachers`` are the candidates, ``CANDIDATES`` if left out; ``known`` and ``none`` are added as the ends
-    of the scale.  Raises ``InputError`` with the offending value and the remedy.
+    ``teachers`` are the candidates, by default ``CANDIDATES``; the baselines ``known`` and ``none`` are
+    added.  Raises ``InputError`` with the invalid value and what to do.
     """
-    checks.instance_of(Case, "case", case)
-    rule = Rule(cost_weight, least_ends)
-    seed = checks.whole("seed", seed, 0, 2**64 - 1)
+    arguments.instance_of(Case, "case", case)
+    rule = SelectionRule(cost_weight, min_decided)
+    seed = arguments.whole("seed", seed, 0, 2**64 - 1)
     chosen = _candidates(teachers)
     first = lab.make_request(
         case.instance(case.gap, seed, 0),
@@ -176,54 +178,71 @@ def make_request(
     pace = rounds_per_pull(first.instance)
     if pace > _SLOWEST:
         raise InputError(
-            f"The slowest client takes {pace:.3g} rounds for a pull, too many to plan for: leave it out, or "
-            "give it a higher activity or a shorter delay."
+            f"The slowest client takes {pace:.3g} rounds for a pull, more than {_SLOWEST:g}: leave it out, "
+            "or use a higher activity or a shorter delay."
         )
     return PlanRequest(case, clients, rule, first.runs, first.seed, first)
 
 
 def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> list[Teacher]:
-    """The candidates as objects, and the ends of the scale that are not among them."""
+    """The candidates as objects, and the baselines that are not among them."""
     named: Sequence[str | Teacher] = CANDIDATES
     if teachers is not None:
         is_one = isinstance(teachers, str) or not isinstance(teachers, Sequence)
         named = [cast("str | Teacher", teachers)] if is_one else cast("Sequence[str | Teacher]", teachers)
     if not named:
-        raise InputError("There is no teacher: name at least one, or leave the teachers out for all of them.")
+        raise InputError(
+            "The list of teachers is empty: name at least one, or leave it out."
+        )
     chosen = [TEACHERS.parse(each) if isinstance(each, str) else each for each in named]
     specs = [TEACHERS.spec(each) for each in chosen]
-    return chosen + [TEACHERS.parse(spec) for spec in ENDS_OF_SCALE if spec not in specs]
+    return chosen + [TEACHERS.parse(spec) for spec in BASELINES if spec not in specs]
 
 
-def run(request: PlanRequest, *, workers: int | None = None, progress: Watcher | None = None) -> Plan:
-    """Make the plan.  ``workers`` (all cores by default) change how long it takes, never the result.
+def make_plan(
+    request: PlanRequest, *, workers: int | None = None, progress: PlanProgress | None = None
+) -> Plan:
+    """Simulate the teachers and make the plan.
 
-    Raises ``InputError`` for what is no ``PlanRequest`` and no ``Watcher``, and workers that are too few.
+    ``workers`` (all cores by default) changes how long it takes, never the result.  Raises ``InputError`` for
+    arguments of another type, and fewer than 1 worker.
     """
-    checks.instance_of(PlanRequest, "request", request)
+    arguments.instance_of(PlanRequest, "request", request)
     if progress is not None:
-        checks.function("progress", progress)
-        checks.function("method 'say' of progress", getattr(progress, "describe", None))
-    workers = checks.workers(workers)
-    setting = Setting(request.case, request.clients, request.seed, workers)
+        arguments.function("progress", progress)
+        arguments.function("method 'describe' of progress", getattr(progress, "describe", None))
+    workers = arguments.workers(workers)
+    simulator = Simulator(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)
     choices = []
     for position, gap in enumerate(gaps):
         before = position * len(request.teachers) * request.runs
-        measured = setting.measure(
-            request.teachers, gap, request.horizon, request.runs, progress and after(before, progress)
+        measurements = simulator.measure(
+            request.teachers,
+            gap,
+            request.horizon,
+            request.runs,
+            progress and shift_progress(before, progress),
         )
-        choices.append(choose(measured, request.rule))
+        choices.append(choose(measurements, request.rule))
     remedies = []
-    for failed in failing(choices[0]):
+    for failed in find_failing(choices[0]):
         if progress is not None:
-            progress.describe(f"what would do for {failed.measured.brief}")
-        remedies.append(
-            remedy(setting, failed, request.first.policies, request.case.gap, request.horizon, request.rule)
+            progress.describe(f"remedies for {failed.measurement.brief}")
+        search = RemedySearch(
+            simulator,
+            failed.measurement.teacher,
+            request.first.policies,
+            request.case.gap,
+            request.horizon,
+            request.rule,
         )
+        remedies.append(find_remedy(search, failed))
     return Plan(
         request=request,
-        reach=reach(_instances(request), request.horizon, request.teachers, request.first.policies),
+        reach=compute_reachability(
+            _instances(request), request.horizon, request.teachers, request.first.policies
+        ),
         choice=choices[0],
         smaller=tuple(zip(gaps[1:], choices[1:], strict=True)),
         remedies=tuple(remedies),

@@ -1,17 +1,23 @@
-"""What would do where learning does not end: a longer horizon, or a larger gap."""
+"""Search what would be enough where a teacher does not decide: a longer horizon, or a larger gap."""
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from tutelage.instances.base import Instance
-from tutelage.planning.choice import Choice, Judged, Rule
-from tutelage.planning.measure import Setting
-from tutelage.planning.reach import CLOSED, kind_of, likely_horizon, likely_round, sure_horizon, sure_round
+from tutelage.planning.choice import Assessment, Choice, SelectionRule
+from tutelage.planning.reach import (
+    has_formula,
+    kind_of,
+    likely_horizon,
+    likely_round,
+    sure_horizon,
+    sure_round,
+)
+from tutelage.planning.simulator import Simulator
 from tutelage.policies.base import Policy
-from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
@@ -20,117 +26,122 @@ from tutelage.theory import always_acts
 CHECK_RUNS = 5  # of each trial
 _TRIALS = 4  # of a horizon or a gap
 _CHEAP = 50_000_000  # rounds x clients x runs of a trial: some seconds
-_FINEST = 10  # the least gap tried is 1.25 x 2**-10
+_FINEST = 10  # the smallest gap tried is 1.25 x 2**-10
 _LEAST_GAP = 0.01  # the first to try where the best arms are tied
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A horizon or a gap, and the share of ``runs`` in which learning then ended, with the right target.
+    """A horizon or a gap, and the share of ``runs`` that then decided for a best arm.
 
-    ``ends`` is None where a simulation would take too long and it is proved that learning then ends.
+    ``decided`` is None where a simulation would take too long and it is proved that learning then ends.
     """
 
     value: float
-    ends: float | None
+    decided: float | None
     runs: int
     enough: bool
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """For one teacher that does not end: a horizon and a gap that do (None: nothing to try)."""
+    """For a teacher that decides too seldom: a horizon and a gap that are enough (None: nothing to try)."""
 
     teacher: str
     brief: str
     horizon: Trial | None
     gap: Trial | None
+    has_formula: bool
 
     def as_json(self) -> dict[str, Any]:
-        """The remedy as plain values."""
+        """Return the remedy as plain values."""
         horizon, gap = (None if trial is None else vars(trial) for trial in (self.horizon, self.gap))
         return {"teacher": self.teacher, "horizon": horizon, "gap": gap}
 
 
 def is_enough(trial: Trial | None) -> TypeGuard[Trial]:
-    """Whether there is a trial, and learning ended in it."""
+    """Whether there is a trial, and enough of its runs decided."""
     return trial is not None and trial.enough
 
 
-def failing(choice: Choice) -> tuple[Judged, ...]:
-    """One of each kind of teacher that can learn but ended in too few runs, whatever its parameters.
+def find_failing(choice: Choice) -> tuple[Assessment, ...]:
+    """Return one teacher of each kind that can learn but decided too seldom with all its parameters.
 
-    It is the one that came furthest: in most runs to the end, then to the highest epoch, then with the
-    lowest score.
+    It is the one that decided in most runs, then reached the highest epoch, then has the lowest score.
     """
-    kinds: dict[str, list[Judged]] = {}
-    for each in choice.judged:
+    kinds: dict[str, list[Assessment]] = {}
+    for each in choice.assessments:
         if each.can_learn:
-            kinds.setdefault(kind_of(each.measured.spec), []).append(each)
-    least = choice.rule.least_ends
+            kinds.setdefault(kind_of(each.measurement.spec), []).append(each)
+    least = choice.rule.min_decided
     return tuple(
-        min(group, key=lambda each: (-each.measured.ends, -each.measured.epochs.mean(), each.score))
+        min(group, key=lambda each: (-each.measurement.decided, -each.measurement.epochs.mean(), each.score))
         for group in kinds.values()
-        if all(each.measured.ends < least for each in group)
+        if all(each.measurement.decided < least for each in group)
     )
 
 
 @dataclass(frozen=True)
-class Remedying:
-    """What is looked for: ``policies`` [M] are the clients', ``gap`` and ``horizon`` those that do not do."""
+class RemedySearch:
+    """A search for one teacher: ``gap`` and ``horizon`` are those that were not enough.
 
-    setting: Setting
+    ``policies`` [M] are those of the clients.
+    """
+
+    simulator: Simulator
     teacher: Teacher
     policies: tuple[Policy, ...]
     gap: float
     horizon: int
-    rule: Rule
-
-    @property
-    def kind(self) -> str:
-        return kind_of(TEACHERS.spec(self.teacher))
+    rule: SelectionRule
 
     def instances(self, gap: float) -> list[Instance]:
-        """Those of a trial."""
-        case, seed = self.setting.case, self.setting.seed
+        """Return the instances of a trial."""
+        case, seed = self.simulator.case, self.simulator.seed
         return [case.instance(gap, seed, run) for run in range(CHECK_RUNS if case.varied else 1)]
 
     def share_at(self, gap: float, horizon: int) -> float | None:
-        """The share of runs in which it decides rightly; None where that takes too long to be simulated."""
+        """Simulate the share of runs that decide rightly; None if that would take too long."""
         if horizon * len(self.policies) * CHECK_RUNS > _CHEAP:
             return None
-        (measured,) = self.setting.measure([self.teacher], gap, horizon, CHECK_RUNS)
-        return measured.ends - float(measured.wrong.mean())
+        (measurement,) = self.simulator.measure([self.teacher], gap, horizon, CHECK_RUNS)
+        return measurement.decided - float(measurement.wrong.mean())
 
 
-def remedy(
-    setting: Setting, failed: Judged, policies: Sequence[Policy], gap: float, horizon: int, rule: Rule
-) -> Remedy:
-    """Try longer horizons and larger gaps, from the closed form where there is one, else by doubling.
+def find_remedy(search: RemedySearch, failed: Assessment) -> Remedy:
+    """Try longer horizons and larger gaps, from the formula where there is one, else by doubling.
 
-    What takes too long to be simulated is said only where it is proved.
+    What would take too long to simulate is reported only if it is proved.
     """
-    asked = Remedying(setting, failed.measured.teacher, tuple(policies), gap, horizon, rule)
     return Remedy(
-        teacher=failed.measured.spec,
-        brief=failed.measured.brief,
-        horizon=_first(
-            _horizons(asked), lambda value: asked.share_at(gap, int(value)), rule, _sure_horizon(asked)
+        teacher=failed.measurement.spec,
+        brief=failed.measurement.brief,
+        horizon=_first_enough(
+            _horizons(search),
+            lambda value: search.share_at(search.gap, int(value)),
+            search.rule,
+            _sure_horizon(search),
         ),
-        gap=_first(_gaps(asked), lambda value: asked.share_at(value, horizon), rule, _sure_gap(asked)),
+        gap=_first_enough(
+            _gaps(search),
+            lambda value: search.share_at(value, search.horizon),
+            search.rule,
+            _sure_gap(search),
+        ),
+        has_formula=has_formula(search.teacher),
     )
 
 
-def _first(
-    values: Iterable[float], share: Callable[[float], float | None], rule: Rule, proved: float | None
+def _first_enough(
+    values: Iterable[float], share: Callable[[float], float | None], rule: SelectionRule, proved: float | None
 ) -> Trial | None:
-    """The first value that does, else what is ``proved`` to do, else the last one tried."""
+    """The first value that is enough, else the ``proved`` one, else the last one tried."""
     tried: Trial | None = None
     for value in itertools.islice(values, _TRIALS):
-        ends = share(value)
-        if ends is None:
+        decided = share(value)
+        if decided is None:
             break
-        tried = Trial(value, ends, CHECK_RUNS, enough=ends >= rule.least_ends)
+        tried = Trial(value, decided, CHECK_RUNS, enough=decided >= rule.min_decided)
         if tried.enough:
             return tried
     if proved is None or (tried is not None and tried.value >= proved):
@@ -138,64 +149,65 @@ def _first(
     return Trial(proved, None, 0, enough=True)
 
 
-def _horizons(asked: Remedying) -> Iterator[float]:
-    if asked.gap == 0:
-        return  # no horizon tells tied arms apart
-    horizon = asked.horizon
-    if asked.kind not in CLOSED:
+def _horizons(search: RemedySearch) -> Iterator[float]:
+    if search.gap == 0:
+        return  # no horizon separates tied arms
+    horizon = search.horizon
+    if not has_formula(search.teacher):
         yield from (horizon * 2**power for power in range(1, _TRIALS + 1))
         return
-    likely = max(likely_horizon(asked.kind, each) for each in asked.instances(asked.gap))
-    late = _sure_horizon(asked) or 4 * likely  # an epoch is four times as long as the one before
+    likely = max(likely_horizon(search.teacher, each) for each in search.instances(search.gap))
+    late = _sure_horizon(search) or 4 * likely  # an epoch is four times as long as the one before
     between = math.ceil(math.sqrt(likely * late))
     yield from (value for value in (likely, between, late) if value > horizon)
     yield from (max(late, horizon) * 2**power for power in range(1, _TRIALS + 1))
 
 
-def _sure_horizon(asked: Remedying) -> int | None:
-    """The horizon from which on it surely decides in time; None where that is not proved."""
-    if asked.gap == 0:
+def _sure_horizon(search: RemedySearch) -> int | None:
+    """The shortest horizon within which it surely decides; None if none is proved."""
+    if search.gap == 0:
         return None
-    teacher = _of_any_means(asked)
-    found = [sure_horizon(teacher, asked.policies, each) for each in asked.instances(asked.gap)]
+    teacher = _of_any_means(search)
+    found = [sure_horizon(teacher, search.policies, each) for each in search.instances(search.gap)]
     return max((each for each in found if each is not None), default=None)
 
 
-def _gaps(asked: Remedying) -> Iterator[float]:
-    most = asked.setting.case.most_gap
-    larger = (max(asked.gap, _LEAST_GAP / 2) * 2**power for power in itertools.count(1))
-    if asked.kind not in CLOSED:
+def _gaps(search: RemedySearch) -> Iterator[float]:
+    most = search.simulator.case.most_gap
+    larger = (max(search.gap, _LEAST_GAP / 2) * 2**power for power in itertools.count(1))
+    if not has_formula(search.teacher):
         yield from itertools.takewhile(lambda value: value <= most, larger)
         return
-    for value in _finer(asked):
-        rounds = (likely_round(asked.kind, each, asked.horizon) for each in asked.instances(value))
-        if all(round <= asked.horizon for round in rounds):
+    for value in _finer(search):
+        rounds = (likely_round(search.teacher, each, search.horizon) for each in search.instances(value))
+        if all(round <= search.horizon for round in rounds):
             yield value
 
 
-def _finer(asked: Remedying) -> Iterator[float]:
-    """Gaps above the one that does not do, in steps finer than the epochs'."""
+def _finer(search: RemedySearch) -> Iterator[float]:
+    """Gaps above the one that is not enough, in steps finer than the epochs'."""
     for power, part in itertools.product(range(_FINEST, 0, -1), (1.25, 1.5, 1.75)):
-        if asked.gap < part * 2.0**-power <= asked.setting.case.most_gap:
+        if search.gap < part * 2.0**-power <= search.simulator.case.most_gap:
             yield part * 2.0**-power
 
 
-def _sure_gap(asked: Remedying) -> float | None:
-    """The least of these gaps with which it surely decides in time; None where that is not proved."""
-    teacher = _of_any_means(asked)
-    for value in _finer(asked):
-        instances = asked.instances(value)
-        rounds = [sure_round(teacher, asked.policies, each, asked.horizon) for each in instances]
+def _sure_gap(search: RemedySearch) -> float | None:
+    """The smallest of these gaps with which it surely decides in time; None if none is proved."""
+    teacher = _of_any_means(search)
+    for value in _finer(search):
+        instances = search.instances(value)
+        rounds = [sure_round(teacher, search.policies, each, search.horizon) for each in instances]
         if always_acts(instances[0]) and all(
-            round is not None and round <= asked.horizon for round in rounds
+            round is not None and round <= search.horizon for round in rounds
         ):
             return value
     return None
 
 
-def _of_any_means(asked: Remedying) -> Teacher:
-    """The teacher; where means vary TAL for TWL, whose round depends on them and is no later."""
-    if asked.setting.case.varied and isinstance(asked.teacher, TWL):
-        proved = sure_round(asked.teacher, asked.policies, asked.instances(asked.gap)[0], asked.horizon)
-        return asked.teacher if proved is None else TAL(asked.teacher.gamma1, asked.teacher.gamma2)
-    return asked.teacher
+def _of_any_means(search: RemedySearch) -> Teacher:
+    """The teacher; where means vary TAL instead of TWL, whose round depends on them and is no later."""
+    if search.simulator.case.varied and isinstance(search.teacher, TWL):
+        first = search.instances(search.gap)[0]
+        if sure_round(search.teacher, search.policies, first, search.horizon) is not None:
+            return TAL(search.teacher.gamma1, search.teacher.gamma2)
+    return search.teacher

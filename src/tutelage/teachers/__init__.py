@@ -1,4 +1,4 @@
-"""How a server adjusts rewards: an open set.  A new teacher is one file here and one line below."""
+"""Teachers, which decide how the server adjusts rewards: an open set, one file and one line per teacher."""
 
 from typing import TYPE_CHECKING
 

@@ -5,51 +5,45 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import Shift
 from tutelage.teachers.base import Directive, Problem, Report
 from tutelage.teachers.families.fixed import (
     Fixed,
     FixedState,
-    aim,
-    check_delta,
-    check_target,
+    begin_with_target,
     fixed_directive,
     fixed_report,
 )
 
-FITS = ("scaled", "clipped")
-
 
 @dataclass(frozen=True)
 class ACE(Fixed):
-    """Adaptive attack by constant estimation: every other arm loses what it may be worth above the target.
+    """Adaptive attack by constant estimation: lowers every other arm by what it may exceed the target.
 
     Liu and Shroff 2019 (ICML), for clients of any kind.  A reward X of arm i becomes X - alpha with
 
         alpha = max(0, Q_i / N_i - Q_K / N_K + beta(N_i) + beta(N_K)),
 
     K the target, N the client's pulls, Q the sums of its *observed* rewards (this one included), beta the
-    half-width of :func:`tutelage.rules.half_width`.  While all means lie within beta, which they do for ever
-    with probability 1 - ``delta``, alpha is at least the true gap: to the client the target is the best arm.
+    half-width of :func:`tutelage.rules.half_width`.  While all means lie within beta, which they do for all
+    time with probability at least 1 - ``delta``, alpha is at least the true gap: the client
+    sees the target as the best arm.
 
-    Departs from the paper: there rewards are unbounded.  Clipped to [0, 1] (``fit=clipped``) the shift leaves
-    rewards of 0 as they are, so that a mean of mu becomes mu (1 - alpha) and not mu - alpha, and once beta is
-    small the client prefers another arm for good (test_a_clipped_shift_fails).  By default the reward is
+    Departs from the paper, where rewards are unbounded.  Clipped to [0, 1] (``fit=clipped``) the shift leaves
+    rewards of 0 unchanged, so that a mean of mu becomes mu (1 - alpha), not mu - alpha, and once beta is
+    small the client prefers another arm for ever (test_a_clipped_shift_fails).  By default the reward is
     scaled instead, to X (1 - alpha N_i / Q_i), at least 0: the same alpha on average, and still no arm's
-    mean exceeds the target's.  Before the client's first pull of the target others are revealed as 0.
+    mean exceeds the target's.  Before the client's first pull of the target other arms are revealed as 0.
     """
 
-    target: int | None = parameter(None, help="the arm to teach, counted from 0; the best arm if left out")
-    delta: float = parameter(0.05, help="the chance that a confidence interval ever fails, in (0, 1)")
-    fit: str = parameter("scaled", help="how a shifted reward is kept within [0, 1]: scaled or clipped")
-
-    def __post_init__(self) -> None:
-        check_target("ace", self.target)
-        check_delta("ace", self.delta)
-        if self.fit not in FITS:
-            raise InputError(f"ace's fit={self.fit!r} is not known: write {' or '.join(FITS)}.")
+    target: int | None = parameter(
+        None, help="number of the target arm, by default that of the best arm", minimum=0
+    )
+    delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
+    fit: str = parameter(
+        "scaled", help="how a shifted reward is kept within [0, 1]", choices=("scaled", "clipped")
+    )
 
     title: ClassVar[str] = "ACE"
 
@@ -58,8 +52,8 @@ class ACE(Fixed):
         return self.target is None
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
-        return aim("ace", self.target, problem)
+        """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
+        return begin_with_target("ace", self.target, problem)
 
     def directive(self, state: FixedState) -> Directive:
         return fixed_directive(state, Shift(self.delta, self.fit == "scaled"))

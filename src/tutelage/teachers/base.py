@@ -1,18 +1,18 @@
-"""The contract between a teacher and whoever runs it, the lab or the live server.
+"""The contract between a teacher and its runner, which is the lab or the live server.
 
-A teacher never sees a reward stream.  It is a few pure functions on small frozen values::
+A teacher never sees a stream of rewards.  It is a few pure functions on small frozen values::
 
-    segments(problem) -> cuts            # increasing pull counts at which every (client, arm) ledger is cut
+    segments(problem) -> cuts            # increasing pull counts at which every (client, arm) sum is cut
     begin(problem, generator) -> state
-    directive(state) -> Directive        # what holds from now on, and when to ask again
-    advance(state, evidence) -> state    # the answer to a met quota
-    exclude(state, client) -> state       # go on as if this client had never been evidence
+    directive(state) -> Directive        # the rules from now on, and when to consult the teacher again
+    advance(state, evidence) -> state    # called when the quota is met
+    exclude(state, client) -> state      # continue as if this client had never been evidence
     report(state) -> Report              # for people
 
-The runner's side of it: observe all pulls of a round, consult (``advance``, then ``directive``) if the
-quota is met, at most once a round, and only then reveal that same round under the new directive.  A quota
-that is already met when it is published is met in the next round.  A decision uses whole segments that
-every client that is not excluded has completed, so it never depends on who ran ahead.
+In each round the runner observes all pulls, consults the teacher (``advance``, then ``directive``) at most
+once if the quota is met, and only then reveals the rewards of that round under the new directive.  A quota
+that is already met when it is published is met in the next round.  A decision uses whole segments that every
+client that is not excluded has completed, so it never depends on which client is ahead.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.registry import parameters_of, write_value
+from tutelage.registry import check_parameters, parameters_of, write_value
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
 
@@ -36,7 +36,7 @@ from tutelage.teachers import TEACHERS
 class Problem:
     """What a teacher knows at the start: M clients, K arms, horizon T, the weights of the global model.
 
-    ``best_arm`` is told only to a teacher that ``needs_best_arm``.
+    ``best_arm`` is known only to a teacher that ``needs_best_arm``.
     """
 
     num_clients: int
@@ -48,7 +48,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Quota:
-    """Ask again once every client has pulled listed arm k at least ``counts[k]`` times.
+    """When to consult the teacher again: once every client has ``counts[k]`` pulls of the listed arms k.
 
     An arm with count 0 is not listed.  ``mode`` says whether that must hold for ``all`` listed arms or for
     ``any`` one of them.
@@ -60,10 +60,10 @@ class Quota:
 
 @dataclass(frozen=True)
 class Directive:
-    """What a teacher has published: one rule per arm, and when it wants to be asked again (None: never).
+    """One rule per arm, and the quota for the next consultation (None: no further consultation).
 
-    When ``restarts`` grows, evidence begins anew: ledgers, quotas and what rules remember count from the
-    pulls of this round on.
+    When ``restarts`` grows, the runner discards all evidence: sums, quotas and what rules remember count from
+    the pulls of this round on.
     """
 
     rules: tuple[Rule, ...]
@@ -79,7 +79,7 @@ class Evidence:
     """The segments that all clients have completed since the last consultation.
 
     ``sums[k]`` is float64 [new segments of arm k, M]: the sums of observed rewards, oldest segment first.
-    The column of a excluded client is 0.
+    The column of an excluded client is 0.
     """
 
     sums: tuple[NDArray[np.float64], ...]
@@ -87,13 +87,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Report:
-    """Where a teacher stands, for people: results, dashboard, ledger.
+    """The progress of a teacher, for people: results, dashboard, ledger.
 
-    ``lower`` and ``upper`` [K] are the arms' latest confidence bounds (None before the first, and where a
-    teacher has none).  ``reachable`` says whether the next decision fits into the horizon.
-    ``evidence`` [K], of a teacher that bets, is log W over the log of its threshold, W being the bet against
-    that arm which is nearest to it: 1 rules the arm out.  Empty for other teachers and before the first bet.
-    ``is_undecidable`` says that no decision will come, and that clients are led to the directive's leading_arm.
+    ``consultations`` is the teacher's own count of its progress, the epoch for TAL and TWL.
+    ``lower`` and ``upper`` [K] are the latest confidence bounds of the arms, None where there is none.
+    ``reachable`` says whether the next decision fits into the horizon.
+    ``evidence`` [K] of a teacher that bets is log W divided by the log of its threshold, for the bet against
+    that arm which is nearest to its threshold: 1 rules the arm out.  It is empty for other teachers and
+    before the first bet.  ``is_undecidable`` says that no decision will be made before the horizon, and that
+    clients are led to the directive's leading arm.
     """
 
     consultations: int
@@ -130,7 +132,11 @@ class Teacher(Protocol):
     state_type: ClassVar[type]
     title: ClassVar[str] = ""  # the name in legends and tables; empty: the name in the table
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ()  # variants compared by default: arguments
-    likely_caveat: ClassVar[str] = ""  # what must be known about likely_pulls(); empty: nothing
+    likely_caveat: ClassVar[str] = ""  # ends a sentence about the round of likely_pulls(); empty: none
+
+    def __post_init__(self) -> None:
+        """Check every parameter against its bounds."""
+        check_parameters(self)
 
     @property
     def needs_best_arm(self) -> bool:
@@ -187,33 +193,33 @@ class Teacher(Protocol):
 
 
 def error_probability(problem: Problem) -> str:
-    """1/T as people read it, with two digits and no exponent: ``1/T = 0.00002``."""
+    """Return 1/T with two digits and no exponent: ``1/T = 0.00002``."""
     return f"1/T = {np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim='-')}"
 
 
 def encode_state(state: Any) -> str:
-    """A teacher's state as JSON; :func:`decode_state` reads it back equal, every float bit for bit."""
+    """Return a teacher's state as JSON; :func:`decode_state` restores it exactly, every float bit for bit."""
     return msgspec.json.encode(state, enc_hook=_array_to_list).decode()
 
 
 def decode_state(teacher: Teacher, text: str) -> Any:
-    """The state that :func:`encode_state` wrote.  Raises ``InputError`` if it is not one of this teacher."""
+    """Return the state that :func:`encode_state` wrote; ``InputError`` if it is not this teacher's."""
     try:
         state: Any = msgspec.json.decode(text, type=teacher.state_type, dec_hook=_list_to_array)
     except msgspec.ValidationError as error:
         raise InputError(f"This is not a state of {type(teacher).__name__}: {error}.") from error
     except msgspec.DecodeError as error:
         raise InputError(f"This state is not JSON: {error}.") from error
-    known = {field.name for field in dataclasses.fields(teacher.state_type)}
-    for name in msgspec.json.decode(text).keys() - known:  # TWL's state has all that TAL's has, and more
-        raise InputError(f"This is not a state of {type(teacher).__name__}: it has no {name!r}.")
+    fields = {field.name for field in dataclasses.fields(teacher.state_type)}
+    for name in msgspec.json.decode(text).keys() - fields:  # TWL's state has all that TAL's has, and more
+        raise InputError(f"This is not a state of {type(teacher).__name__}: unknown field {name!r}.")
     return state
 
 
 def _array_to_list(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {"shape": list(value.shape), "values": value.ravel().tolist()}
-    raise TypeError(f"A state may not hold a {type(value).__name__}.")
+    raise TypeError(f"A state cannot contain a {type(value).__name__}.")
 
 
 def _list_to_array(wanted: Any, value: Any) -> Any:
@@ -223,9 +229,3 @@ def _list_to_array(wanted: Any, value: Any) -> Any:
     if not np.isfinite(array).all():
         raise ValueError("Expected an array of numbers")
     return array
-
-
-def check_gamma(name: str, value: float) -> None:
-    """Raise ``InputError`` unless a constant reward lies in [0, 1]."""
-    if not 0 <= value <= 1:
-        raise InputError(f"{name}={value:g} lies outside [0, 1], where every revealed reward must lie.")

@@ -1,4 +1,4 @@
-"""The two ends between which every teacher lies: knowing the target, and not teaching at all."""
+"""The two baselines of every comparison: a target known from the start, and no teaching."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ from tutelage.teachers.base import Directive, Problem, Report, Style
 from tutelage.teachers.families.fixed import (
     Fixed,
     FixedState,
-    aim,
-    check_target,
+    begin_with_target,
     fixed_directive,
     fixed_report,
 )
@@ -21,12 +20,11 @@ from tutelage.teachers.families.fixed import (
 
 @dataclass(frozen=True)
 class KnownTarget(Fixed):
-    """The target is known from the start: every other arm is revealed as 0 (Rangi et al. 2021)."""
+    """Known target: reveals every other arm as 0 from the start (Rangi et al. 2021)."""
 
-    target: int | None = parameter(None, help="the arm to teach, counted from 0; the best arm if left out")
-
-    def __post_init__(self) -> None:
-        check_target("known", self.target)
+    target: int | None = parameter(
+        None, help="number of the target arm, by default that of the best arm", minimum=0
+    )
 
     title: ClassVar[str] = "known target"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
@@ -40,8 +38,8 @@ class KnownTarget(Fixed):
         return self.target is None
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
-        return aim("known", self.target, problem)
+        """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
+        return begin_with_target("known", self.target, problem)
 
     def directive(self, state: FixedState) -> Directive:
         return fixed_directive(state, Set(0.0))
@@ -52,7 +50,7 @@ class KnownTarget(Fixed):
 
 @dataclass(frozen=True)
 class NoTeaching(Fixed):
-    """No teaching: every reward is revealed as it is."""
+    """No teaching: reveals every reward as it is."""
 
     title: ClassVar[str] = "no teaching"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)

@@ -1,4 +1,4 @@
-"""Watching over a decision: a test of the target's own rewards, and a new beginning when it fails."""
+"""Detect that a decision no longer holds by testing the target's rewards, and restart."""
 
 import functools
 import math
@@ -29,23 +29,24 @@ _LEAST, _MOST = 0.01, 0.99
 
 @dataclass(frozen=True, eq=False)
 class ChangeDetectorState:
-    """What the watch knows.
+    """State of the inner teacher and of the test of its decision.
 
-    ``inner`` is the watched teacher's state, as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]:
-    the sum of observed rewards up to each cut since the teacher began (anew); ``handed`` [K] how many of its
-    own segments the inner teacher has been given.  After a decision ``mark`` is what another arm was surely
-    worth then, ``alarms`` [G] the alarm of each stake, ``watched`` how many of the target's segments they
-    have seen.  ``doubtful``: the decision no longer holds, and nobody begins anew.
+    ``inner`` is the inner teacher's state as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]:
+    the sum of observed rewards up to each cut since the last restart; ``handed`` [K] is the number of its own
+    segments that the inner teacher has received.  After a decision ``mark`` is the lower confidence bound
+    that the best other arm had then, ``alarms`` [G] is the test statistic of each stake, and ``tested`` the
+    number of the target's segments in it.  ``doubtful``: the decision no longer holds, and the teacher does
+    not restart.
     """
 
     problem: Problem
     inner: str
     totals: tuple[Array, ...]
     handed: tuple[int, ...]
-    luck: int
+    inner_seed: int
     mark: float | None = None
     alarms: tuple[float, ...] = ()
-    watched: int = 0
+    tested: int = 0
     restarts: int = 0
     doubtful: bool = False
     excluded: tuple[int, ...] = ()
@@ -53,26 +54,30 @@ class ChangeDetectorState:
 
 @dataclass(frozen=True)
 class ChangeDetector(Teacher):
-    """Watches over the decision of another teacher: tests the target's own rewards, and may begin anew.
+    """Change detector: tests the decision of another teacher and restarts it when the target gets worse.
 
-    After the decision the target is shown as it is, so what it is worth can be seen for nothing.  The test
-    is a Shiryaev-Roberts sum of betting martingales against "the target is worth at least what another arm
-    surely was": while that holds its mean after n steps is at most n, so (Doob) it reaches T times the
-    number of steps with probability at most 1/T.  "Surely" is Hoeffding's bound at level 1/T on all
-    evidence before the decision.
+    After the decision the target's true rewards are revealed, so that observing its mean costs nothing.  The
+    test is a Shiryaev-Roberts sum of betting martingales against "the target's mean is at least the lower
+    confidence bound of another arm": while that is true, the mean of the sum after n steps is at most n, so
+    (Doob) it reaches T times the number of steps with probability at most 1/T.  The lower confidence bound
+    is Hoeffding's at level 1/T, from all evidence before the decision.
     """
 
-    teacher: str = parameter("twl", help="the teacher to watch over, in quotes where it has arguments")
-    restart: bool = parameter(True, help="whether learning begins anew when the decision no longer holds")
-    growth: float = parameter(0.02, help="how much longer each step of the watch is, above 0")
+    teacher: str = parameter(
+        "twl", help="SPEC of the teacher whose decision is tested, in quotes if it has arguments"
+    )
+    restart: bool = parameter(True, help="whether to restart learning when the decision no longer holds")
+    growth: float = parameter(0.02, help="relative growth of the steps of the test", above=0)
 
     state_type: ClassVar[type] = ChangeDetectorState
 
     def __post_init__(self) -> None:
-        if not 0 < self.growth < math.inf:
-            raise InputError(f"change-detector's growth={self.growth:g} is not a number above 0.")
+        super().__post_init__()
         if isinstance(self._inner, ChangeDetector):
-            raise InputError("watch cannot watch over a watch: name the inner teacher.")
+            raise InputError(
+                f"Invalid teacher={self.teacher!r} of change-detector: use a teacher that is not itself a "
+                "change-detector."
+            )
 
     @functools.cached_property
     def _inner(self) -> Teacher:
@@ -93,7 +98,7 @@ class ChangeDetector(Teacher):
         return self._inner.decides
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """The inner teacher's cuts, and the watch's own: 1, 2, 3, ... and ``growth`` more each time."""
+        """Return the cuts of the inner teacher and of the test: 1, 2, 3, ..., growing by ``growth``."""
         cuts, cut = set(self._inner.segments(problem)), 1
         while cut <= problem.horizon:
             cuts.add(cut)
@@ -101,14 +106,14 @@ class ChangeDetector(Teacher):
         return tuple(sorted(cuts))
 
     def begin(self, problem: Problem, generator: Generator) -> ChangeDetectorState:
-        """The inner teacher's beginning."""
-        luck = int(generator.bit_generator.random_raw() % 2**53)
-        return self._begin(problem, luck, restarts=0, excluded=())
+        """Start the inner teacher."""
+        inner_seed = int(generator.bit_generator.random_raw() % 2**53)
+        return self._begin(problem, inner_seed, restarts=0, excluded=())
 
     def _begin(
-        self, problem: Problem, luck: int, restarts: int, excluded: tuple[int, ...]
+        self, problem: Problem, inner_seed: int, restarts: int, excluded: tuple[int, ...]
     ) -> ChangeDetectorState:
-        inner = self._inner.begin(problem, Generator(SFC64([luck, restarts])))
+        inner = self._inner.begin(problem, Generator(SFC64([inner_seed, restarts])))
         for client in excluded:
             inner = self._inner.exclude(inner, client)
         return ChangeDetectorState(
@@ -116,25 +121,25 @@ class ChangeDetector(Teacher):
             inner=encode_state(inner),
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(problem.num_arms)),
             handed=(0,) * problem.num_arms,
-            luck=luck,
+            inner_seed=inner_seed,
             restarts=restarts,
             excluded=excluded,
         )
 
     def directive(self, state: ChangeDetectorState) -> Directive:
-        """The inner teacher's; once it has decided, with a quota on the target for the next look at it."""
-        told = self._inner.directive(self._inner_state(state))
-        if told.target is None or told.quota is not None or state.doubtful:
-            return replace(told, restarts=state.restarts)
+        """Return the inner teacher's directive, after its decision with a quota on the target."""
+        inner = self._inner.directive(self._inner_state(state))
+        if inner.target is None or inner.quota is not None or state.doubtful:
+            return replace(inner, restarts=state.restarts)
         cuts = self.segments(state.problem)
-        done = len(state.totals[told.target]) - 1
+        done = len(state.totals[inner.target]) - 1
         counts = [0] * state.problem.num_arms
-        counts[told.target] = cuts[done] if done < len(cuts) else 0
+        counts[inner.target] = cuts[done] if done < len(cuts) else 0
         quota = Quota(tuple(counts)) if any(counts) else None
-        return replace(told, quota=quota, restarts=state.restarts)
+        return replace(inner, quota=quota, restarts=state.restarts)
 
     def advance(self, state: ChangeDetectorState, evidence: Evidence) -> ChangeDetectorState:
-        """While the inner teacher learns, hand it what it has asked for; afterwards look at the target."""
+        """Advance the inner teacher while it learns; test the target afterwards."""
         totals = tuple(
             np.concatenate((old, old[-1] + np.cumsum(new, axis=0))) if len(new) else old
             for old, new in zip(state.totals, evidence.sums, strict=True)
@@ -142,10 +147,10 @@ class ChangeDetector(Teacher):
         state = replace(state, totals=totals)
         if self._inner.directive(self._inner_state(state)).target is None:
             return self._learn(state)
-        return self._look(state)
+        return self._test(state)
 
     def exclude(self, state: ChangeDetectorState, client: int) -> ChangeDetectorState:
-        """Exclude the client from the inner teacher; the watch over a decision begins anew."""
+        """Exclude the client from the inner teacher, and restart the test of a decision."""
         inner = self._inner.exclude(self._inner_state(state), client)
         excluded = tuple(sorted((*state.excluded, client)))
         state = replace(
@@ -154,20 +159,20 @@ class ChangeDetector(Teacher):
         return self._mark(state)
 
     def report(self, state: ChangeDetectorState) -> Report:
-        """The inner teacher's, and what the watch says of it."""
-        told = self._inner.report(self._inner_state(state))
-        sentence = told.sentence
+        """Report the inner teacher's progress, whether its decision holds, and the number of restarts."""
+        report = self._inner.report(self._inner_state(state))
+        sentence = report.sentence
         if state.doubtful:
             sentence += "; the decision no longer holds"
         if state.restarts:
-            sentence += f"; begun anew {state.restarts} times" if state.restarts > 1 else "; begun anew once"
-        return replace(told, sentence=sentence)
+            sentence += f"; restarted {state.restarts} times" if state.restarts > 1 else "; restarted once"
+        return replace(report, sentence=sentence)
 
     def _inner_state(self, state: ChangeDetectorState) -> Any:
         return decode_state(self._inner, state.inner)
 
     def _learn(self, state: ChangeDetectorState) -> ChangeDetectorState:
-        """Give the inner teacher the segments of its own that have become complete."""
+        """Give the inner teacher its own segments that have become complete."""
         cuts = self.segments(state.problem)
         place = {count: position for position, count in enumerate((0, *cuts))}
         ends = np.array([place[count] for count in (0, *self._inner.segments(state.problem))])
@@ -180,24 +185,24 @@ class ChangeDetector(Teacher):
         return self._mark(replace(state, inner=encode_state(inner), handed=tuple(handed)))
 
     def _mark(self, state: ChangeDetectorState) -> ChangeDetectorState:
-        """If the inner teacher has decided: what another arm is surely worth, and where the watch begins."""
+        """If the inner teacher has decided, set the mark and start the test."""
         target = self._inner.directive(self._inner_state(state)).target
         if target is None or state.mark is not None:
             return state
         problem, cuts = state.problem, self.segments(state.problem)
         weights = _weights(problem, state.excluded)
-        worth = [0.0]
+        lower_bounds = [0.0]
         for arm, totals in enumerate(state.totals):
             done = len(totals) - 1
             if arm != target and done > 0:
                 spread = math.fsum(weight**2 for weight in weights) / (2 * cuts[done - 1])
                 radius = math.sqrt(spread * math.log(problem.horizon * problem.num_arms))
-                worth.append(float(np.dot(weights, totals[done])) / cuts[done - 1] - radius)
-        watched = len(state.totals[target]) - 1
-        return replace(state, mark=max(worth), alarms=(0.0,) * len(_STAKES), watched=watched)
+                lower_bounds.append(float(np.dot(weights, totals[done])) / cuts[done - 1] - radius)
+        tested = len(state.totals[target]) - 1
+        return replace(state, mark=max(lower_bounds), alarms=(0.0,) * len(_STAKES), tested=tested)
 
-    def _look(self, state: ChangeDetectorState) -> ChangeDetectorState:
-        """Let every new segment of the target raise or lower the alarm."""
+    def _test(self, state: ChangeDetectorState) -> ChangeDetectorState:
+        """Update the test statistic with every new segment of the target."""
         state = self._mark(state)
         target = self._inner.directive(self._inner_state(state)).target
         if target is None or state.mark is None:
@@ -205,16 +210,16 @@ class ChangeDetector(Teacher):
         totals, counts = state.totals[target], np.array((0, *self.segments(state.problem)))
         weights = _weights(state.problem, state.excluded)
         alarms = np.array(state.alarms)
-        for segment in range(state.watched, len(totals) - 1):
+        for segment in range(state.tested, len(totals) - 1):
             means = (totals[segment] + 0.5) / (counts[segment] + 1.0)
             won, length = totals[segment + 1] - totals[segment], counts[segment + 1] - counts[segment]
             alarms = (1.0 + alarms) * np.exp(_log_gain(means, won, int(length), weights, state.mark))
         alarms = np.minimum(alarms, _LARGEST)
-        state = replace(state, alarms=tuple(alarms.tolist()), watched=len(totals) - 1)
+        state = replace(state, alarms=tuple(alarms.tolist()), tested=len(totals) - 1)
         if float(np.mean(alarms)) < state.problem.horizon * counts.size:
             return state
         if self.restart:
-            return self._begin(state.problem, state.luck, state.restarts + 1, state.excluded)
+            return self._begin(state.problem, state.inner_seed, state.restarts + 1, state.excluded)
         return replace(state, doubtful=True)
 
 
@@ -222,15 +227,16 @@ _LARGEST = 1e300
 
 
 def _weights(problem: Problem, excluded: tuple[int, ...]) -> Array:
-    """The weights [M], 0 for the excluded, the others' sum 1."""
-    kept = np.array([0.0 if client in excluded else weight for client, weight in enumerate(problem.weights)])
-    return np.asarray(kept / kept.sum())
+    """The weights [M], 0 for excluded clients, the others scaled to sum to 1."""
+    weights = np.array(problem.weights)
+    weights[list(excluded)] = 0.0
+    return np.asarray(weights / weights.sum())
 
 
 def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float) -> Array:
-    """What a segment adds to the log of each stake's bet that the target is worth less than ``mark``: [G].
+    """Compute what a segment adds to the log of each stake's bet on a target mean below ``mark``, [G].
 
-    The bet multiplies 1 - b (X - c) over the pulls, with b the stake times M w_m; its mean is at most 1 where
+    The bet multiplies 1 - b (X - c) over the pulls, with b the stake times M w_m; its mean is at most 1 if
     sum w mu >= sum w c (inequality of arithmetic and geometric means), and sum w c is at most the mark.  The
     predictions c are the clients' means so far, lowered to that sum.
     """
@@ -245,7 +251,7 @@ def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float
 
 
 def _lowered(means: Array, weights: Array, mark: float) -> Array | None:
-    """clip(means - x) [M], x >= 0 the least whose weighted sum is at most ``mark``; None if there is none."""
+    """clip(means - x) [M] with the smallest x >= 0 for a weighted sum of at most ``mark``, or None."""
     low, high = 0.0, 1.0
 
     def at(x: float) -> Array:

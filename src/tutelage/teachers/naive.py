@@ -1,4 +1,4 @@
-"""The paper's two baselines: Naively-Guess and Naively-Align (Shi et al., section IV)."""
+"""The two naive teachers of the paper, Naively-Guess and Naively-Align (Shi et al., section IV)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from tutelage.teachers.families.fixed import Fixed, FixedState, fixed_directive,
 
 @dataclass(frozen=True)
 class NaivelyGuess(Fixed):
-    """Naively-Guess: an arm drawn at random once a run is taught as if it were known to be best."""
+    """Naively-Guess: teaches one arm drawn at random per run as if it were known to be the best."""
 
     title: ClassVar[str] = "NG"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     style: ClassVar[Style | None] = Style("#b8860b", "inverted_triangle", (4.0, 1.5))
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        """The draw is uniform over all arms."""
+        """Draw the target uniformly from all arms."""
         return FixedState(problem.num_arms, index(generator, problem.num_arms))
 
     def directive(self, state: FixedState) -> Directive:
@@ -33,10 +33,10 @@ class NaivelyGuess(Fixed):
 
 @dataclass(frozen=True)
 class NaivelyAlign(Fixed):
-    """Naively-Align: each reward is replaced by one of the global model, which only a simulation can see.
+    """Naively-Align: replaces each reward with one of the global model, which only a simulation can see.
 
-    Departs from the paper: Y is drawn afresh for every pull from that client's generator, not shared by the
-    clients of a round, so that no client's stream depends on the others.
+    Departs from the paper: Y is drawn for every pull from that client's generator instead of being shared by
+    the clients of a round, so that no client's random numbers depend on the others.
     """
 
     title: ClassVar[str] = "NA"

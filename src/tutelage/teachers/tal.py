@@ -15,21 +15,20 @@ from tutelage.teachers.base import (
     Report,
     Style,
     Teacher,
-    check_gamma,
     error_probability,
 )
 from tutelage.teachers.families.intervals import (
-    Evidences,
     Intervals,
-    add_evidence,
+    SegmentSums,
+    append_segments,
+    compute_intervals,
+    exclude_client,
     has_epoch,
-    intervals_of,
     is_reachable,
-    no_evidence,
     no_intervals,
+    no_sums,
     quota_of,
     schedule_of,
-    without_client,
 )
 
 _STYLES = {(1.0, 0.0): Style("#0072b2", "circle"), (0.0, 0.0): Style("#3fa2dc", "square", (4.0, 1.5))}
@@ -40,7 +39,7 @@ class TalState:
     """Epoch psi, counted from 1; the target is None in the learning phase (F = 1 in Alg. 1)."""
 
     problem: Problem
-    evidences: Evidences
+    segment_sums: SegmentSums
     intervals: Intervals
     epoch: int = 1
     target: int | None = None
@@ -48,17 +47,15 @@ class TalState:
 
 @dataclass(frozen=True)
 class TAL(Teacher):
-    """Teaching-After-Learning: all rewards are gamma1 until an arm stands out, then all others gamma2."""
+    """Teaching-After-Learning: reveals gamma1 until one arm is the best, then gamma2 for all others."""
 
-    gamma1: float = parameter(1.0, help="what every arm is revealed as while learning, in [0, 1]")
-    gamma2: float = parameter(0.0, help="what every arm but the target is revealed as afterwards, in [0, 1]")
+    gamma1: float = parameter(1.0, help="reward revealed for every arm while learning", minimum=0, maximum=1)
+    gamma2: float = parameter(
+        0.0, help="reward revealed for every arm except the target afterwards", minimum=0, maximum=1
+    )
 
     state_type: ClassVar[type] = TalState
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({}, {"gamma1": 0.0, "gamma2": 0.0})
-
-    def __post_init__(self) -> None:
-        check_gamma("gamma1", self.gamma1)
-        check_gamma("gamma2", self.gamma2)
 
     @property
     def label(self) -> str:
@@ -78,12 +75,12 @@ class TAL(Teacher):
         return (len(epochs) + 1) * pulls(max(epochs))
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """The ends F(1), F(2), ... of the epochs within the horizon."""
+        """Return the ends F(1), F(2), ... of the epochs within the horizon."""
         return schedule_of(problem).ends
 
     def begin(self, problem: Problem, generator: Generator) -> TalState:
         """Alg. 1, line 1."""
-        return TalState(problem, no_evidence(problem), no_intervals(problem.num_arms))
+        return TalState(problem, no_sums(problem), no_intervals(problem.num_arms))
 
     def directive(self, state: TalState) -> Directive:
         """Alg. 1, lines 11 and 12."""
@@ -97,19 +94,19 @@ class TAL(Teacher):
 
     def advance(self, state: TalState, evidence: Evidence) -> TalState:
         """Alg. 1, lines 4 to 10."""
-        return _decide(replace(state, evidences=add_evidence(state.evidences, evidence)))
+        return _decide(replace(state, segment_sums=append_segments(state.segment_sums, evidence)))
 
     def exclude(self, state: TalState, client: int) -> TalState:
-        """Run through the stored epochs again with the other clients' sums; a decision may be withdrawn."""
+        """Repeat the stored epochs with the other clients' sums; a decision may be withdrawn."""
         problem = state.problem
-        evidences = without_client(state.evidences, client, problem)
-        state = TalState(problem, evidences, no_intervals(problem.num_arms))
-        while state.target is None and has_epoch(evidences, state.epoch, tuple(range(problem.num_arms))):
+        segment_sums = exclude_client(state.segment_sums, client, problem)
+        state = TalState(problem, segment_sums, no_intervals(problem.num_arms))
+        while state.target is None and has_epoch(segment_sums, state.epoch, tuple(range(problem.num_arms))):
             state = _decide(state)
         return state
 
     def report(self, state: TalState) -> Report:
-        """The latest intervals and what they are good for."""
+        """Report the epoch and its intervals."""
         arms = tuple(range(state.problem.num_arms))
         reachable = state.target is not None or is_reachable(state.problem, state.epoch, arms)
         if state.target is not None:
@@ -117,18 +114,20 @@ class TAL(Teacher):
         elif reachable:
             sentence = f"learning, epoch {state.epoch}"
         else:
-            sentence = f"epoch {state.epoch} needs more pulls than the horizon has: no decision"
+            sentence = f"epoch {state.epoch} needs more pulls than the horizon allows: no decision"
         active = arms if state.target is None else (state.target,)
-        shown = state.intervals
-        return Report(state.epoch, active, state.target, shown.lower, shown.upper, reachable, sentence)
+        intervals = state.intervals
+        return Report(
+            state.epoch, active, state.target, intervals.lower, intervals.upper, reachable, sentence
+        )
 
 
 def _decide(state: TalState) -> TalState:
     """Alg. 1, lines 5 to 8: the first arm whose LCB is at least every other arm's UCB is the target."""
     arms = tuple(range(state.problem.num_arms))
-    if state.target is not None or not has_epoch(state.evidences, state.epoch, arms):
+    if state.target is not None or not has_epoch(state.segment_sums, state.epoch, arms):
         return state
-    intervals = intervals_of(state.problem, state.evidences, state.epoch, arms)
+    intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, arms)
     for arm in arms:
         lower = intervals.lower[arm]
         uppers = [upper for other, upper in enumerate(intervals.upper) if other != arm]

@@ -15,21 +15,20 @@ from tutelage.teachers.base import (
     Report,
     Style,
     Teacher,
-    check_gamma,
     error_probability,
 )
 from tutelage.teachers.families.intervals import (
-    Evidences,
     Intervals,
-    add_evidence,
+    SegmentSums,
+    append_segments,
+    compute_intervals,
+    exclude_client,
     has_epoch,
-    intervals_of,
     is_reachable,
-    no_evidence,
     no_intervals,
+    no_sums,
     quota_of,
     schedule_of,
-    without_client,
 )
 
 
@@ -38,7 +37,7 @@ class TwlState:
     """Epoch psi, counted from 1, and the active arms (Upsilon in Alg. 2), ascending."""
 
     problem: Problem
-    evidences: Evidences
+    segment_sums: SegmentSums
     intervals: Intervals
     active_arms: tuple[int, ...]
     epoch: int = 1
@@ -46,20 +45,16 @@ class TwlState:
 
 @dataclass(frozen=True)
 class TWL(Teacher):
-    """Teaching-While-Learning: active arms are gamma1, those ruled out gamma2, until one is left."""
+    """Teaching-While-Learning: reveals gamma1 for active arms and gamma2 for others until one is left."""
 
-    gamma1: float = parameter(1.0, help="what an active arm is revealed as while several are, in [0, 1]")
-    gamma2: float = parameter(0.0, help="what an arm that is ruled out is revealed as, in [0, 1]")
+    gamma1: float = parameter(
+        1.0, help="reward revealed for active arms while there are several", minimum=0, maximum=1
+    )
+    gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)
 
     state_type: ClassVar[type] = TwlState
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
-    likely_caveat: ClassVar[str] = (
-        "twl's first round is that of clients that never pull an arm again once it is ruled out"
-    )
-
-    def __post_init__(self) -> None:
-        check_gamma("gamma1", self.gamma1)
-        check_gamma("gamma2", self.gamma2)
+    likely_caveat: ClassVar[str] = "assumes clients that stop pulling an arm once it is ruled out"
 
     @property
     def label(self) -> str:
@@ -83,13 +78,13 @@ class TWL(Teacher):
         return sum(pulls(epoch) for epoch in epochs) + pulls(max(epochs))
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """The ends F(1), F(2), ... of the epochs within the horizon."""
+        """Return the ends F(1), F(2), ... of the epochs within the horizon."""
         return schedule_of(problem).ends
 
     def begin(self, problem: Problem, generator: Generator) -> TwlState:
         """Alg. 2, line 1."""
         arms = tuple(range(problem.num_arms))
-        return TwlState(problem, no_evidence(problem), no_intervals(problem.num_arms), arms)
+        return TwlState(problem, no_sums(problem), no_intervals(problem.num_arms), arms)
 
     def directive(self, state: TwlState) -> Directive:
         """Alg. 2, line 9."""
@@ -103,20 +98,20 @@ class TWL(Teacher):
 
     def advance(self, state: TwlState, evidence: Evidence) -> TwlState:
         """Alg. 2, lines 4 to 8."""
-        return _eliminate(replace(state, evidences=add_evidence(state.evidences, evidence)))
+        return _eliminate(replace(state, segment_sums=append_segments(state.segment_sums, evidence)))
 
     def exclude(self, state: TwlState, client: int) -> TwlState:
-        """Run through the stored epochs again with the other clients' sums; arms may return."""
+        """Repeat the stored epochs with the other clients' sums; arms may become active again."""
         problem = state.problem
-        evidences = without_client(state.evidences, client, problem)
+        segment_sums = exclude_client(state.segment_sums, client, problem)
         arms = tuple(range(problem.num_arms))
-        state = TwlState(problem, evidences, no_intervals(problem.num_arms), arms)
-        while len(state.active_arms) > 1 and has_epoch(evidences, state.epoch, state.active_arms):
+        state = TwlState(problem, segment_sums, no_intervals(problem.num_arms), arms)
+        while len(state.active_arms) > 1 and has_epoch(segment_sums, state.epoch, state.active_arms):
             state = _eliminate(state)
         return state
 
     def report(self, state: TwlState) -> Report:
-        """The latest intervals and what they are good for."""
+        """Report the epoch and its intervals."""
         decided = len(state.active_arms) == 1
         epoch = max(1, state.epoch - 1) if decided else state.epoch
         reachable = decided or is_reachable(state.problem, state.epoch, state.active_arms)
@@ -125,21 +120,21 @@ class TWL(Teacher):
         elif reachable:
             sentence = f"learning, epoch {epoch}, {len(state.active_arms)} arms active"
         else:
-            sentence = f"epoch {epoch} needs more pulls than the horizon has: no decision"
-        shown = state.intervals
+            sentence = f"epoch {epoch} needs more pulls than the horizon allows: no decision"
+        intervals = state.intervals
         target = state.active_arms[0] if decided else None
-        return Report(epoch, state.active_arms, target, shown.lower, shown.upper, reachable, sentence)
+        return Report(epoch, state.active_arms, target, intervals.lower, intervals.upper, reachable, sentence)
 
 
 def _eliminate(state: TwlState) -> TwlState:
     """Alg. 2, lines 5 to 7: arms whose UCB lies below another active arm's LCB are ruled out."""
     active = state.active_arms
-    if len(active) == 1 or not has_epoch(state.evidences, state.epoch, active):
+    if len(active) == 1 or not has_epoch(state.segment_sums, state.epoch, active):
         return state
-    intervals = intervals_of(state.problem, state.evidences, state.epoch, active)
+    intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, active)
     highest = max(lower for lower in intervals.lower if lower is not None)
-    kept = tuple(arm for arm in active if _at_least(intervals.upper[arm], highest))
-    return replace(state, intervals=intervals, active_arms=kept, epoch=state.epoch + 1)
+    remaining = tuple(arm for arm in active if _at_least(intervals.upper[arm], highest))
+    return replace(state, intervals=intervals, active_arms=remaining, epoch=state.epoch + 1)
 
 
 def _at_least(upper: float | None, lower: float) -> bool:

@@ -1,6 +1,7 @@
 """The paper's bounds as numbers.
 
-Nothing here draws a random number or simulates; ``tutelage.measurement`` does.  A function is named after what it bounds; its docstring gives the paper's label and where it departs.
+Nothing here simulates or draws a random number; see ``tutelage.measurement``.  A function is named after what
+it bounds; its docstring gives the paper's label and any departure from the paper.
 """
 
 from tutelage.theory.bounds import Bound, Guarantee

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tutelage.theory import checks
+from tutelage.theory import arguments
 
 LEAST_LEAD = 1e-100  # what is smaller has a square that floats cannot hold, and counts as 0
 
@@ -30,8 +30,8 @@ class ExplorationBound:
 
     def __post_init__(self) -> None:
         for name in ("least", "most", "needed"):
-            checks.function(f"curve {name!r}", getattr(self, name))
-        checks.real("chance of failure", self.failure)
+            arguments.function(f"curve {name!r}", getattr(self, name))
+        arguments.real("chance of failure", self.failure)
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class WarmStartBound:
     failure: float
 
     def __post_init__(self) -> None:
-        checks.real("bound on the pulls of an arm", self.each, most=sys.float_info.max)
-        checks.real("bound on all pulls", self.together, most=sys.float_info.max)
-        checks.real("chance of failure", self.failure)
+        arguments.real("bound on the pulls of an arm", self.each, most=sys.float_info.max)
+        arguments.real("bound on all pulls", self.together, most=sys.float_info.max)
+        arguments.real("chance of failure", self.failure)
 
     def weighed(self, values: Sequence[float]) -> float:
         """The most that these pulls can add up to, where a pull of arm k != best counts ``values[k]``.
@@ -57,7 +57,7 @@ class WarmStartBound:
         Raises ``InputError`` for a value outside [0, 1].
         """
         total, left = 0.0, self.together
-        given = (checks.real("value of a pull", value) for value in checks.listed("values", values))
+        given = (arguments.real("value of a pull", value) for value in arguments.listed("values", values))
         for value in sorted(given, reverse=True):
             taken = min(self.each, left)
             total += value * taken
@@ -78,5 +78,5 @@ class ClientBound:
     warm_start: Callable[[float], WarmStartBound]
 
     def __post_init__(self) -> None:
-        checks.instance_of(ExplorationBound, "exploration", self.exploration)
-        checks.function("warm start", self.warm_start)
+        arguments.instance_of(ExplorationBound, "exploration", self.exploration)
+        arguments.function("warm start", self.warm_start)

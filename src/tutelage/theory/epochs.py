@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tutelage.errors import InputError
 from tutelage.schedule import epoch_pulls, squared_weights
-from tutelage.theory import checks
+from tutelage.theory import arguments
+from tutelage.validation import check_number
 
 _ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is told apart in epoch 3
 
@@ -23,9 +24,9 @@ def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float])
     Raises ``InputError`` unless the weights are above 0 and sum to 1, and for counts below 1 (an epoch below
     0 or above 100).
     """
-    epoch = checks.whole("epoch", epoch, 0, checks.MOST_EPOCH)
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
-    log_term, squared = math.log(2 * num_arms * horizon**2), squared_weights(checks.weights_of(weights))
+    epoch = arguments.whole("epoch", epoch, 0, arguments.MOST_EPOCH)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
+    log_term, squared = math.log(2 * num_arms * horizon**2), squared_weights(arguments.weights_of(weights))
     return sum(epoch_pulls(each, log_term, squared) for each in range(1, epoch + 1))
 
 
@@ -40,12 +41,9 @@ def separating_epoch(gap: float) -> int:
 
     Raises ``InputError`` unless the gap lies in (0, 1], and for one below 1e-30.
     """
-    gap = checks.number("gap", gap)
-    if not checks.LEAST_GAP <= gap <= 1 + _ROUNDING:
-        raise InputError(
-            f"A gap of {gap:g} cannot be told by any epoch: give one above 0 and at most 1 "
-            f"({checks.LEAST_GAP:g} or more)."
-        )
+    gap = check_number("gap", gap)
+    if not arguments.LEAST_GAP <= gap <= 1 + _ROUNDING:
+        raise InputError(f"Invalid gap {gap:g}: use a number in [{arguments.LEAST_GAP:g}, 1].")
     return max(1, math.ceil(-math.log2(gap * (1 + _ROUNDING))))
 
 
@@ -61,7 +59,7 @@ def last_epoch(gaps: Iterable[float]) -> int:
 
     Raises ``InputError`` where no gap is above 0, and for one outside [0, 1].
     """
-    given = [checks.real("gap", gap, most=1 + _ROUNDING) for gap in checks.listed("gaps", gaps)]
+    given = [arguments.real("gap", gap, most=1 + _ROUNDING) for gap in arguments.listed("gaps", gaps)]
     positive = [gap for gap in given if gap > 0]
     if not positive:
         raise InputError("No arm has a gap above 0: there is nothing to tell apart.")
@@ -73,7 +71,7 @@ def interval_failure(num_arms: int, horizon: int) -> float:
 
     Shi et al., proof of Lemma tal_good_event: 2 exp(-2 CB^2 f / sum w^2) = 2 exp(-log(2 K T^2)).
     """
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
     return 1.0 / (num_arms * horizon**2)
 
 
@@ -83,7 +81,7 @@ def good_event_failure(horizon: int) -> float:
     Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for the active arms alone: the union over K arms
     and the epochs, of which there are at most T.
     """
-    horizon = checks.rounds("horizon", horizon)
+    horizon = arguments.rounds("horizon", horizon)
     return horizon * interval_failure(1, horizon)
 
 
@@ -97,15 +95,15 @@ def horizon_needed(learning_time: Callable[[int], int]) -> int:
     Raises ``InputError`` unless ``learning_time`` gives whole numbers of rounds, and where it is still above
     T / 2 for T = 1e100.
     """
-    checks.function("learning time", learning_time)
+    arguments.function("learning time", learning_time)
 
     def rounds(horizon: int) -> int:
-        return max(1, checks.whole("learning time", learning_time(horizon), 0, checks.MOST_ROUNDS**2))
+        return max(1, arguments.whole("learning time", learning_time(horizon), 0, arguments.MOST_ROUNDS**2))
 
     horizon = 2
     while 2 * rounds(horizon) > horizon:
         horizon *= 2
-        if horizon > checks.MOST_ROUNDS:
+        if horizon > arguments.MOST_ROUNDS:
             raise InputError("The learning time grows as fast as the horizon: no horizon is long enough.")
     while True:
         shorter = rounds(horizon)

@@ -7,7 +7,7 @@ import math
 import sys
 
 from tutelage.errors import InputError
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
 
 
@@ -26,12 +26,12 @@ def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1)
 
     Raises ``InputError`` for counts below 1.
     """
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
-    num_clients = checks.whole("number of clients", num_clients, 1)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
+    num_clients = arguments.whole("number of clients", num_clients, 1)
     slack = _slack(num_arms, horizon, num_clients)
     return ExplorationBound(
-        least=lambda pulls: max(0.0, 3.0 * checks.pulls(pulls) / (4.0 * num_arms) - slack),
-        most=lambda pulls: min(float(checks.pulls(pulls)), 5.0 * pulls / (4.0 * num_arms) + slack),
+        least=lambda pulls: max(0.0, 3.0 * arguments.pulls(pulls) / (4.0 * num_arms) - slack),
+        most=lambda pulls: min(float(arguments.pulls(pulls)), 5.0 * pulls / (4.0 * num_arms) + slack),
         needed=lambda each: learning_time_of_eps_greedy(each, num_arms, horizon, num_clients),
         failure=1.0 / (num_clients * horizon),
     )
@@ -49,7 +49,7 @@ def rounds_to_first_reward(best_mean: float, num_arms: int, horizon: int) -> int
     Raises ``InputError`` unless the best arm's mean lies above 0 and at most at 1, and for counts below 1.
     """
     best_mean = _best_mean(best_mean)
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
     return math.ceil(
         4.0 * num_arms * math.log(2.0 * horizon) / (3.0 * best_mean**2)
         + 32.0 * num_arms * math.log(horizon) / 9.0
@@ -64,9 +64,9 @@ def random_pulls(num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) ->
 
     Raises ``InputError`` unless c >= 0, 0 < d <= 1 and the counts are 1 or more.
     """
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
-    c = checks.real("parameter c", c, most=sys.float_info.max)
-    d = checks.real("parameter d", d, sys.float_info.min)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
+    c = arguments.real("parameter c", c, most=sys.float_info.max)
+    d = arguments.real("parameter d", d, sys.float_info.min)
     scale = c * num_arms / d / d  # d**2 may be 0
     expected = float(horizon)
     if scale < horizon:
@@ -104,7 +104,7 @@ def eps_greedy_client(
     bound = WarmStartBound(each=together, together=together, failure=1.0 / horizon)
 
     def warm_start(history: float) -> WarmStartBound:
-        checks.real("history", history, most=float(checks.MOST_ROUNDS))
+        arguments.real("history", history, most=float(arguments.MOST_ROUNDS))
         return bound
 
     return ClientBound(exploration_of_eps_greedy(num_arms, horizon, num_clients), warm_start)
@@ -118,20 +118,20 @@ def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_
 
     Raises ``InputError`` for counts below 1 (an F below 0).
     """
-    last_end, slack = checks.pulls(last_end), _slack(num_arms, horizon, num_clients)
+    last_end, slack = arguments.pulls(last_end), _slack(num_arms, horizon, num_clients)
     return math.ceil(4.0 * num_arms / 3.0 * (last_end + slack))
 
 
 def _slack(num_arms: int, horizon: int, num_clients: int) -> float:
     """(8/3) log(K M T)."""
-    num_arms, horizon = checks.whole("number of arms", num_arms, 1), checks.rounds("horizon", horizon)
-    num_clients = checks.whole("number of clients", num_clients, 1)
+    num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
+    num_clients = arguments.whole("number of clients", num_clients, 1)
     return 8.0 / 3.0 * math.log(num_arms * num_clients * horizon)
 
 
 def _best_mean(given: float) -> float:
     """A client's mean of the best arm, above 0."""
-    best_mean = checks.real("mean of the best arm", given)
+    best_mean = arguments.real("mean of the best arm", given)
     if best_mean < LEAST_LEAD:
         raise InputError(
             f"An eps-greedy client whose mean of the best arm is {best_mean:g} never sees a reward there: "

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.theory import checks
+from tutelage.text import format_value
+from tutelage.theory import arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +28,19 @@ class Setting:
 
     def __post_init__(self) -> None:
         means, gaps = (_within_one(name, getattr(self, name)) for name in ("local_means", "gaps"))
-        weights = checks.weights_of(self.weights)
+        weights = arguments.weights_of(self.weights)
         if means.ndim != 2 or means.shape[1] < 2 or means.shape[0] != len(weights):
             raise InputError(
                 f"The local means are of the shape {list(means.shape)}: give [M, K] for {len(weights)} "
                 "weights and 2 arms or more."
             )
-        best_arm = checks.whole("best arm", self.best_arm, 0, means.shape[1] - 1)
+        best_arm = arguments.whole("best arm", self.best_arm, 0, means.shape[1] - 1)
         if gaps.shape != means.shape[1:] or [*np.flatnonzero(gaps == 0.0)] != [best_arm]:
             raise InputError(
-                f"The gaps {checks.shown(gaps.tolist())} do not fit: give one for each of {means.shape[1]} "
+                f"The gaps {format_value(gaps.tolist())} do not fit: give one for each of {means.shape[1]} "
                 f"arms, 0 for arm {best_arm} alone."
             )
-        horizon = checks.rounds("horizon", self.horizon)
+        horizon = arguments.rounds("horizon", self.horizon)
         for name, value in (
             ("local_means", means), ("weights", weights), ("gaps", gaps), ("best_arm", best_arm),
             ("horizon", horizon),
@@ -86,14 +87,14 @@ class Setting:
         the one of zeros and ones has the largest; for gamma 0 and 1 all have the same.
         Raises ``InputError`` for a gamma outside [0, 1].
         """
-        gamma = checks.real("gamma", gamma)
+        gamma = arguments.real("gamma", gamma)
         return (1.0 - self.local_means) * gamma + self.local_means * (1.0 - gamma)
 
 
 def setting_of(instance: Instance, horizon: int) -> Setting:
     """The setting of an instance.  Raises ``InputError`` where the theorems do not speak of it."""
-    checks.instance_of(Instance, "instance", instance)
-    horizon = checks.rounds("horizon", horizon)
+    arguments.instance_of(Instance, "instance", instance)
+    horizon = arguments.rounds("horizon", horizon)
     if instance.num_arms < 2:
         raise InputError(f"{instance.name} has one arm: there is nothing to teach, and no bound.")
     if len(instance.best_arms) > 1:
@@ -115,7 +116,7 @@ def setting_of(instance: Instance, horizon: int) -> Setting:
 
 def always_acts(instance: Instance) -> bool:
     """Whether every client acts in every round, on means that stay: what all theorems ask for."""
-    checks.instance_of(Instance, "instance", instance)
+    arguments.instance_of(Instance, "instance", instance)
     real = instance.conditions
     slow = any(share < 1 for share in real.activity) or any(real.delays)
     return not (slow or real.stops or real.shifts)
@@ -129,8 +130,8 @@ def _within_one(name: str, given: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):  # rows of unequal length
         array = np.array(None)
     if array.dtype.kind not in "iuf" or not array.size:
-        raise InputError(f"The {what} {checks.shown(given)} are not an array of numbers: give one.")
+        raise InputError(f"The {what} {format_value(given)} are not an array of numbers: give one.")
     array = array.astype(np.float64, copy=False)
     if not np.all((array >= 0.0) & (array <= 1.0)):
-        raise InputError(f"One of the {what} {checks.shown(array.tolist())} lies outside [0, 1].")
+        raise InputError(f"One of the {what} {format_value(array.tolist())} lies outside [0, 1].")
     return array

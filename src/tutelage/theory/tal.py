@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tutelage.errors import InputError
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch
@@ -38,7 +38,7 @@ def learning_time_of_tal(
     Raises ``InputError`` where :func:`tutelage.theory.epochs.last_epoch` and ``epoch_end`` do.
     """
     explorations = _of_clients(
-        ExplorationBound, "explorations", explorations, len(checks.weights_of(weights))
+        ExplorationBound, "explorations", explorations, len(arguments.weights_of(weights))
     )
     last_end = epoch_end(last_epoch(gaps), num_arms, horizon, weights)
     return max(each.needed(last_end) for each in explorations)
@@ -55,8 +55,8 @@ def learning_phase_of_tal(
 
     Raises ``InputError`` for a gamma1 outside [0, 1], a round below 0, or not one exploration a client.
     """
-    checks.instance_of(Setting, "setting", setting)
-    learning_time = checks.rounds("learning time", learning_time, 0)
+    arguments.instance_of(Setting, "setting", setting)
+    learning_time = arguments.rounds("learning time", learning_time, 0)
     explorations = _of_clients(ExplorationBound, "explorations", explorations, setting.num_clients)
     adjustments = setting.adjustments(gamma1)
     regret = cost = 0.0
@@ -81,8 +81,8 @@ def teaching_phase_of_tal(
 
     Raises ``InputError`` for a gamma2 outside [0, 1], a round below 0, or not one bound for each client.
     """
-    checks.instance_of(Setting, "setting", setting)
-    learning_time = checks.rounds("learning time", learning_time, 0)
+    arguments.instance_of(Setting, "setting", setting)
+    learning_time = arguments.rounds("learning time", learning_time, 0)
     clients = _of_clients(ClientBound, "clients", clients, setting.num_clients)
     adjustments = setting.adjustments(gamma2)[:, list(setting.others)]
     regret = cost = 0.0
@@ -111,8 +111,8 @@ def performance_of_tal(
 
     Raises ``InputError`` for gammas outside [0, 1], and where ``clients(T)`` is not one bound for each.
     """
-    checks.instance_of(Setting, "setting", setting)
-    checks.function("clients", clients)
+    arguments.instance_of(Setting, "setting", setting)
+    arguments.function("clients", clients)
     horizon, num_clients = setting.horizon, setting.num_clients
 
     def checked(rounds: int) -> tuple[ClientBound, ...]:
@@ -149,11 +149,11 @@ def performance_of_tal(
 
 def _of_clients(kind: type[_Each], name: str, given: Sequence[_Each], num_clients: int) -> tuple[_Each, ...]:
     """One of this kind for each client; else ``InputError``."""
-    found = checks.listed(name, given)
+    found = arguments.listed(name, given)
     if len(found) != num_clients:
         raise InputError(f"There are {len(found)} {name} for {num_clients} clients: give one for each.")
     for each in found:
-        checks.instance_of(kind, name, each)
+        arguments.instance_of(kind, name, each)
     return found
 
 
@@ -165,7 +165,7 @@ def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
 
     Raises ``InputError`` for other gammas and where mu_(dagger, m) <= gamma2 for a client.
     """
-    checks.instance_of(Setting, "setting", setting)
+    arguments.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [ucb1_client(mean, gamma1, gamma2, setting.num_arms, horizon) for mean in setting.best_means]
@@ -182,7 +182,7 @@ def performance_of_tal_with_eps_greedy(setting: Setting, c: float = 1.0, d: floa
 
     Raises ``InputError`` where mu_(dagger, m) = 0 for a client, and unless c >= 0 and 0 < d <= 1.
     """
-    checks.instance_of(Setting, "setting", setting)
+    arguments.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [

@@ -13,7 +13,7 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.bounds import Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.eps_greedy import eps_greedy_client, exploration_of_eps_greedy
@@ -42,7 +42,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 
     Raises ``InputError`` where there is no theorem, naming those that there are.
     """
-    checks.instance_of(Instance, "instance", instance)
+    arguments.instance_of(Instance, "instance", instance)
     policies = _of_clients(policies, instance.num_clients)
     known = {type(policy) for policy in policies} <= {UCB1, EpsilonGreedy}
     if not known or not isinstance(teacher, TAL | TWL):
@@ -67,7 +67,7 @@ def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy])
 
     Raises ``InputError`` unless there is one policy for each client.
     """
-    checks.instance_of(Setting, "setting", setting)
+    arguments.instance_of(Setting, "setting", setting)
     policies = _of_clients(policies, setting.num_clients)
     weights, horizon, gaps = setting.weights, setting.horizon, setting.other_gaps
     if not isinstance(teacher, TAL | TWL):
@@ -94,7 +94,7 @@ def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
 
 def _of_clients(policies: Sequence[Policy], num_clients: int) -> tuple[Policy, ...]:
     """One policy for each client; else ``InputError``."""
-    found = checks.listed("policies", policies)
+    found = arguments.listed("policies", policies)
     if len(found) != num_clients:
         raise InputError(f"There are {len(found)} policies for {num_clients} clients: give one for each.")
     return found

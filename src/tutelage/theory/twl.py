@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import LEAST_LEAD
 from tutelage.theory.epochs import (
@@ -46,9 +46,9 @@ def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
     Raises ``InputError`` unless the weights are above 0 and sum to 1, for an epoch below 1 or above 100, and
     for arms below 1 or above 20,000 (it takes K^2 steps an epoch).
     """
-    epoch = checks.whole("epoch", epoch, 1, checks.MOST_EPOCH)
-    num_arms = checks.whole("number of arms", num_arms, 1, _MOST_ARMS)
-    weights = checks.weights_of(weights)
+    epoch = arguments.whole("epoch", epoch, 1, arguments.MOST_EPOCH)
+    num_arms = arguments.whole("number of arms", num_arms, 1, _MOST_ARMS)
+    weights = arguments.weights_of(weights)
     if len(weights) == 1 or num_arms < 2:
         return 0
     totals = _behind(epoch - 1, num_arms, weights)
@@ -125,8 +125,8 @@ def learning_time_of_twl(
     Raises ``InputError`` where :func:`active_pulls_of_twl` does, and unless 1 >= gamma1 >= gamma2 >= 0: the
     arms that are ruled out would draw clients away from the active ones.
     """
-    gaps = checks.listed("gaps", gaps)
-    excess = checks.real("gamma1", gamma1) - checks.real("gamma2", gamma2)
+    gaps = arguments.listed("gaps", gaps)
+    excess = arguments.real("gamma1", gamma1) - arguments.real("gamma2", gamma2)
     if excess < 0:
         raise InputError(
             f"TWL may never end with gamma1={gamma1:g} below gamma2={gamma2:g}: give a gamma1 that is not."
@@ -157,8 +157,8 @@ def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
     Raises ``InputError`` unless gamma1 > gamma2 and mu_(dagger, m) > gamma2 for every client, and for more
     arms than :func:`overshoot` takes.
     """
-    checks.instance_of(Setting, "setting", setting)
-    if checks.real("gamma1", gamma1) <= checks.real("gamma2", gamma2):
+    arguments.instance_of(Setting, "setting", setting)
+    if arguments.real("gamma1", gamma1) <= arguments.real("gamma2", gamma2):
         raise InputError(
             f"TWL has a theorem of its own with UCB1 clients where gamma1 is above gamma2, not for "
             f"{gamma1:g} and {gamma2:g}; with both 0 it is TAL."

@@ -6,7 +6,7 @@ UCB1 pulls the arm with the largest mean + sqrt(2 log t / n), t its own pull now
 import math
 
 from tutelage.errors import InputError
-from tutelage.theory import checks
+from tutelage.theory import arguments
 from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
 
 _TAIL = 2.0  # the pull that crosses the threshold, and sum over t >= 2 of t^-3 = 0.2021
@@ -21,10 +21,10 @@ def exploration_of_ucb1(num_arms: int) -> ExplorationBound:
 
     Raises ``InputError`` for a number of arms below 1.
     """
-    num_arms = checks.whole("number of arms", num_arms, 1)
+    num_arms = arguments.whole("number of arms", num_arms, 1)
     return ExplorationBound(
-        least=lambda pulls: checks.pulls(pulls) // num_arms,
-        most=lambda pulls: -(-checks.pulls(pulls) // num_arms),
+        least=lambda pulls: arguments.pulls(pulls) // num_arms,
+        most=lambda pulls: -(-arguments.pulls(pulls) // num_arms),
         needed=lambda each: learning_time_of_ucb1(each, num_arms),
         failure=0.0,
     )
@@ -43,8 +43,8 @@ def target_lead(best_mean: float, gamma1: float, gamma2: float) -> float:
     Raises ``InputError`` where there is no lead: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2;
     and for a number outside [0, 1].
     """
-    best_mean = checks.real("mean of the best arm", best_mean)
-    gamma1, gamma2 = checks.real("gamma1", gamma1), checks.real("gamma2", gamma2)
+    best_mean = arguments.real("mean of the best arm", best_mean)
+    gamma1, gamma2 = arguments.real("gamma1", gamma1), arguments.real("gamma2", gamma2)
     if not (gamma1 - gamma2 > LEAST_LEAD or gamma1 == gamma2 == 0):
         raise InputError(
             f"UCB1 clients have no theorem with gamma1={gamma1:g} and gamma2={gamma2:g}: "
@@ -81,9 +81,9 @@ def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: 
     Raises ``InputError`` for a history below 0, an excess outside [0, 1], a lead outside [1e-100, 1] and a
     round below 1.
     """
-    history = checks.real("history", history, most=float(checks.MOST_ROUNDS))
-    excess, lead = checks.real("excess", excess), checks.real("lead", lead, LEAST_LEAD)
-    last_round = checks.rounds("last round", last_round)
+    history = arguments.real("history", history, most=float(arguments.MOST_ROUNDS))
+    excess, lead = arguments.real("excess", excess), arguments.real("lead", lead, LEAST_LEAD)
+    last_round = arguments.rounds("last round", last_round)
     log = 2.0 * math.log(last_round)
     return ((math.sqrt(log) + math.sqrt(log + 4.0 * lead * excess * history)) / (2.0 * lead)) ** 2
 
@@ -116,7 +116,7 @@ def ucb1_client(best_mean: float, gamma1: float, gamma2: float, num_arms: int, h
     Raises ``InputError`` where :func:`target_lead` does, and for counts below 1.
     """
     target_lead(best_mean, gamma1, gamma2)
-    checks.rounds("horizon", horizon)
+    arguments.rounds("horizon", horizon)
 
     def warm_start(history: float) -> WarmStartBound:
         each = warm_start_of_ucb1(history, best_mean, gamma1, gamma2, horizon)
@@ -130,4 +130,4 @@ def learning_time_of_ucb1(last_end: int, num_arms: int) -> int:
 
     Shi et al., eq. (tal_ucb_T1).  Raises ``InputError`` for arms below 1 and an F below 0.
     """
-    return checks.whole("number of arms", num_arms, 1) * checks.pulls(last_end)
+    return arguments.whole("number of arms", num_arms, 1) * arguments.pulls(last_end)

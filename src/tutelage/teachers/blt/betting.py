@@ -1,8 +1,8 @@
-"""Betting on which of two arms is better: the test martingales of BLT (docs/blt.md has the proof).
+"""Bets on which of two arms is better: the test martingales of BLT (proof in docs/blt.md).
 
 Shapes: M clients that are not excluded, P ordered pairs of arms, G stakes.  Of a pair (j, k), j is the arm
 that is bet to be better; it has rho times as many pulls as k.  Sums over clients run along the last
-axis, so that a pair's sum is the same, bit for bit, whichever pairs are looked at beside it.
+axis, so that a pair's sum is the same, bit for bit, whatever other pairs are computed with it.
 """
 
 import bisect
@@ -19,19 +19,21 @@ Array = NDArray[np.float64]
 LEAST, MOST = 0.01, 0.99  # predictions stay within
 NEVER = 1 << 62
 _EDGES = np.array([LEAST, MOST])[:, None, None, None]
-_MARGIN = 1e-13  # a client: over ten times what rounding can move a sum of predictions, as numpy adds them
+_MARGIN = (
+    1e-13  # per client: over ten times what rounding can change in a sum of predictions, as numpy adds them
+)
 _MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
-FARTHEST = 2.0  # as far as x goes; without a tolerance predictions meet before
+FARTHEST = 2.0  # the limit of x; without a tolerance predictions meet before
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The pull counts n_0 = 0, n_1, ... at which bets are settled, and where they stand among the cuts.
+    """The pull counts n_0 = 0, n_1, ... at which bets are settled, and their positions among the cuts.
 
-    ``cuts`` are the counts n_i and h + rho n_i, merged, h being the head start.  ``at[i]`` is how many cuts
-    are completed with n_i pulls, ``at_leading[i]`` with h + rho n_i, and both are NEVER where a client
-    cannot have both in the horizon; ``steps[done]`` and ``leading_steps[done]`` are the steps that ``done``
-    completed cuts have room for.
+    ``cuts`` are the counts n_i and h + rho n_i, merged, h being the head start.  ``at[i]`` is the number of
+    cuts that are completed with n_i pulls, ``at_leading[i]`` with h + rho n_i, and both are NEVER where a
+    client cannot have both within the horizon; ``steps[done]`` and ``leading_steps[done]`` are the numbers of
+    steps that ``done`` completed cuts allow.
     """
 
     counts: tuple[int, ...]
@@ -45,7 +47,7 @@ class Grid:
 
 @functools.lru_cache(maxsize=16)
 def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Grid:
-    """n_{i+1} = n_i + max(1, floor(growth n_i)), up to the horizon."""
+    """Return the grid n_{i+1} = n_i + max(1, floor(growth n_i)), up to the horizon."""
     counts = [0]
     while (following := counts[-1] + max(1, math.floor(growth * counts[-1]))) <= horizon:
         counts.append(following)
@@ -68,7 +70,7 @@ def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Gri
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One grid step of P pairs: what is known before it, and what it brings; of the arms j first, then of k.
+    """One grid step of P pairs: the sums before it and in it, first of the arms j, then of k.
 
     ``before`` [2, P, M] are the sums of rewards in the first ``pulls`` [2, P, 1] pulls, h + rho n_i and n_i;
     ``won`` those in the ``length`` pulls that follow, rho (n_{i+1} - n_i) and n_{i+1} - n_i.
@@ -82,9 +84,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """What is staked: ``units`` [M] are u_m = M w_m, ``stakes`` [G, 1] lambdas, at most 1 / max(1, max u).
+    """The amounts bet: ``units`` [M] are u_m = M w_m, ``stakes`` [G, 1] lambdas, at most 1 / max(1, max u).
 
-    ``signed`` [2, 1, M] is what a pull moves the bet by at stake 1: u / rho for j and -u for k.
+    ``signed`` [2, 1, M] is the change of the bet per pull at stake 1: u / rho for j and -u for k.
     """
 
     units: Array
@@ -97,19 +99,19 @@ class Bets:
 
 
 def make_bets(units: Array, stakes: Array, rho: float) -> Bets:
-    """The bets of clients with ``units`` [M] at each of ``stakes`` [G]."""
+    """Return the bets of clients with ``units`` [M] at each of ``stakes`` [G]."""
     signed = np.array((units / rho, -units))[:, None]
     listed = (units.tolist(), (signed[0, 0].tolist(), signed[1, 0].tolist()))
     return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed, listed)
 
 
 def excess_of(bets: Bets, tolerance: float) -> float:
-    """What sum u c - sum u d must fall short of 0 by: M tolerance, less what rounding could do."""
+    """Return by how much sum u c - sum u d must be below 0: M tolerance, less a margin for rounding."""
     return bets.units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
 
 
 def log_gain(step: Step, bets: Bets, tolerance: float) -> Array:
-    """What the step adds to log W of each pair and stake, float64 [P, G].
+    """Compute what the step adds to log W of each pair and stake, float64 [P, G].
 
     Of a client, with b = lambda u / rho, e = lambda u, n the step's length and s its sums,
 
@@ -134,11 +136,11 @@ def log_gain(step: Step, bets: Bets, tolerance: float) -> Array:
 
 
 def null_means(seen: Array, bets: Bets, tolerance: float) -> Array:
-    """The predictions c, d of the null hypothesis, nu_j at most nu_k - tolerance, near what was seen.
+    """Compute predictions c, d under the null hypothesis nu_j <= nu_k - tolerance, close to the estimates.
 
     ``seen`` [2, P, M] are p and q, the result c and d: c = clip(p - x h) and d = clip(q + x (1 - h)), with h
-    the share of j in the variance, and the x at which sum u c = sum u d - M tolerance, less what rounding
-    could do: sum u c is never below that.
+    the share of j in the variance, and the x for which sum u c = sum u d - M tolerance, less a margin for
+    rounding: sum u c is never below that.
     """
     spread_j, spread_k = np.add.reduce(seen * (1.0 - seen), axis=2)
     spread_j /= bets.rho
@@ -166,8 +168,8 @@ def _clip(values: Array) -> Array:
 def _clipped(seen: Array, units: Array, slopes: Array, excess: float) -> Array:
     """clip(seen + x slopes) [2, P, M], with the x at which sum u c - sum u d + excess changes its sign.
 
-    This difference falls with x in straight pieces, which meet where a term begins or ceases to be clipped:
-    between the two such places around the root, it lies on a line.
+    This difference is decreasing and piecewise linear in x; the pieces meet where a term starts or stops
+    being clipped, so it is linear between the two such places around the root.
     """
     places = ((_EDGES - seen) / slopes).transpose(2, 0, 1, 3).reshape(seen.shape[1], -1)
 
@@ -184,7 +186,7 @@ def _clipped(seen: Array, units: Array, slopes: Array, excess: float) -> Array:
 
 
 def _around_root(places: Array, difference: Callable[[Array], Array]) -> Array:
-    """The two of the sorted places [P, N] between which the difference changes its sign."""
+    """Return the two of the sorted places [P, N] between which the difference changes its sign."""
     rows = np.arange(len(places))[:, None]
     low, high = np.zeros_like(rows), np.full_like(rows, places.shape[1] - 1)
     while np.any(high - low > 1):
@@ -195,7 +197,7 @@ def _around_root(places: Array, difference: Callable[[Array], Array]) -> Array:
 
 
 def log_mean(logs: Array) -> Array:
-    """log of the mean of exp over the last axis: log W from the log W of the stakes."""
+    """Compute log W from the log W of the stakes: the log of the mean of exp over the last axis."""
     most = np.maximum.reduce(logs, axis=-1)
     total = np.add.reduce(np.exp(logs - most[..., None]), axis=-1)
     return np.asarray(most + np.log(total / logs.shape[-1]))

@@ -1,6 +1,6 @@
-"""The bets of ``betting.py`` in plain numbers: where few clients and pairs are looked at, arrays cost more.
+"""The bets of ``betting.py`` in plain floats, which are faster than arrays for few clients and pairs.
 
-Nearly always one or two pairs have a step to take.  Both ways give the same, bit for bit
+Nearly always only one or two pairs have a step.  Both give the same result, bit for bit
 (tests/teachers/blt/test_betting_scalar.py): numpy adds fewer than eight numbers one after the other.
 """
 
@@ -12,13 +12,13 @@ import numpy as np
 from tutelage.teachers.blt.betting import FARTHEST, LEAST, MOST, Array, Bets, excess_of
 
 MOST_CLIENTS = 7  # numpy adds more of them in another order
-MOST_TERMS = 30  # pairs times clients; above, arrays are faster
+MOST_TERMS = 30  # pairs times clients; above it arrays are faster
 
 Row = Sequence[float]
 
 
 class PairStep(NamedTuple):
-    """One grid step of one pair, as ``betting.Step`` has it of many: [M] sums of rewards, and pulls."""
+    """One grid step of one pair, as ``betting.Step`` for many: [M] sums of rewards, and pulls."""
 
     before_j: Row
     before_k: Row
@@ -31,7 +31,7 @@ class PairStep(NamedTuple):
 
 
 def log_gain_of_few(steps: Sequence[PairStep], bets: Bets, tolerance: float) -> Array:
-    """What ``betting.log_gain`` gives for these steps, float64 [P, G].  At most ``MOST_CLIENTS`` clients."""
+    """Compute ``betting.log_gain`` for these steps, float64 [P, G], of at most ``MOST_CLIENTS`` clients."""
     excess = excess_of(bets, tolerance)
     units, (up_j, up_k) = bets.listed
     moves: list[float] = []
@@ -60,7 +60,7 @@ def log_gain_of_few(steps: Sequence[PairStep], bets: Bets, tolerance: float) -> 
 
 
 def null_means_of_pair(p: Row, q: Row, units: Row, bets: Bets, excess: float) -> tuple[Row, Row]:
-    """What ``betting.null_means`` gives for one pair: c and d, [M] each."""
+    """Compute ``betting.null_means`` for one pair: c and d, [M] each."""
     spread_j = spread_k = lead = 0.0
     for unit, one, other in zip(units, p, q, strict=True):
         spread_j += one * (1.0 - one)
@@ -77,7 +77,7 @@ def null_means_of_pair(p: Row, q: Row, units: Row, bets: Bets, excess: float) ->
 
 
 def _clipped(p: Row, q: Row, units: Row, h: float, excess: float) -> tuple[Row, Row]:
-    """``betting``'s: the root lies on a line between two of the places where clipping begins or ends."""
+    """As in ``betting``: the difference is linear between two places where clipping starts or stops."""
     rest = 1.0 - h
     places = sorted(
         [(edge - one) / -h for edge in (LEAST, MOST) for one in p]

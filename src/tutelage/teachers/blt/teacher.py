@@ -1,4 +1,4 @@
-"""Bet, level, lift: a teacher that decides by test martingales, and pays little (docs/blt.md)."""
+"""Bet, level, lift: a teacher that decides by test martingales, at low cost (docs/blt.md)."""
 
 import functools
 import math
@@ -24,21 +24,26 @@ from tutelage.teachers.base import (
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
-from tutelage.teachers.blt.totals import Ledger, Waiting, bets_of, counted_weights, extended, listed_weights
+from tutelage.teachers.blt.totals import (
+    BettingTotals,
+    Waiting,
+    append_totals,
+    create_bets,
+    listed_weights,
+    remaining_weights,
+)
 
 _NOTHING = Set(0.0)
-_TOO_SOON = 0.02  # of the horizon: nothing is given up before
-_LEAST = dict.fromkeys(("offset", "band", "slack", "slack_share", "push", "freeze_share"), 0)
-_LEAST["freeze_pulls"] = 1  # a level is made of means
+_TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable
 
 
 @dataclass(frozen=True, eq=False)
 class BltState:
-    """What BLT knows.
+    """Sums of rewards, bets and active arms.
 
     ``totals[k]`` is float64 [segments of arm k + 1, M]: the sum of observed rewards up to each cut.
     ``steps[j][k]`` counts the grid steps that the ordered pair (j, k) has bet on, ``log_wealth`` [K, K, G] is
-    log W_jk of each stake; neither goes on for an arm that is ruled out.
+    log W_jk of each stake; neither changes any more for an arm that is ruled out.
     """
 
     problem: Problem
@@ -48,57 +53,48 @@ class BltState:
     active_arms: tuple[int, ...]
     consultations: int = 0
     excluded: tuple[int, ...] = ()
-    provisional: int | None = None  # the arm that clients are led to where no decision can be hoped for
+    provisional: int | None = None  # the arm that clients are led to if undecidable
 
 
 @dataclass(frozen=True)
 class BLT(Teacher):
-    """BLT: bets on which arm is best, levels what arms seem worth until then, lifts a poor target."""
+    """BLT: bets on which arm is best, levels revealed means until it decides, lifts a poor target."""
 
-    rho: int = parameter(
-        2, help="pulls of the leading arm for one of another active arm, a whole number of at least 1"
+    rho: int = parameter(2, help="pulls of the leading arm for each pull of another active arm", minimum=1)
+    growth: float = parameter(0.05, help="relative growth of the steps of the betting grid", above=0)
+    tolerance: float = parameter(
+        0.0, help="how much worse than the best arm the target may be", minimum=0, below=1
     )
-    growth: float = parameter(0.05, help="how much longer each step of the betting grid is, above 0")
-    tolerance: float = parameter(0.0, help="how much worse than the best the target may be, in [0, 1)")
-    lift: bool = parameter(True, help="whether the target is lifted at clients for which it is worth little")
-    stakes: int = parameter(
-        0,
-        help="how many stakes, 2^(-g/2) for g = 0, 1, ..., bet side by side; 0: as the horizon has use for",
+    lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
+    stakes: int = parameter(0, help="number of stakes, or 0 for as many as the horizon needs", minimum=0)
+    head_start: int = parameter(
+        8, help="h: first pulls of an arm that determine which rivals are worth betting on", minimum=0
     )
-    head_start: int = parameter(8, help="h: first pulls of an arm that tell which rival is worth betting on")
     hope: float = parameter(
-        2.0, help="learning ends where a gap so many standard errors larger could not be decided"
+        2.0,
+        help="stop learning where a gap this many standard errors larger could not be decided",
+        minimum=0,
+        maximum=math.inf,
     )
-    offset: float = parameter(2.5, help="a: how far the line of revealed sums starts above 0")
-    band: float = parameter(1.0, help="b: how far a revealed sum may be from its line")
-    slack: float = parameter(5.0, help="pulls that an arm may be ahead of the least pulled one")
-    slack_share: float = parameter(0.1, help="the same, as a share of the least pulled one's")
-    push: float = parameter(2.0, help="o: how strongly an arm further ahead is pressed down")
+    offset: float = parameter(2.5, help="a: how far above 0 the line of revealed sums starts", minimum=0)
+    band: float = parameter(1.0, help="b: how far a revealed sum may be from its line", minimum=0)
+    slack: float = parameter(
+        5.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0
+    )
+    slack_share: float = parameter(
+        0.1, help="additional slack, as a share of the pulls of the arm with the fewest", minimum=0
+    )
+    push: float = parameter(
+        2.0, help="o: how strongly an arm that is further ahead is pushed down", minimum=0
+    )
     freeze_pulls: float = parameter(
-        5.0, help="n_f: pulls of each active arm before a client's level is fixed"
+        5.0, help="n_f: pulls of each active arm before a client's level is fixed", minimum=1
     )
-    freeze_share: float = parameter(0.9, help="f: the level as a share of the client's mean reward")
+    freeze_share: float = parameter(0.9, help="f: level as a share of the client's mean reward", minimum=0)
 
     state_type: ClassVar[type] = BltState
     title: ClassVar[str] = "BLT"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
-
-    def __post_init__(self) -> None:
-        if self.rho < 1:
-            raise InputError(f"blt's rho={self.rho} is not a whole number of at least 1.")
-        if not 0 < self.growth < math.inf:
-            raise InputError(f"blt's growth={self.growth:g} is not a number above 0.")
-        if not 0 <= self.tolerance < 1:
-            raise InputError(f"blt's tolerance={self.tolerance:g} lies outside [0, 1).")
-        for name in ("stakes", "head_start"):
-            if getattr(self, name) < 0:
-                raise InputError(f"blt's {name}={getattr(self, name)} is not a whole number of at least 0.")
-        if not self.hope >= 0:
-            raise InputError(f"blt's hope={self.hope:g} is not a number of at least 0.")
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if not least <= value < math.inf:
-                raise InputError(f"blt's {name}={value:g} is not a number of at least {least}.")
 
     @property
     def style(self) -> Style | None:
@@ -113,11 +109,11 @@ class BLT(Teacher):
         return f"{error} with probability at most {error_probability(problem)}."
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """The grid and rho times the grid."""
+        """Return the pull counts of the grid and of rho times the grid."""
         return self._grid(problem).cuts
 
     def begin(self, problem: Problem, generator: Generator) -> BltState:
-        """All arms active, every W = 1."""
+        """Start with all arms active and every W = 1."""
         size = problem.num_arms
         return BltState(
             problem,
@@ -128,7 +124,7 @@ class BLT(Teacher):
         )
 
     def directive(self, state: BltState) -> Directive:
-        """Level rules while several arms are active; then the target is shown as it is, or lifted."""
+        """Level while several arms are active; then reveal the target as it is, or lifted."""
         problem, active = state.problem, state.active_arms
         rules: list[Rule] = [_NOTHING] * problem.num_arms
         if len(active) == 1:
@@ -158,11 +154,11 @@ class BLT(Teacher):
         )
 
     def _head_start(self, problem: Problem) -> int:
-        """h, or 0 where rivals need no choice: two arms, or a tolerance, under which any pair may matter."""
+        """h, or 0 with two arms, or with a tolerance, under which any pair may matter."""
         return 0 if problem.num_arms <= 2 or self.tolerance > 0.0 else self.head_start
 
     def _num_stakes(self, problem: Problem) -> int:
-        """The stakes, down to the one that would decide at the horizon if variances were 1/4."""
+        """The number of stakes, down to the one that would decide at the horizon if variances were 1/4."""
         if self.stakes:
             return self.stakes
         need = 2.0 * log_threshold(problem, 0, self.tolerance) * (1 + self.rho)
@@ -173,7 +169,7 @@ class BLT(Teacher):
         return make_grid(problem.horizon, self.rho, self.growth, self._head_start(problem))
 
     def _awaited(self, state: BltState) -> tuple[int, ...]:
-        """Of each arm the least pull count that a next bet still needs; 0 where only others are awaited."""
+        """For each arm the smallest pull count that a next bet still needs; 0 if none needs this arm."""
         grid, steps = self._grid(state.problem), state.steps
         counts = [0] * state.problem.num_arms
         for arm in state.active_arms:
@@ -205,20 +201,20 @@ class BLT(Teacher):
         return best
 
     def advance(self, state: BltState, evidence: Evidence) -> BltState:
-        """Bet on all steps that have become complete, and rule out what the bets rule out."""
+        """Bet on all steps that have become complete, and rule out arms whose threshold is reached."""
         totals = tuple(
-            extended(old, new) if len(new) else old
+            append_totals(old, new) if len(new) else old
             for old, new in zip(state.totals, evidence.sums, strict=True)
         )
         return self._bet(state, totals, state.consultations + 1)
 
     def exclude(self, state: BltState, client: int) -> BltState:
-        """Bet anew on the other clients' sums; the threshold rises by a factor M, arms may return."""
+        """Repeat all bets on the other clients' sums; thresholds rise by a factor M, arms may return."""
         problem = state.problem
         if not 0 <= client < problem.num_clients or client in state.excluded:
-            raise InputError(f"There is no client {client} to exclude.")
+            raise InputError(f"Cannot exclude client {client}: it does not exist or is excluded already.")
         if len(state.excluded) == problem.num_clients - 1:
-            raise InputError(f"Client {client} is the last one and cannot be excluded.")
+            raise InputError(f"Cannot exclude client {client}: it is the last one.")
         fresh = replace(
             state,
             steps=_no_steps(problem.num_arms),
@@ -230,7 +226,7 @@ class BLT(Teacher):
         return self._bet(fresh, fresh.totals, fresh.consultations)
 
     def report(self, state: BltState) -> Report:
-        """Which arms are left."""
+        """Report the active arms, the evidence against each arm, and the target."""
         active = state.active_arms
         nothing = (None,) * state.problem.num_arms
         target = active[0] if len(active) == 1 else None
@@ -238,11 +234,11 @@ class BLT(Teacher):
         if target is not None:
             sentence = f"decided for arm {target} after {state.consultations} consultations"
         elif state.provisional is not None:
-            sentence = f"no decision to be hoped for: clients are led to arm {state.provisional}, unproved"
+            sentence = f"undecidable before the horizon: leading clients to arm {state.provisional}, unproved"
         elif reachable:
             sentence = f"betting, {len(active)} arms active"
         else:
-            sentence = "the next bets need more pulls than the horizon has: no decision"
+            sentence = "the next bets need more pulls than the horizon allows: no decision"
         return Report(
             consultations=state.consultations,
             active_arms=active,
@@ -256,7 +252,7 @@ class BLT(Teacher):
         )
 
     def _evidence(self, state: BltState) -> tuple[float | None, ...]:
-        """How near each arm k is to being ruled out: the most over j of log W_jk over its threshold's log."""
+        """For each arm k the largest log W_jk over j, divided by the log of its threshold."""
         if min(map(len, state.totals)) <= self._grid(state.problem).at_leading[0]:
             return ()
         wealth, thresholds = log_mean(state.log_wealth), self._log_thresholds(state, state.totals)
@@ -279,7 +275,7 @@ class BLT(Teacher):
         if not waiting or min(done) < grid.at_leading[0]:
             return replace(state, totals=totals, consultations=consultations)
         log_wealth = state.log_wealth.copy()
-        ledger = self._ledger(state, totals, grid)
+        betting_totals = self._betting_totals(state, totals, grid)
         wealth = log_wealth.reshape(size * size, -1)
         thresholds = self._log_thresholds(state, totals).ravel()
         least = np.minimum.reduce(thresholds)
@@ -287,7 +283,7 @@ class BLT(Teacher):
         for better, worse, _, last in waiting:
             bet[better][worse] = last
         while waiting:
-            gain = ledger.gain(waiting, self.tolerance)
+            gain = betting_totals.gain(waiting, self.tolerance)
             rows = [better * size + worse for better, worse, _, _ in waiting]
             gain += wealth[rows]
             wealth[rows] = gain
@@ -303,14 +299,14 @@ class BLT(Teacher):
         fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.excluded)
         return replace(fresh, provisional=self._leading_arm(fresh)) if self._is_hopeless(fresh) else fresh
 
-    def _ledger(self, state: BltState, totals: tuple[Array, ...], grid: Grid) -> Ledger:
+    def _betting_totals(self, state: BltState, totals: tuple[Array, ...], grid: Grid) -> BettingTotals:
         problem, excluded = state.problem, state.excluded
-        bets = bets_of(problem.weights, excluded, state.log_wealth.shape[2], self.rho)
-        counted = np.flatnonzero(counted_weights(problem.weights, excluded)) if excluded else None
-        return Ledger(totals, grid, bets, counted)
+        bets = create_bets(problem.weights, excluded, state.log_wealth.shape[2], self.rho)
+        remaining = np.flatnonzero(remaining_weights(problem.weights, excluded)) if excluded else None
+        return BettingTotals(totals, grid, bets, remaining)
 
     def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
-        """log of what W_jk must reach, [K, K]: T M^r over the share of j in the risk of k."""
+        """The logs of the thresholds of W_jk, [K, K]: T M^r over the share of j in the risk of k."""
         problem, head_start = state.problem, self._head_start(state.problem)
         if head_start == 0:
             return even_log_thresholds(problem, len(state.excluded), self.tolerance)
@@ -319,10 +315,11 @@ class BLT(Teacher):
         return shared_log_thresholds(problem, state.excluded, head_start, first)
 
     def _is_hopeless(self, state: BltState) -> bool:
-        """Whether no active arm would be ruled out by the leading arm before the horizon.
+        """Whether the leading arm would rule out no other active arm before the horizon.
 
-        Not even if its gap is ``hope`` standard errors larger than it seems: capital grows by about
-        gap^2 / (2 variance) a pull, which takes rho of the leading arm and one of each other active arm.
+        This is checked for a gap ``hope`` standard errors larger than estimated.  Capital grows by about
+        gap^2 / (2 variance) for each pull of the other arm, which needs rho pulls of the leading arm and one
+        of each other active arm.
         """
         problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
         if len(active) == 1 or math.isinf(self.hope):
@@ -331,7 +328,7 @@ class BLT(Teacher):
         left = problem.horizon - sum(pulls)
         if left > (1.0 - _TOO_SOON) * problem.horizon or (leading_arm := self._leading_arm(state)) is None:
             return False
-        weights = counted_weights(problem.weights, state.excluded)
+        weights = remaining_weights(problem.weights, state.excluded)
         thresholds = self._log_thresholds(state, state.totals)
         means, seen = {}, {}
         for arm in active:
@@ -350,7 +347,7 @@ class BLT(Teacher):
 
 
 def lift_of(problem: Problem) -> float:
-    """L = min(1, (2 (K - 1) log T / T)^(1/3)): how little a target must be worth to be lifted."""
+    """L = min(1, (2 (K - 1) log T / T)^(1/3)), the revealed mean to which a target is lifted."""
     exploration = 2.0 * (problem.num_arms - 1) * math.log(problem.horizon) / problem.horizon
     return float(min(1.0, exploration ** (1.0 / 3.0)))
 

@@ -1,4 +1,4 @@
-"""How BLT shares the risk 1/T of a wrong target among its bets: what each must reach (docs/blt.md)."""
+"""Thresholds of BLT's bets, which share the risk 1/T of a wrong target (docs/blt.md)."""
 
 import functools
 import math
@@ -7,16 +7,16 @@ import numpy as np
 
 from tutelage.teachers.base import Problem
 from tutelage.teachers.blt.betting import Array
-from tutelage.teachers.blt.totals import counted_weights
+from tutelage.teachers.blt.totals import remaining_weights
 
-_EVENLY = 0.05  # of the risk is shared evenly among the other arms
+_EVENLY = 0.05  # share of the risk that is divided evenly among the other arms
 
 
 def log_threshold(problem: Problem, excluded: int, tolerance: float) -> float:
-    """log of T B M^r: what W_jk must reach to rule k out, after r exclusions.
+    """log of T B M^r, the threshold of W_jk to rule k out after r exclusions.
 
-    B bounds how many bets may be wrongly won: K - 1 those against a best arm, and with a tolerance
-    K (K - 1) / 2 those on an arm that is too much worse.
+    B bounds the number of bets that can be won wrongly: K - 1 bets against a best arm, and with a tolerance
+    K (K - 1) / 2 bets on an arm that is too much worse.
     """
     size = problem.num_arms
     bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
@@ -39,7 +39,7 @@ def shared_log_thresholds(
     ``first`` has the float64 sums [K, M] of the rewards in the first ``head_start`` pulls of each arm.
     """
     sums = np.frombuffer(first).reshape(problem.num_arms, problem.num_clients)
-    shares = rival_shares(sums, counted_weights(problem.weights, excluded), head_start)
+    shares = rival_shares(sums, remaining_weights(problem.weights, excluded), head_start)
     np.fill_diagonal(shares, 1.0)
     whole = math.log(problem.horizon) + len(excluded) * math.log(problem.num_clients)
     return _read_only(whole - np.log(shares))
@@ -51,11 +51,11 @@ def _read_only(array: Array) -> Array:
 
 
 def rival_shares(sums: Array, weights: Array, pulls: int) -> Array:
-    """How much of the risk that arm k is ruled out wrongly each other arm j is given, float64 [K, K], k last.
+    """Compute the share of each arm j in the risk of wrongly ruling out arm k, float64 [K, K], k last.
 
-    ``sums`` [K, M] are the rewards in the first ``pulls`` pulls of each arm.  A column k sums to 1 and is
-    made of the other arms' rewards alone: each has a share about as likely as it is better than the one that
-    looks best of them, and a twentieth is shared evenly.
+    ``sums`` [K, M] are the rewards in the first ``pulls`` pulls of each arm.  A column k sums to 1 and
+    depends only on the other arms' rewards: the share of an arm is roughly the probability that it is better
+    than the best-looking one of them, and a twentieth of the risk is divided evenly.
     """
     size = len(sums)
     seen = (sums + 0.5) / (pulls + 1.0)

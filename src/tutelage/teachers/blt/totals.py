@@ -1,4 +1,4 @@
-"""What BLT has seen of every arm, and what its bets gain from it (``betting.py``, ``few_bets.py``)."""
+"""Running sums of rewards, and what BLT's bets gain (``betting.py``, ``betting_scalar.py``)."""
 
 import functools
 import itertools
@@ -12,24 +12,26 @@ from numpy.typing import NDArray
 from tutelage.teachers.blt.betting import Array, Bets, Grid, Step, log_gain, make_bets
 from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
 
-Counted = NDArray[np.integer[Any]]
-Waiting = list[tuple[int, int, int, int]]  # pair (j, k), the grid step it has come to, where to stop
+ClientIndices = NDArray[np.integer[Any]]
+Waiting = list[tuple[int, int, int, int]]  # pair (j, k), its next grid step, the last one
 
 
-class Ledger:
-    """The running sums of all arms' rewards, over the clients that are not excluded, and what is bet on them.
+class BettingTotals:
+    """The running sums of all arms' rewards at the clients that are not excluded, and the bets on them.
 
     ``totals[k]`` is float64 [segments of arm k + 1, M].
     """
 
-    def __init__(self, totals: Sequence[Array], grid: Grid, bets: Bets, counted: Counted | None) -> None:
+    def __init__(
+        self, totals: Sequence[Array], grid: Grid, bets: Bets, remaining: ClientIndices | None
+    ) -> None:
         self.grid, self.bets, self.totals = grid, bets, totals
         self.head_start = grid.head_start
-        if counted is not None:
-            self.totals = [sums[:, counted] for sums in totals]
+        if remaining is not None:
+            self.totals = [sums[:, remaining] for sums in totals]
 
     def gain(self, waiting: Waiting, tolerance: float) -> Array:
-        """What log W of each pair and stake gains in this step, float64 [P, G]."""
+        """Compute what log W of each pair and stake gains in this step, float64 [P, G]."""
         num_clients = self.bets.units.size
         if num_clients <= MOST_CLIENTS and num_clients * len(waiting) <= MOST_TERMS:
             return log_gain_of_few([self._pair_step(*pair) for pair in waiting], self.bets, tolerance)
@@ -66,7 +68,7 @@ class Ledger:
 
     @functools.cached_property
     def _joined(self) -> Array:
-        """All arms' sums, one below the other."""
+        """The sums of all arms, concatenated."""
         return np.concatenate(self.totals)
 
     @functools.cached_property
@@ -74,8 +76,8 @@ class Ledger:
         return list(itertools.accumulate((len(sums) for sums in self.totals), initial=0))
 
 
-def extended(totals: Array, sums: Array) -> Array:
-    """The running totals of one arm with those of further segments, added one by one as they would come."""
+def append_totals(totals: Array, sums: Array) -> Array:
+    """Append the totals of further segments of one arm, added one by one in their order."""
     if len(sums) == 1:
         return np.concatenate((totals, totals[-1:] + sums))
     longer = np.concatenate((totals, sums))
@@ -85,24 +87,24 @@ def extended(totals: Array, sums: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=64)
-def counted_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> Array:
-    """The weights [M] of the global model of the clients that are not excluded; 0 for those that are."""
+def remaining_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> Array:
+    """Return the weights [M] of the global model without excluded clients, whose weight is 0."""
     if not excluded:
         return np.array(weights)
-    kept = [0.0 if client in excluded else weight for client, weight in enumerate(weights)]
-    return np.array(kept) / math.fsum(kept)
+    remaining = [0.0 if client in excluded else weight for client, weight in enumerate(weights)]
+    return np.array(remaining) / math.fsum(remaining)
 
 
 @functools.lru_cache(maxsize=64)
 def listed_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> list[float]:
-    """The same as a list."""
-    return counted_weights(weights, excluded).tolist()  # type: ignore[no-any-return]
+    """Return the same as a list."""
+    return remaining_weights(weights, excluded).tolist()  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=64)
-def bets_of(weights: tuple[float, ...], excluded: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
-    """u_m = M w_m of the clients that are not excluded, and the stakes lambda_g / max(1, max u)."""
-    kept = counted_weights(weights, excluded)
-    units = (len(weights) - len(excluded)) * kept[kept > 0.0]
+def create_bets(weights: tuple[float, ...], excluded: tuple[int, ...], num_stakes: int, rho: int) -> Bets:
+    """Return the bets with u_m = M w_m of the remaining clients and stakes lambda_g / max(1, max u)."""
+    remaining = remaining_weights(weights, excluded)
+    units = (len(weights) - len(excluded)) * remaining[remaining > 0.0]
     stakes = 2.0 ** (-np.arange(num_stakes) / 2.0) / max(1.0, float(units.max()))
     return make_bets(units, stakes, float(rho))

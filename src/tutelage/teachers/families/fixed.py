@@ -1,4 +1,4 @@
-"""What teachers share whose directive never changes: a target or none, and one rule on every other arm."""
+"""Teachers whose directive never changes: a target or none, and one rule for every other arm."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,63 +10,54 @@ from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 
 @dataclass(frozen=True)
 class FixedState:
-    """A state that never changes: the target, or None, and how many arms there are."""
+    """A state that never changes: the number of arms and the target, or None."""
 
     num_arms: int
     target: int | None
 
 
 class Fixed(Teacher):
-    """The functions of a teacher that learns nothing, so that nobody's evidence matters to it."""
+    """The functions of a teacher that learns nothing and therefore uses no evidence."""
 
     state_type: ClassVar[type] = FixedState
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """None: it learns nothing."""
+        """No cuts, because it learns nothing."""
         return ()
 
     def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
-        """The same state."""
+        """Return the same state."""
         return state
 
     def exclude(self, state: FixedState, client: int) -> FixedState:
-        """The same state."""
+        """Return the same state."""
         return state
 
 
-def check_target(name: str, target: int | None) -> None:
-    """Raise ``InputError`` for a target that cannot be an arm; None is the best arm."""
-    if target is not None and target < 0:
-        raise InputError(f"{name}'s target={target} is not an arm: arms are counted from 0.")
+def begin_with_target(name: str, target: int | None, problem: Problem) -> FixedState:
+    """Return a state with this target, or the problem's best arm if it is None.
 
-
-def check_delta(name: str, delta: float) -> None:
-    """Raise ``InputError`` unless a chance of failure lies strictly between 0 and 1."""
-    if not 0 < delta < 1:
-        raise InputError(f"{name}'s delta={delta:g} is not a chance of failure: give one between 0 and 1.")
-
-
-def aim(name: str, target: int | None, problem: Problem) -> FixedState:
-    """The given target, else the problem's best arm.  Raises ``InputError`` if there is no such arm."""
+    Raises ``InputError`` unless the target is an arm of the problem.
+    """
     chosen = problem.best_arm if target is None else target
     if chosen is None:
-        raise InputError(f"{name} needs target=ARM here: nobody has said which arm is best.")
+        raise InputError(f"The teacher {name} needs target=ARM here, because the best arm is not known.")
     if chosen >= problem.num_arms:
         raise InputError(
-            f"{name}'s target={chosen} is not an arm: they are counted from 0 to {problem.num_arms - 1}."
+            f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}."
         )
     return FixedState(problem.num_arms, chosen)
 
 
 def fixed_directive(state: FixedState, rule: Rule) -> Directive:
-    """The rule on every arm but the target, which is kept, for good."""
+    """Return a directive with the rule for every arm except the target, which is revealed as it is."""
     rules = tuple(KEEP if arm == state.target else rule for arm in range(state.num_arms))
     active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
     return Directive(rules, None, active, target=state.target)
 
 
 def fixed_report(state: FixedState, sentence: str) -> Report:
-    """A report without epochs and intervals."""
+    """Return a report without consultations and intervals."""
     active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
     nothing = (None,) * state.num_arms
     return Report(0, active, state.target, nothing, nothing, True, sentence)

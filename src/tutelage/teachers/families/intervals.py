@@ -1,4 +1,4 @@
-"""What TAL and TWL share: segment sums, estimates, confidence intervals (Shi et al., eq. (1))."""
+"""Segment sums, estimates and confidence intervals of TAL and TWL (Shi et al., eq. (1))."""
 
 import functools
 import math
@@ -13,8 +13,8 @@ from tutelage.teachers.base import Evidence, Problem, Quota
 
 
 @dataclass(frozen=True, eq=False)
-class Evidences:
-    """All segment sums so far: ``sums[k]`` is float64 [segments of arm k, M]; and who no longer counts."""
+class SegmentSums:
+    """All segment sums so far, ``sums[k]`` float64 [segments of arm k, M], and the excluded clients."""
 
     sums: tuple[NDArray[np.float64], ...]
     excluded: tuple[int, ...] = ()
@@ -22,7 +22,7 @@ class Evidences:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Lower and upper confidence bounds [K] of the latest epoch; None for arms that it did not look at."""
+    """Lower and upper confidence bounds [K] of the latest epoch; None for arms that were not active."""
 
     lower: tuple[float | None, ...]
     upper: tuple[float | None, ...]
@@ -34,69 +34,71 @@ def _schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedu
 
 
 def schedule_of(problem: Problem) -> Schedule:
-    """The epochs of a problem (they stay as they are when a client excludes)."""
+    """Return the epochs of a problem; excluding a client does not change them."""
     return _schedule(problem.num_arms, problem.horizon, problem.weights)
 
 
-def no_evidence(problem: Problem) -> Evidences:
-    """The state of affairs before the first pull."""
-    return Evidences(tuple(np.zeros((0, problem.num_clients)) for _ in range(problem.num_arms)))
+def no_sums(problem: Problem) -> SegmentSums:
+    """Return the sums before the first pull."""
+    return SegmentSums(tuple(np.zeros((0, problem.num_clients)) for _ in range(problem.num_arms)))
 
 
 def no_intervals(num_arms: int) -> Intervals:
-    """No bound on any arm yet."""
+    """Return intervals without bounds."""
     return Intervals((None,) * num_arms, (None,) * num_arms)
 
 
-def add_evidence(evidences: Evidences, new: Evidence) -> Evidences:
-    """The evidence with the newly completed segments behind the old ones."""
-    sums = tuple(np.concatenate((old, more)) for old, more in zip(evidences.sums, new.sums, strict=True))
-    return Evidences(sums, evidences.excluded)
+def append_segments(segment_sums: SegmentSums, new: Evidence) -> SegmentSums:
+    """Append the newly completed segments."""
+    sums = tuple(np.concatenate((old, more)) for old, more in zip(segment_sums.sums, new.sums, strict=True))
+    return SegmentSums(sums, segment_sums.excluded)
 
 
-def without_client(evidences: Evidences, client: int, problem: Problem) -> Evidences:
-    """The evidence without a client.  Raises ``InputError`` if there is no such one, or no other left."""
-    if not 0 <= client < problem.num_clients or client in evidences.excluded:
-        raise InputError(f"There is no client {client} to exclude.")
-    if len(evidences.excluded) == problem.num_clients - 1:
-        raise InputError(f"Client {client} is the last one and cannot be excluded.")
-    return Evidences(evidences.sums, tuple(sorted((*evidences.excluded, client))))
+def exclude_client(segment_sums: SegmentSums, client: int, problem: Problem) -> SegmentSums:
+    """Exclude a client.  Raises ``InputError`` if it does not exist, is excluded already, or is the last."""
+    if not 0 <= client < problem.num_clients or client in segment_sums.excluded:
+        raise InputError(f"Cannot exclude client {client}: it does not exist or is excluded already.")
+    if len(segment_sums.excluded) == problem.num_clients - 1:
+        raise InputError(f"Cannot exclude client {client}: it is the last one.")
+    return SegmentSums(segment_sums.sums, tuple(sorted((*segment_sums.excluded, client))))
 
 
-def has_epoch(evidences: Evidences, epoch: int, arms: tuple[int, ...]) -> bool:
+def has_epoch(segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]) -> bool:
     """Whether the epoch's segment is complete for all these arms."""
-    return all(len(evidences.sums[arm]) >= epoch for arm in arms)
+    return all(len(segment_sums.sums[arm]) >= epoch for arm in arms)
 
 
 def is_reachable(problem: Problem, epoch: int, arms: tuple[int, ...]) -> bool:
-    """Whether a client's T pulls have room for the F(psi) that the epoch needs of each of these arms."""
+    """Whether the F(psi) pulls of each of these arms that the epoch needs fit into a client's T pulls."""
     ends = schedule_of(problem).ends
     return epoch <= len(ends) and len(arms) * ends[epoch - 1] <= problem.horizon
 
 
 def quota_of(problem: Problem, epoch: int, arms: tuple[int, ...]) -> Quota | None:
-    """F(psi) pulls of each of these arms; None if the epoch cannot be reached within the horizon."""
+    """Return F(psi) pulls of each of these arms; None if the epoch cannot be reached within the horizon."""
     if not is_reachable(problem, epoch, arms):
         return None
     ends = schedule_of(problem).ends
     return Quota(tuple(ends[epoch - 1] if arm in arms else 0 for arm in range(problem.num_arms)))
 
 
-def intervals_of(problem: Problem, evidences: Evidences, epoch: int, arms: tuple[int, ...]) -> Intervals:
-    """UCB and LCB of eq. (1) for these arms: sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
+def compute_intervals(
+    problem: Problem, segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]
+) -> Intervals:
+    """Compute LCB and UCB of eq. (1): sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
 
-    The sum runs over the clients in order, excluded ones left out and the weights of the others scaled to sum
-    to 1; the radius then uses their sum of squares, with the logarithm unchanged.
+    The sum is over the clients in order.  Excluded clients are left out and the weights of the others scaled
+    to sum to 1; the radius then uses their sum of squares, with the logarithm unchanged.
     """
     schedule = schedule_of(problem)
-    weights, squared = _remaining_weights(problem.weights, evidences.excluded)
+    weights, squared = _remaining_weights(problem.weights, segment_sums.excluded)
     radius = confidence_radius(schedule, epoch, squared)
     pulls = schedule.pulls(epoch)
     lower: list[float | None] = [None] * problem.num_arms
     upper: list[float | None] = [None] * problem.num_arms
     for arm in arms:
         estimate = 0.0
-        for weight, total in zip(weights, evidences.sums[arm][epoch - 1].tolist(), strict=True):
+        for weight, total in zip(weights, segment_sums.sums[arm][epoch - 1].tolist(), strict=True):
             estimate += weight * (total / pulls)
         lower[arm], upper[arm] = estimate - radius, estimate + radius
     return Intervals(tuple(lower), tuple(upper))
@@ -106,7 +108,7 @@ def intervals_of(problem: Problem, evidences: Evidences, epoch: int, arms: tuple
 def _remaining_weights(
     weights: tuple[float, ...], excluded: tuple[int, ...]
 ) -> tuple[tuple[float, ...], float]:
-    """The weights with 0 for the excluded and the rest summing to 1, and the sum of their squares."""
+    """The weights, 0 for excluded clients and summing to 1, and the sum of their squares."""
     if not excluded:
         return weights, squared_weights(weights)
     kept = [weight for client, weight in enumerate(weights) if client not in excluded]

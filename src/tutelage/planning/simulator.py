@@ -1,4 +1,4 @@
-"""Teachers played on the instances of a case, and what each came to.
+"""Simulate teachers on the instances of a case and measure their regret, cost and decisions.
 
 Shapes: R runs.
 """
@@ -24,13 +24,13 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """One teacher over R runs.
+class Measurement:
+    """The figures of one teacher over R runs.
 
-    ``regret`` and ``cost`` [R] are totals at the horizon; ``rounds`` [R] those of the decisions, 0 from the
-    start and -1 for none; ``epochs`` [R] the teacher's epoch at the end; ``wrong`` [R] says which runs hold
-    to an arm that is not a best one.  ``has_epochs``: it decides at the ends of the paper's epochs.
-    ``never_decides``: by its nature.
+    ``regret`` and ``cost`` [R] are totals at the horizon; ``rounds`` [R] those of the decisions, 0 for a
+    target from the start and -1 for none; ``epochs`` [R] the teacher's epoch at the horizon, if it
+    ``has_epochs``, that is, decides at the ends of the paper's epochs; ``wrong`` [R] marks the runs whose
+    target is not a best arm.
     """
 
     teacher: Teacher
@@ -40,47 +40,46 @@ class Measured:
     epochs: NDArray[np.int64]
     wrong: NDArray[np.bool_]
     has_epochs: bool
-    never_decides: bool
 
     @property
     def spec(self) -> str:
-        """Every parameter spelled out."""
+        """The SPEC with every parameter."""
         return TEACHERS.spec(self.teacher)
 
     @property
     def brief(self) -> str:
-        """As people read it."""
+        """The SPEC for people."""
         return TEACHERS.brief(self.teacher)
 
     @property
     def decisions(self) -> NDArray[np.int64]:
-        """The rounds of the runs that decided."""
+        """The rounds of the decisions, of the runs that decided."""
         rounds: NDArray[np.int64] = self.rounds[self.rounds != NONE]
         return rounds
 
     @property
-    def ends(self) -> float:
-        """The share of the runs in which learning ended, whatever the target."""
+    def decided(self) -> float:
+        """The share of the runs that decided, whatever the target."""
         return self.decisions.size / self.rounds.size
 
     @property
     def is_guess(self) -> bool:
-        """Whether all its decisions fell before the first pull: told or guessed, not learned."""
+        """Whether all decisions came before the first pull, so that no target was learned."""
         return self.decisions.size > 0 and not self.decisions.any()
 
     @property
     def epoch_counts(self) -> dict[int, int]:
-        """How many runs decided in which of the paper's epochs; empty for a teacher without them."""
+        """The number of runs that decided in each of the paper's epochs; empty without epochs."""
         if not self.has_epochs:
             return {}
         return dict(sorted(Counter(self.epochs[self.rounds != NONE].tolist()).items()))
 
     def as_json(self) -> dict[str, Any]:
-        """The figures as plain values; spreads as in ``tutelage simulate --json``."""
+        """Return the figures as plain values, with the statistics of ``tutelage simulate --json``."""
         decisions = self.decisions
         return {
             "teacher": self.spec,
-            "ends": self.ends,
+            "decided": self.decided,
             "round": vars(summarize_runs(decisions.astype(np.float64))) if decisions.size else None,
             "epochs": {str(epoch): runs for epoch, runs in self.epoch_counts.items()},
             "regret": vars(summarize_runs(self.regret)),
@@ -90,8 +89,8 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """What stays the same over all simulations of a plan."""
+class Simulator:
+    """Simulates teachers on a case; everything here stays the same over all simulations of a plan."""
 
     case: Case
     clients: str
@@ -101,7 +100,7 @@ class Setting:
     def requests(
         self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int
     ) -> Iterator[SimulationRequest]:
-        """One request with all runs, or where every run has an instance of its own one for each."""
+        """Yield one request with all runs, or one for each run where every run has its own instance."""
         parts = range(runs) if self.case.varied else (0,)
         for run in parts:
             yield lab.make_request(
@@ -121,31 +120,31 @@ class Setting:
         horizon: int,
         runs: int,
         progress: Progress | None = None,
-    ) -> tuple[Measured, ...]:
-        """Play the teachers, all with the same instances and random numbers.
+    ) -> tuple[Measurement, ...]:
+        """Simulate the teachers, all with the same instances and random numbers.
 
-        ``progress`` is told how many runs of all teachers have been played.
+        ``progress`` is called with the number of finished runs of all teachers.
         """
         outcomes: list[SimulationResult] = []
         for request in self.requests(teachers, gap, horizon, runs):
-            watch = None if progress is None else after(len(outcomes) * len(teachers), progress)
-            outcomes.append(lab.simulate_request(request, workers=self.workers, progress=watch))
-        return tuple(_measured(outcomes, position) for position in range(len(teachers)))
+            shifted = None if progress is None else shift_progress(len(outcomes) * len(teachers), progress)
+            outcomes.append(lab.simulate_request(request, workers=self.workers, progress=shifted))
+        return tuple(_measurement(outcomes, position) for position in range(len(teachers)))
 
 
-def after(before: int, progress: Progress) -> Progress:
-    """Tells ``progress`` of runs that come after ``before`` others."""
-    return lambda played: progress(before + played)
+def shift_progress(before: int, progress: Progress) -> Progress:
+    """Return a callback that adds ``before`` to the number of finished runs."""
+    return lambda finished: progress(before + finished)
 
 
-def _measured(outcomes: Sequence[SimulationResult], position: int) -> Measured:
-    """One teacher's figures over all outcomes."""
+def _measurement(outcomes: Sequence[SimulationResult], position: int) -> Measurement:
+    """The figures of one teacher over all results."""
     totals = [outcome.totals(position) for outcome in outcomes]
     request = outcomes[0].request
     teacher = request.teachers[position]
     problem = make_problem(request.instance, request.horizon, teacher)
     schedule = make_schedule(problem.num_arms, problem.horizon, problem.weights)
-    return Measured(
+    return Measurement(
         teacher=teacher,
         regret=np.concatenate([regret for regret, _ in totals]),
         cost=np.concatenate([cost for _, cost in totals]),
@@ -153,5 +152,4 @@ def _measured(outcomes: Sequence[SimulationResult], position: int) -> Measured:
         epochs=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(np.int64),
         wrong=np.concatenate([outcome.is_wrong(position) for outcome in outcomes]),
         has_epochs=bool(schedule.ends) and teacher.segments(problem) == schedule.ends,
-        never_decides=all(outcome.never_decides(position) for outcome in outcomes),
     )

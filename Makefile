@@ -1,5 +1,5 @@
-# `make` alone lists the targets.  Each sets itself up, in .venv beside this file, from the locks in
-# requirements/; a second run finds it done.
+# `make` without a target lists the targets.  A target first creates .venv next to this file from the locks in
+# requirements/, if that is out of date.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,35 +16,35 @@ help: ## list the targets
 
 OUT := out/run
 
-run: .venv/run.stamp ## the teachers side by side: the paper's instance, then a real radio network
+run: .venv/run.stamp ## compare the teachers on the paper's instance and on a real radio network
 	@mkdir -p $(OUT)
-	@echo 'Five clients that want different arms (the instance of the paper), under one teacher after another:'
+	@echo 'Instance of the paper: five clients; three of them would prefer another arm than the one that is best for all.'
 	@echo
 	@$(BIN)/tutelage simulate paper \
 	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/paper.nc
 	@$(BIN)/tutelage plot $(OUT)/paper.nc --out $(OUT)/paper.png
 	@echo
-	@echo 'Fifteen clients in a measured radio network (Grenoble):'
+	@echo 'Fifteen clients in a radio network that was measured in Grenoble:'
 	@echo
 	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 \
 	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/grenoble.nc
 	@$(BIN)/tutelage plot $(OUT)/grenoble.nc --out $(OUT)/grenoble.png
 	@echo
-	@echo 'Next, try one of your own: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=0 --teacher twl --teacher blt --clients ucb1 --horizon 50000 --runs 20 --seed 1'
+	@echo 'Next, try: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=0 --teacher twl --teacher blt --clients ucb1 --horizon 50000 --runs 20 --seed 1'
 
 # -------------------------------------------------------------------------------------- development
 
 test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
-setup: .venv/run.stamp ## only set everything up: .venv/bin/tutelage is then the command
-	@echo 'Ready: $(BIN)/tutelage --help'
+setup: .venv/run.stamp ## only create .venv, so that .venv/bin/tutelage can be run
+	@echo 'Ready. Next, try: $(BIN)/tutelage --help'
 
 lint: .venv/dev.stamp ## check style
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 
-format: .venv/dev.stamp ## repair what of the style can be repaired
+format: .venv/dev.stamp ## fix style where it can be fixed automatically
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
@@ -54,46 +54,46 @@ types: .venv/dev.stamp ## check the types
 docs-tables: .venv/dev.stamp ## write the tables in docs/ that follow from the code
 	@$(BIN)/python docs/make_tables.py
 
-imports: .venv/dev.stamp ## check that imports run one way only
+imports: .venv/dev.stamp ## check the layers of imports
 	@$(BIN)/lint-imports
 
 wheel: .venv/dev.stamp ## build the wheel into dist/
 	@$(BIN)/python -m build --no-isolation --wheel .
 
-bench: .venv-bench/bench.stamp ## measure the lab against other bandit libraries
+bench: .venv-bench/bench.stamp ## compare the lab's speed with other bandit libraries
 	@$(BENCH_BIN)/python benchmarks/lab.py $(ARGS)
 
-table: .venv/run.stamp ## measure every teacher against every policy and write docs/table.md
+table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)
 
 # ------------------------------------------------------------------------------------------- locks
 
-# The machine's own pip settings are set aside: a lock holds what the public index has, for every platform.
+# pip's own settings are ignored, so that a lock holds what the public index has, for every platform.
 LOCK = env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFIG_FILE=/dev/null \
     CUSTOM_COMPILE_COMMAND='make lock' \
     $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
     --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(ARGS)
 
-lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade takes the newest versions)
+lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versions)
 	$(LOCK) --output-file requirements/build.txt requirements/build.in
 	$(LOCK) --output-file requirements/run.txt -c requirements/build.txt pyproject.toml
 	$(LOCK) --output-file requirements/dev.txt -c requirements/build.txt -c requirements/run.txt \
 	    --extra dask --extra parquet pyproject.toml requirements/dev.in
 	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/bench.in
-	@! grep -n '://' requirements/*.txt || { echo 'A lock names an address: remove it.' >&2; exit 1; }
+	@! grep -n '://' requirements/*.txt || { echo 'A lock contains a URL: remove it.' >&2; exit 1; }
 
 # --------------------------------------------------------------------------------------- environments
 
-# $(call environment,FOLDER) makes an empty environment, or says in a sentence what is missing.
+# $(call environment,FOLDER) creates an empty environment, or says in a sentence what is missing.
 define environment
 	@command -v $(firstword $(PYTHON)) > /dev/null || { \
-	    echo 'There is no $(PYTHON) here: install Python 3.11 or newer, or name one, as in make PYTHON=python3.12.' >&2; \
+	    echo '$(PYTHON) was not found: install Python 3.11 or newer, or name another, as in make PYTHON=python3.12.' >&2; \
 	    exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo "Tutelage needs Python 3.11 or newer and $(PYTHON) is $$($(PYTHON) -V 2>&1): name another, as in make PYTHON=python3.12." >&2; \
+	    echo "Tutelage needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) -V 2>&1): name another, as in make PYTHON=python3.12." >&2; \
 	    exit 1; }
-	@echo 'Setting up $(1) (once, a minute or two) ...' >&2
+	@echo 'Creating $(1), which takes a minute or two ...' >&2
 	@$(PYTHON) -m venv --clear $(1)
 endef
 
@@ -107,7 +107,7 @@ endef
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp requirements/dev.txt
-	@echo 'Adding the tools of development to .venv ...' >&2
+	@echo 'Installing the development tools in .venv ...' >&2
 	@$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
@@ -120,5 +120,5 @@ endef
 	@$(BENCH_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-clean: ## remove the environments and what was built
+clean: ## remove the environments and everything that was built
 	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -15,6 +15,7 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.registry import Table, write_value
+from tutelage.service.configuration import ServerSettings
 from tutelage.service.monitoring import prometheus, status
 from tutelage.service.settings_field import settings_of
 from tutelage.teachers import TEACHERS
@@ -28,6 +29,15 @@ def status_table() -> Iterator[Sequence[str]]:
     for kind in status.KINDS:
         for severity, (when, action) in kind.cases.items():
             yield kind.name, severity, when, action
+
+
+def settings_table() -> Iterator[Sequence[str]]:
+    """Every setting of the server but the thresholds."""
+    yield "option", "line of `tutelage.toml`", "value", "default", "meaning"
+    for name, setting in settings_of(ServerSettings).items():
+        value = setting.metavar if setting.type is str else setting.allowed
+        default = f"`{setting.shown_default}`" if setting.shown_default else ""
+        yield f"`{setting.option}`", f"`{name}`", value, default, setting.help
 
 
 def threshold_table() -> Iterator[Sequence[str]]:
@@ -100,6 +110,7 @@ TABLES: dict[str, dict[str, Rows]] = {
         "distributions": entry_table(DISTRIBUTIONS),
         "distribution parameters": parameter_table(DISTRIBUTIONS),
     },
+    "operating.md": {"settings": settings_table},
     "dashboard.md": {
         "status": status_table,
         "thresholds": threshold_table,

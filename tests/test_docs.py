@@ -43,18 +43,26 @@ def test_every_parameter_is_named():
             assert f"`{item.name}" in named or item.name == "path", f"{name}'s {item.name}"
 
 
+def commands(group, path="tutelage"):
+    """Every command below a group with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
 def test_every_command_and_option_has_a_page():
-    """Each command of the command line has a page that names all its options."""
+    """Each command, also of a group such as `tutelage key`, and each of its options is named by some page."""
     import typer.main
 
-    group = typer.main.get_command(app)
     text = "\n".join(PAGES.values())
-    for name, command in group.commands.items():
-        assert f"tutelage {name}" in text, f"the command {name}"
+    for called, command in commands(typer.main.get_command(app)):
+        assert called in text, called
         for option in command.params:
             for written in option.opts:
                 if written.startswith("--") and written != "--help":
-                    assert f"`{written}" in text, f"{name}'s {written}"
+                    assert re.search(rf"`(?:\[)?{written}\b|{called}[^`]* {written}\b", text), f"{called} {written}"
 
 
 def test_the_examples_of_extending_play(tmp_path, python):

@@ -160,7 +160,7 @@ def test_dask_not_installed(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"workers": 0}, "Invalid number of workers 0: give 1 or more"),
+        ({"workers": 0}, "Invalid number of workers 0: use a whole number of at least 1"),
         ({"workers": -2}, "Invalid number of workers -2"),
         ({"executor": "gpu"}, "Invalid executor 'gpu': use auto, threads, processes or dask"),
         ({"executor": "dask://nowhere"}, "Invalid executor 'dask://nowhere'"),
@@ -171,10 +171,10 @@ def test_dask_not_installed(monkeypatch):
         ({"executor": None}, "Invalid executor None"),
         ({"executor": 5}, "Invalid executor 5"),
         ({"executor": ["threads"]}, "Invalid executor"),
-        ({"workers": "a"}, "number of workers 'a': give a whole number"),
-        ({"workers": 1.5}, "number of workers 1.5: give a whole number"),
-        ({"workers": float("nan")}, "number of workers nan: give"),
-        ({"workers": True}, "number of workers True: give"),
+        ({"workers": "a"}, "number of workers 'a': use a whole number"),
+        ({"workers": 1.5}, "number of workers 1.5: use a whole number"),
+        ({"workers": float("nan")}, "number of workers nan: use"),
+        ({"workers": True}, "number of workers True: use"),
     ],
 )
 def test_invalid_workers_and_executors(arguments, message):

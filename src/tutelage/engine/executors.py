@@ -27,6 +27,7 @@ from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunOutcome
 from tutelage.teachers.checks import ask_segments
+from tutelage.validation import check_whole
 
 EXECUTORS = "auto, threads, processes or dask://HOST:PORT"
 
@@ -46,14 +47,8 @@ def default_workers() -> int:
 
 def check_workers(workers: Any, executor: Any) -> None:
     """Raise ``InputError`` unless runs can be spread this way."""
-    if workers is not None and (isinstance(workers, bool) or not hasattr(workers, "__index__")):
-        raise InputError(
-            f"Invalid number of workers {workers!r}: give a whole number of at least 1, or None for all cores."
-        )
-    if workers is not None and workers < 1:
-        raise InputError(
-            f"Invalid number of workers {workers}: give 1 or more, or leave it out for all cores."
-        )
+    if workers is not None:
+        check_whole("number of workers", workers, 1)
     if executor in ("auto", "threads", "processes") or isinstance(executor, Executor):
         return
     dask = _DASK.fullmatch(executor) if isinstance(executor, str) else None

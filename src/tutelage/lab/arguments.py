@@ -10,15 +10,7 @@ from tutelage import instances
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import Instance
-from tutelage.lab.checkpoints import Checkpoints, checkpoint_rounds
-from tutelage.lab.defaults import (
-    DEFAULT_CHECKPOINTS,
-    DEFAULT_CLIENTS,
-    DEFAULT_HORIZON,
-    DEFAULT_RUNS,
-    DEFAULT_SEED,
-)
-from tutelage.lab.numbers import LARGEST_COUNT, check_whole, parse_count
+from tutelage.lab.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.registry import split_top
@@ -28,6 +20,10 @@ from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
+from tutelage.validation import check_number, check_whole
+
+DEFAULT_HORIZON, DEFAULT_RUNS, DEFAULT_SEED = 50_000, 20, 0
+DEFAULT_CLIENTS, DEFAULT_CHECKPOINTS, DEFAULT_EXECUTOR = "ucb1", "linear", "auto"
 
 _NUMBERED = re.compile(r"\s*([0-9]+)\s*\*(.*)", re.DOTALL)
 
@@ -46,7 +42,7 @@ def make_request(
     exclude_after: float | None = None,
 ) -> SimulationRequest:
     """Resolve and check the arguments of :func:`tutelage.simulate`.  Raises ``InputError``."""
-    horizon = check_whole("horizon", horizon, 1, LARGEST_COUNT)
+    horizon = check_whole("horizon", horizon, 1, LARGEST_HORIZON)
     runs = check_whole("number of runs", runs, 1, 2**31 - 1)
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     rounds = checkpoint_rounds(checkpoints, horizon)
@@ -54,10 +50,8 @@ def make_request(
     loaded = instance if isinstance(instance, Instance) else instances.load(instance)
     if conditions is not None:
         loaded = dataclasses.replace(loaded, conditions=conditions)
-    if exclude_after is not None and not 1 <= exclude_after < float("inf"):
-        raise InputError(
-            f"Invalid exclude_after {exclude_after:g}: give a number of usual intervals, 1 or more."
-        )
+    if exclude_after is not None:
+        exclude_after = check_number("exclude_after (usual intervals)", exclude_after, 1)
     request = SimulationRequest(
         instance=loaded,
         teachers=chosen,

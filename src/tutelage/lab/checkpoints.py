@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.lab.numbers import LARGEST_COUNT, check_whole, parse_count
 from tutelage.registry import split_call
+from tutelage.validation import check_whole
 
 Checkpoints = str | int | Sequence[int] | NDArray[np.integer[Any]]
 
 _DEFAULT_COUNT = 200
 _MOST = 10_000_000
+LARGEST_HORIZON = 2**53  # above it a count of pulls is no longer exact as a float
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNED = re.compile(r"[+-]*[0-9]+")
 _ALLOWED = f"use linear(count={_DEFAULT_COUNT}), logarithmic(count={_DEFAULT_COUNT}), a number"
@@ -39,7 +40,7 @@ def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int6
             spaced = np.array([horizon * (position + 1) // count for position in range(count)])
         return np.unique(np.append(spaced.astype(np.int64), horizon))
     if hasattr(checkpoints, "__index__") and not getattr(checkpoints, "ndim", 0):
-        count = check_whole("number of checkpoints", checkpoints, 1, LARGEST_COUNT)
+        count = check_whole("number of checkpoints", checkpoints, 1, LARGEST_HORIZON)
         return checkpoint_rounds(f"linear(count={count})", horizon)
     if isinstance(checkpoints, bytes) or not isinstance(checkpoints, Iterable):
         raise InputError(f"Invalid checkpoints {checkpoints!r}: {_ALLOWED}, or a list of rounds.")
@@ -60,3 +61,13 @@ def _parse(spec: str) -> tuple[str, int]:
     if not _DIGITS.fullmatch(text) or not text.strip("0"):
         raise InputError(f"Invalid count={text} in the checkpoints {spec!r}: use a whole number, 1 or more.")
     return name, parse_count(text, "checkpoints")
+
+
+def parse_count(digits: str, noun: str) -> int:
+    """Parse a number of things; Python reads at most 4300 digits, and no number of things needs 20."""
+    significant = digits.lstrip("0")
+    if len(significant) > 19:
+        raise InputError(
+            f"Invalid number of {noun} {significant[:10]}... with {len(significant)} digits: use a smaller one."
+        )
+    return int(significant or "0")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from tutelage.conditions import Conditions
 from tutelage.instances import Instance
-from tutelage.lab.arguments import make_request
-from tutelage.lab.checkpoints import Checkpoints
-from tutelage.lab.defaults import (
+from tutelage.lab.arguments import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
     DEFAULT_EXECUTOR,
     DEFAULT_HORIZON,
     DEFAULT_RUNS,
     DEFAULT_SEED,
+    make_request,
 )
+from tutelage.lab.checkpoints import Checkpoints
 from tutelage.policies.base import Policy
 from tutelage.request import SimulationRequest
 from tutelage.results import Collector, SimulationResult

@@ -1,6 +1,6 @@
-"""Tutelage teaches bandits that it does not own.
+"""Tutelage teaches bandits that it does not control, by adjusting the rewards that they see.
 
-The names here are loaded when they are first used, so ``import tutelage`` compiles nothing::
+Names are loaded when they are first used, so ``import tutelage`` is fast and compiles nothing::
 
     import tutelage
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tutelage.errors import InputError
+    from tutelage.experiments import read_experiment, run_experiment
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
     from tutelage.lab import make_request, simulate, simulate_request
@@ -29,6 +30,8 @@ _HOMES = {
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.lab:make_request",
+    "read_experiment": "tutelage.experiments:read_experiment",
+    "run_experiment": "tutelage.experiments:run_experiment",
     "save": "tutelage.results:save",
     "simulate": "tutelage.lab:simulate",
     "simulate_request": "tutelage.lab:simulate_request",
@@ -40,6 +43,8 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "load",
     "load_instance",
     "make_request",
+    "read_experiment",
+    "run_experiment",
     "simulate_request",
     "InputError",
     "Instance",

@@ -1,4 +1,4 @@
-"""``python -m tutelage`` is ``tutelage``."""
+"""Run the command line: ``python -m tutelage`` is ``tutelage``."""
 
 from tutelage.cli import main
 

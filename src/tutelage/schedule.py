@@ -1,6 +1,6 @@
-"""The epochs of TAL and TWL: how many pulls a decision uses, and how far its intervals reach.
+"""The epochs of TAL and TWL: how many pulls a decision uses, and how wide its confidence intervals are.
 
-Shi et al., section V, before eq. (1), with the decisions of docs/decisions/0001: f(psi) is rounded up to
+Shi et al., section V, before eq. (1), with the choices of docs/decisions/0001: f(psi) is rounded up to
 whole pulls, F sums the rounded values, and 1/M becomes the sum of the squared weights.
 """
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Schedule:
-    """The epochs that a horizon has room for.
+    """The epochs that fit into a horizon.
 
     ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights.
-    ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T is not listed: it can never be reached.
+    ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T can never be reached and is not listed.
     """
 
     log_term: float
@@ -21,12 +21,15 @@ class Schedule:
     ends: tuple[int, ...]
 
     def pulls(self, epoch: int) -> int:
-        """f(psi): the pulls of each (client, arm) that epoch psi >= 1 uses, F(psi - 1) + 1 .. F(psi)."""
+        """Return f(psi), the number of pulls of each client and arm that epoch psi >= 1 uses.
+
+        They are the pulls F(psi - 1) + 1 .. F(psi).
+        """
         return self.ends[epoch - 1] - (self.ends[epoch - 2] if epoch > 1 else 0)
 
 
 def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedule:
-    """The schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum."""
+    """Return the schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum."""
     log_term = math.log(2 * num_arms * horizon**2)
     squared = squared_weights(weights)
     ends: list[int] = []
@@ -40,23 +43,23 @@ def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Sc
 
 
 def epoch_pulls(epoch: int, log_term: float, squared: float) -> int:
-    """f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), whether or not a horizon has room for it."""
+    """Return f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), also for an epoch that does not fit."""
     return math.ceil(2.0 ** (2 * epoch + 3) * log_term * squared)
 
 
 def squared_weights(weights: tuple[float, ...]) -> float:
-    """sum_m w_m^2: 1/M exactly where all weights are equal."""
+    """Return sum_m w_m^2, which is exactly 1/M if all weights are equal."""
     if all(weight == weights[0] for weight in weights):
         return 1.0 / len(weights)
     return math.fsum(weight * weight for weight in weights)
 
 
 def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = None) -> float:
-    """Half-width of the epoch's confidence intervals, CB(psi) = sqrt(log(2KT^2) sum w^2 / (2 f(psi))).
+    """Return the half-width of the epoch's confidence intervals, CB(psi) = sqrt(log(2KT^2) sum w^2 / (2 f(psi))).
 
     Shi et al., below eq. (1).  With the real-valued f it is exactly 2^-(psi + 2); f is rounded up to whole
     pulls, so this is never wider (test_radius_never_exceeds_paper).  ``squared`` replaces the schedule's
-    sum of squared weights once a client has been excluded.
+    sum of squared weights once a client is excluded.
     """
     spread = schedule.squared_weights if squared is None else squared
     return math.sqrt(schedule.log_term * spread / (2 * schedule.pulls(epoch)))

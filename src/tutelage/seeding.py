@@ -1,13 +1,12 @@
-"""One seed in, independent generators out.
+"""Independent random generators from one seed.
 
-``SeedSequence(seed)`` spawns one child a run.  A run's child spawns the teacher's generator, and for every
-client one generator for its rewards, one for its policy and one for when it acts.  Nothing depends on the
-number of workers, on the order of the clients or on how many runs or clients there are: run r of 10 is run
-r of 1,000, and client m of 5 draws as client m of 50.  All teachers of one comparison play the same
-children.
+``SeedSequence(seed)`` spawns one child per run.  A run's child spawns the teacher's generator, and for every
+client a generator of its rewards, one of its policy and one of when it acts.  Nothing depends on the number of
+workers, the order of the clients or the number of runs or clients: run r of 10 is run r of 1,000, and client m
+of 5 draws the same numbers as client m of 50.  All teachers of one comparison use the same children.
 
-The bit generator is SFC64: its four words of state fit in one row of an array, so compiled code carries
-thousands of streams without a Python object each (docs/decisions/0002-streams.md).
+The bit generator is SFC64.  Its state of four words fits in one row of an array, so compiled code uses
+thousands of streams without a Python object for each (docs/decisions/0002-streams.md).
 """
 
 import numpy as np
@@ -18,17 +17,17 @@ REWARDS, POLICY, ACTIVITY = 0, 1, 2  # the second axis of `streams`
 
 
 def teacher_generator(seed: int, run: int) -> Generator:
-    """The generator of the run's teacher (NG draws its target from it)."""
+    """Return the generator of the run's teacher (NG draws its target from it)."""
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 0))))
 
 
 def client_generator(seed: int, run: int, client: int, purpose: int) -> Generator:
-    """The generator of one client of a run; ``purpose`` is ``REWARDS``, ``POLICY`` or ``ACTIVITY``."""
+    """Return a generator of one client of a run; ``purpose`` is ``REWARDS``, ``POLICY`` or ``ACTIVITY``."""
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 1, client, purpose))))
 
 
 def client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:
-    """The same generators as rows of SFC64 words, for compiled code: uint64 [M, 3, 4].
+    """Return the same generators as rows of SFC64 words, for compiled code: uint64 [M, 3, 4].
 
     Row ``[m, REWARDS]`` continues exactly like ``client_generator(seed, run, m, REWARDS)``.
     """

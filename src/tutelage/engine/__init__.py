@@ -1,1 +1,1 @@
-"""The compiled engine: one run, client after client, and how runs are spread over cores."""
+"""The compiled engine: one run, client after client, and runs spread over the workers of an executor."""

@@ -1,7 +1,7 @@
-"""The compiled twins of ``draws.py``: numpy's numbers from SFC64 words held in an array row.
+"""The compiled twins of ``draws.py``: numpy's numbers from SFC64 words in an array row.
 
-All distributions but beta are numba's own ports of numpy's C code; only their source of bits is exchanged.
-A row continues exactly like the ``numpy.random.Generator`` it was taken from (tests/test_draws.py).
+All distributions except beta are numba's own ports of numpy's C code with another source of bits.  A row
+continues exactly like the ``numpy.random.Generator`` it was copied from (tests/test_draws.py).
 """
 
 import math
@@ -20,7 +20,7 @@ random_standard_gamma: Any = distributions.random_standard_gamma
 
 
 def next_uint64(stream: Any) -> Any:
-    """The next 64 bits of a row of SFC64 words (Doty-Humphrey's small fast chaotic generator)."""
+    """Draw the next 64 bits of a row of SFC64 words (Doty-Humphrey's small fast chaotic generator)."""
     a, b, c, count = stream[0], stream[1], stream[2], stream[3]
     bits = a + b + count
     stream[0] = b ^ (b >> np.uint64(11))
@@ -31,20 +31,21 @@ def next_uint64(stream: Any) -> Any:
 
 
 def next_double(stream: Any) -> Any:
-    """A uniform double in [0, 1) from the upper 53 bits, as numpy takes it."""
+    """Draw a uniform double in [0, 1) from the upper 53 bits, as numpy does."""
     return (next_uint64(stream) >> np.uint64(11)) * _TO_UNIT
 
 
 def index(stream: Any, size: int) -> int:
-    """A uniform whole number in 0 .. size - 1."""
+    """Draw a uniform whole number in 0 .. size - 1."""
     return int(next_double(stream) * size)
 
 
 def beta(stream: Any, a: float, b: float) -> float:
-    """A Beta(a, b) number by numpy's algorithm: Joehnk's for two shapes up to 1, else from two gamma numbers.
+    """Draw a Beta(a, b) number by numpy's algorithm.
 
-    Where a power underflows it goes on with logarithms.  numba's port draws again there instead, which gives
-    other numbers for small shapes and takes for ever for tiny ones.
+    It is Joehnk's for two shapes up to 1, and uses two gamma numbers otherwise.  Where a power underflows it
+    continues with logarithms.  numba's port draws again there instead, which gives other numbers for small
+    shapes and never ends for tiny ones.
     """
     if a > 1.0 or b > 1.0:
         first, second = random_standard_gamma(stream, a), random_standard_gamma(stream, b)

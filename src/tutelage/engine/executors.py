@@ -65,7 +65,7 @@ class Team:
 
     At most ``slots`` runs are submitted and not done.  ``cancel``, if the workers can see it, stops their
     runs; ``shares`` holds which part of each run under way has been played, where that is known.  ``close``
-    ends the executor, if it is ours, and is told whether to wait for its workers.
+    ends the executor, if it is ours; its argument says whether to wait for the workers.
     """
 
     executor: Executor

@@ -1,14 +1,13 @@
-"""From plain Python functions to compiled kernels.
+"""Kernels: plain Python functions, compiled.
 
-Policies, rules and reward distributions are written as plain functions over numbers and array rows and import no
-numba.  :func:`compiled` copies such a function, exchanges every plain function that it names for a compiled
-one (``draws.py`` for its twins), and hands it to numba.  So every formula stands once, runs interpreted
-in a debugger, and a kernel can be made for a policy that an installed package brings.
+Policies, rules and reward distributions are plain functions of numbers and array rows and do not import
+numba.  :func:`compiled` copies such a function, replaces every plain function that it names by a compiled one
+(those of ``draws.py`` by the twins in ``compiled_draws.py``), and passes the copy to numba.  So every formula
+is written once, can be stepped through in a debugger, and a kernel can be made for a policy from another
+package.  The code of such a policy is compiled with array bounds checked.
 
-The code of a policy that is not ours is compiled with the bounds of its arrays checked.
-
-Kernels are cached on disk by a digest of all the code and constants they are made of: an edit in any file
-that a kernel reaches makes a new kernel, which numba's own check (the one file's date) would miss.
+Kernels are cached on disk under a digest of all the code and constants that they contain.  An edit in any of
+these files makes a new kernel; numba's own check, of one file's date, would miss it.
 """
 
 import functools
@@ -26,36 +25,36 @@ from tutelage.engine.compiled_draws import TWINS
 Plain = Callable[..., Any]
 
 # Kernels only read and write arrays that Python made.  Without numba's reference counting (`_nrt`) a row of
-# an array costs nothing, and inlined into one function its fields live in registers: together 7 times
-# faster.
+# an array costs nothing, and once all is inlined into one function its fields are in registers: 7 times as
+# fast together.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _INNER_OPTIONS: dict[str, Any] = {**_OPTIONS, "forceinline": True}
 
 
 @functools.cache
 def compiled(function: Plain) -> Any:
-    """The numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
+    """Return the numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
     source = TWINS.get(function, function)
     ours = str(source.__module__).partition(".")[0] in ("tutelage", "numba")
     return numba.njit(boundscheck=not ours, **_INNER_OPTIONS)(_relinked(source, {}))
 
 
 def compiled_main(function: Plain, name: str, **bindings: Plain) -> Any:
-    """A kernel that Python calls, cached on disk, with some of its global names bound to other functions.
+    """Return a kernel that Python calls, cached on disk, with some global names bound to other functions.
 
-    ``advance.advance`` is compiled once a policy this way: its ``choose`` and ``learn`` are bound to the
-    policy's, so that they are inlined.
+    ``advance.advance`` is compiled once per policy and reward distribution this way: its ``choose``,
+    ``learn`` and ``draw`` are bound to theirs, so that they are inlined.
     """
     linked = _relinked(function, bindings)
     linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
     try:
         return _Kernel(linked, numba.njit(cache=True, **_OPTIONS)(linked))
-    except RuntimeError:  # no folder to cache in can be written
+    except RuntimeError:  # no cache folder can be written
         return _Kernel(linked, numba.njit(**_OPTIONS)(linked))
 
 
 class _Kernel:
-    """A kernel that does without its cache where that cannot be read or written (damaged, a full disk)."""
+    """A kernel that is compiled without its cache if that cannot be read or written (damaged, a full disk)."""
 
     def __init__(self, linked: Plain, dispatcher: Any) -> None:
         self.linked, self.dispatcher = linked, dispatcher
@@ -80,47 +79,47 @@ def _relinked(function: Plain, bindings: dict[str, Plain]) -> Plain:
 
 
 def _reached(function: Plain, bindings: dict[str, Plain]) -> dict[str, Any]:
-    """The global names that a function's code mentions, with their values."""
+    """Return the global names that a function's code mentions, with their values."""
     names = function.__code__.co_names
     values = {name: function.__globals__[name] for name in names if name in function.__globals__}
     return values | {name: value for name, value in bindings.items() if name in names}
 
 
 def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
-    """A short hash of the code and constants that a kernel is made of; the same in every process."""
-    told = hashlib.sha256(f"{numba.__version__} {np.__version__} {_INNER_OPTIONS}".encode())
+    """Return a short hash of the code and constants of a kernel; the same in every process."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {_INNER_OPTIONS}".encode())
     seen: set[Plain] = set()
 
-    def tell(current: Plain, bound: dict[str, Plain]) -> None:
+    def add_function(current: Plain, bound: dict[str, Plain]) -> None:
         current = TWINS.get(current, current)
         if current in seen:
             return
         seen.add(current)
-        tell_code(current.__code__)
-        tell_value(current.__defaults__)
+        add_code(current.__code__)
+        add_value(current.__defaults__)
         for cell in current.__closure__ or ():
-            tell_value(cell.cell_contents)
+            add_value(cell.cell_contents)
         for name, value in sorted(_reached(current, bound).items()):
-            told.update(name.encode())
-            tell_value(value)
+            digest.update(name.encode())
+            add_value(value)
 
-    def tell_code(code: CodeType) -> None:
-        told.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
+    def add_code(code: CodeType) -> None:
+        digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
         for constant in code.co_consts:
-            tell_value(constant)
+            add_value(constant)
 
-    def tell_value(value: Any) -> None:
-        value = getattr(value, "py_func", value)  # what somebody has compiled already
+    def add_value(value: Any) -> None:
+        value = getattr(value, "py_func", value)  # a function that is compiled already
         if isinstance(value, FunctionType):
-            tell(value, {})
+            add_function(value, {})
         elif isinstance(value, CodeType):
-            tell_code(value)
+            add_code(value)
         elif isinstance(value, np.ndarray):
-            told.update(value.tobytes())
+            digest.update(value.tobytes())
         elif isinstance(value, type) and hasattr(value, "_fields"):
-            told.update(repr(value._fields).encode())
+            digest.update(repr(value._fields).encode())
         elif not isinstance(value, ModuleType):
-            told.update(repr(value).encode())
+            digest.update(repr(value).encode())
 
-    tell(function, bindings)
-    return told.hexdigest()[:12]
+    add_function(function, bindings)
+    return digest.hexdigest()[:12]

@@ -53,6 +53,7 @@ types: .venv/dev.stamp ## check the types
 
 docs-tables: .venv/dev.stamp ## write the tables in docs/ that follow from the code
 	@$(BIN)/python docs/make_tables.py
+	@$(BIN)/python benchmarks/table.py --add-missing
 
 imports: .venv/dev.stamp ## check the layers of imports
 	@$(BIN)/lint-imports
@@ -61,7 +62,7 @@ wheel: .venv/dev.stamp ## build the wheel into dist/
 	@$(BIN)/python -m build --no-isolation --wheel .
 
 bench: .venv-bench/bench.stamp ## compare the lab's speed with other bandit libraries
-	@$(BENCH_BIN)/python benchmarks/lab.py $(ARGS)
+	@$(BENCH_BIN)/python benchmarks/lab_speed.py $(ARGS)
 
 table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)

@@ -1,17 +1,19 @@
-"""Every teacher against every kind of client on the paper's instance, as the page docs/table.md.
+"""Measure every teacher with every policy on the paper's instance, and write the page docs/table.md.
 
     python benchmarks/table.py [--runs R] [--seed S] [--workers N] [--quick]        (or: make table)
+    python benchmarks/table.py --add-missing                                        (or: make docs-tables)
 
-The same version writes the same page for the same runs and seed, byte for byte.
+The same version writes the same page for the same runs and seed, byte for byte.  ``--add-missing`` measures
+nothing: it keeps the page's numbers and adds new teachers and policies as "not measured".
 """
 
-import argparse
-import os
+import re
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tutelage import instances
 from tutelage.atomic_files import write_whole
@@ -22,164 +24,205 @@ from tutelage.results import SimulationResult
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS, side_by_side
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from arguments import add_seed, add_workers, make_parser
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "table.md"
 TEMPLATE = Path(__file__).with_name("table-page.md")
 INSTANCE, HORIZON, RUNS, SEED = "paper", 50_000, 20, 0
 QUICK_RUNS = 2
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
-WATCHED = ("change-detector(teacher=blt)",)  # beside watch as it is, over TWL
+EXTRA_TEACHERS = ("change-detector(teacher=blt)",)  # besides the change detector with its default, TWL
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is played, and where."""
+class Settings:
+    """What is simulated, and where."""
 
     horizon: int = HORIZON
     runs: int = RUNS
     seed: int = SEED
     workers: int | None = None
-    executor: str = "processes"  # BLT and watch are Python, which threads do not share out
+    executor: str = "processes"  # BLT and the change detector are Python, for which threads do not help
+
+
+class Cell(NamedTuple):
+    """What the page shows of one teacher with one kind of clients."""
+
+    amounts: str
+    decisions: str
+
+
+NOT_MEASURED = Cell("not measured", "not measured")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """All runs of one teacher with one kind of client: mean regret and cost, how many decided, and wrongly.
+class Measured:
+    """The content of the page: cells by kind of clients and teacher, and how they were measured."""
 
-    ``finished`` is None for a teacher that by its nature settles on no arm.
-    """
-
-    regret: float
-    cost: float
-    finished: int | None
-    wrong: int
+    version: str
+    runs: int
+    seed: int
+    horizon: int
+    cells: Mapping[str, Mapping[str, Cell]]
 
 
-Rows = dict[str, tuple[Cell, ...]]
-
-
-def all_clients() -> dict[str, str]:
-    """The rows: every policy of the table, and a mix, each with its clients as a SPEC."""
+def list_clients() -> dict[str, str]:
+    """Return the rows: every policy, and a mix, each with the SPEC of its clients."""
     return {**{name: name for name in POLICIES}, "mixed": MIXED}
 
 
-def all_teachers() -> tuple[str, ...]:
-    """Those that ``tutelage simulate`` puts side by side, and whoever of the table is not among them."""
-    defaults = [_shortest(TEACHERS.spec(teacher)) for teacher in side_by_side()]
+def list_teachers() -> tuple[str, ...]:
+    """Return the columns: the teachers that ``tutelage simulate`` compares by default, then all others."""
+    defaults = [_shorten(TEACHERS.spec(teacher)) for teacher in side_by_side()]
     named = {spec.partition("(")[0] for spec in defaults}
-    return (*defaults, *(name for name in TEACHERS if name not in named), *WATCHED)
+    return (*defaults, *(name for name in TEACHERS if name not in named), *EXTRA_TEACHERS)
 
 
-def _shortest(spec: str) -> str:
-    """The teacher's name alone where all parameters are at their defaults."""
+def _shorten(spec: str) -> str:
+    """Return the teacher's name only, if all parameters have their defaults."""
     name = spec.partition("(")[0]
     return name if TEACHERS.parse(name) == TEACHERS.parse(spec) else spec
 
 
-def measure(clients: Mapping[str, str], teachers: Sequence[str], setting: Setting) -> Rows:
-    """A row for each kind of client, with a cell for each teacher."""
-    rows = {}
+def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Settings) -> Measured:
+    """Simulate all teachers with every kind of clients."""
+    cells = {}
     for number, (name, spec) in enumerate(clients.items(), 1):
         print(f"... {name}, {number} of {len(clients)}", file=sys.stderr, flush=True)
         request = make_request(
             INSTANCE,
             list(teachers),
             spec,
-            horizon=setting.horizon,
-            runs=setting.runs,
-            seed=setting.seed,
+            horizon=settings.horizon,
+            runs=settings.runs,
+            seed=settings.seed,
             checkpoints=1,
         )
-        outcome = simulate_request(request, workers=setting.workers, executor=setting.executor)
-        rows[name] = tuple(_cell(outcome, teacher) for teacher in range(len(teachers)))
-    return rows
+        result = simulate_request(request, workers=settings.workers, executor=settings.executor)
+        cells[name] = {teacher: _make_cell(result, n) for n, teacher in enumerate(teachers)}
+    return Measured(_read_version(), settings.runs, settings.seed, settings.horizon, cells)
 
 
-def _cell(outcome: SimulationResult, teacher: int) -> Cell:
-    regret, cost = outcome.totals(teacher)
-    return Cell(
-        regret=float(regret.mean()),
-        cost=float(cost.mean()),
-        finished=None if outcome.never_decides(teacher) else int((outcome.target[teacher] >= 0).sum()),
-        wrong=int(outcome.is_wrong(teacher).sum()),
+def _make_cell(result: SimulationResult, teacher: int) -> Cell:
+    regret, cost = result.totals(teacher)
+    amounts = f"{regret.mean():,.0f} / {cost.mean():,.0f}"
+    if result.never_decides(teacher):
+        return Cell(amounts, "-")
+    decided, wrong = int((result.target[teacher] >= 0).sum()), int(result.is_wrong(teacher).sum())
+    decisions = f"{decided} / {wrong}"
+    return Cell(amounts, decisions if (decided, wrong) == (result.request.runs, 0) else f"**{decisions}**")
+
+
+def read_page(text: str) -> Measured:
+    """Read the content back from the text of a page."""
+    found = re.search(
+        r"--runs (\d+) --seed (\d+)`\) and was measured with version (\S+): .* of (\S+) rounds", text
     )
+    if found is None:
+        raise SystemExit(f"{PAGE.name} does not say how it was measured: run make table.")
+    amounts, decisions = {}, {}
+    for number, table in enumerate(re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)):
+        heading, _, *rows = [
+            [cell.strip(" `") for cell in line[2:-2].split(" | ")] for line in table.splitlines()
+        ]
+        for name, *values in rows:
+            part = decisions if number % 2 else amounts
+            part.setdefault(name, {}).update(zip(heading[1:], values, strict=True))
+    cells = {
+        name: {teacher: Cell(row[teacher], decisions[name][teacher]) for teacher in row}
+        for name, row in amounts.items()
+    }
+    return Measured(found[3], int(found[1]), int(found[2]), int(found[4].replace(",", "")), cells)
 
 
-def learns(spec: str) -> bool:
-    """Whether a teacher begins without a target and wants to be asked for one."""
+def is_learning(spec: str) -> bool:
+    """Whether a teacher begins without a target and asks for evidence."""
     teacher = TEACHERS.parse(spec)
     problem = make_problem(instances.load(INSTANCE), HORIZON, teacher)
     return teacher.directive(teacher.begin(problem, teacher_generator(SEED, 0))).quota is not None
 
 
-def page(rows: Rows, teachers: Sequence[str], setting: Setting) -> str:
-    """The page: benchmarks/table-page.md with its tables in their places, for those that learn and others."""
-    spelled = {spec: TEACHERS.brief(TEACHERS.parse(spec)) for spec in teachers}
+def write_page(measured: Measured, clients: Iterable[str], teachers: Sequence[str]) -> str:
+    """Return the page: benchmarks/table-page.md with two tables for teachers that learn and two for others."""
+    learning = {spec: is_learning(spec) for spec in teachers}
     tables = {}
-    for part, wanted in (("learning", True), ("other", False)):
-        columns = [column for column, spec in enumerate(teachers) if learns(spec) == wanted]
-        heading = [teachers[column] for column in columns]
-        chosen = {name: [cells[column] for column in columns] for name, cells in rows.items()}
-        amounts = {name: [_amounts(cell) for cell in cells] for name, cells in chosen.items()}
-        decided = {name: [_decided(cell, setting.runs) for cell in cells] for name, cells in chosen.items()}
-        tables[f"{part}_amounts"] = _grid(heading, amounts)
-        tables[f"{part}_decided"] = _grid(heading, decided)
+    for part in ("learning", "other"):
+        chosen = [spec for spec in teachers if learning[spec] == (part == "learning")]
+        rows = {
+            name: [measured.cells.get(name, {}).get(spec, NOT_MEASURED) for spec in chosen]
+            for name in clients
+        }
+        tables[f"{part}_amounts"] = _write_table(
+            chosen, {name: [cell.amounts for cell in row] for name, row in rows.items()}
+        )
+        tables[f"{part}_decided"] = _write_table(
+            chosen, {name: [cell.decisions for cell in row] for name, row in rows.items()}
+        )
+    full = {spec: TEACHERS.brief(TEACHERS.parse(spec)) for spec in teachers}
     return TEMPLATE.read_text(encoding="utf-8").format(
-        version=_version(),
-        runs=setting.runs,
-        seed=setting.seed,
-        horizon=setting.horizon,
+        version=measured.version,
+        runs=measured.runs,
+        seed=measured.seed,
+        horizon=measured.horizon,
         mixed=MIXED,
-        spelled_out=", ".join(f"`{spec}` is `{full}`" for spec, full in spelled.items() if spec != full),
+        spelled_out=", ".join(f"`{spec}` is `{brief}`" for spec, brief in full.items() if spec != brief),
         **tables,
     )
 
 
-def _amounts(cell: Cell) -> str:
-    return f"{cell.regret:,.0f} / {cell.cost:,.0f}"
+def _write_table(teachers: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """Return a Markdown table with a row for each kind of clients."""
+
+    def lines() -> Iterator[Sequence[str]]:
+        yield "clients", *(f"`{spec}`" for spec in teachers)
+        yield "---", *("---:" for _ in teachers)
+        for name, cells in rows.items():
+            yield f"`{name}`" if name in POLICIES else name, *cells
+
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines())
 
 
-def _decided(cell: Cell, runs: int) -> str:
-    """Bold where not every run came to a right end; a dash for a teacher that has none."""
-    if cell.finished is None:
-        return "-"
-    told = f"{cell.finished} / {cell.wrong}"
-    return told if cell.finished == runs and cell.wrong == 0 else f"**{told}**"
+def add_missing(text: str) -> str:
+    """Return the page with its numbers, today's explanations, and new entries as not measured."""
+    return write_page(read_page(text), list_clients(), list_teachers())
 
 
-def _grid(heading: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """A Markdown table with a row for each kind of client."""
-    lines = [("clients", *(f"`{spec}`" for spec in heading)), ("---", *("---:" for _ in heading))]
-    lines += [(f"`{name}`" if name in POLICIES else name, *cells) for name, cells in rows.items()]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _version() -> str:
-    """Of this folder, installed or not."""
+def _read_version() -> str:
+    """Return the version of this folder, whether it is installed or not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(project["version"])
 
 
 def main() -> None:
-    """Play everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of each teacher and client ({RUNS})")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"where all random numbers come from ({SEED})")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes, as many as cores")
+    """Measure everything and write the page."""
+    parser = make_parser(__doc__)
     parser.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"{QUICK_RUNS} runs, printed, not written: does it work?",
+        "--runs", type=int, default=RUNS, metavar="R", help="runs of each combination (%(default)s)"
+    )
+    add_seed(parser, SEED)
+    add_workers(parser)
+    parser.add_argument(
+        "--quick", action="store_true", help=f"print the page of {QUICK_RUNS} runs, to see whether it works"
+    )
+    parser.add_argument(
+        "--add-missing", action="store_true", help='add new entries as "not measured", without measuring'
     )
     options = parser.parse_args()
-    runs = QUICK_RUNS if options.quick else options.runs
-    setting, teachers = Setting(runs=runs, seed=options.seed, workers=options.workers), all_teachers()
-    text = page(measure(all_clients(), teachers, setting), teachers, setting)
+    clients, teachers = list_clients(), list_teachers()
+    if options.add_missing:
+        text = add_missing(PAGE.read_text(encoding="utf-8"))
+    else:
+        runs = QUICK_RUNS if options.quick else options.runs
+        measured = measure(clients, teachers, Settings(runs=runs, seed=options.seed, workers=options.workers))
+        text = write_page(measured, clients, teachers)
     if options.quick:
         print(text, end="")
-    else:
+    elif text != PAGE.read_text(encoding="utf-8"):
         write_whole(PAGE, text.encode())
-        print(f"{PAGE.relative_to(ROOT)} is written.")
+        print(f"Wrote {PAGE.relative_to(ROOT)}.")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Writes the tables of the documentation that follow from the code: `make docs-tables`.
 
-A page marks the place of a table with two lines, ``<!-- table: NAME -->`` and ``<!-- end -->``.  docs/table.md
-is measured; a policy or teacher that it lacks is added to it as "not measured".
+A page marks the place of a table with two lines, ``<!-- table: NAME -->`` and ``<!-- end -->``.  The same
+command runs benchmarks/table.py, which adds new policies and teachers to docs/table.md as "not measured".
 """
 
-import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -133,39 +132,13 @@ def fill(page: str, tables: dict[str, Rows]) -> str:
     return page
 
 
-def add_unmeasured(page: str) -> str:
-    """docs/table.md with a row "not measured" for each policy, and a line for the teachers, that it lacks."""
-    lines: list[str] = []
-    for line in page.splitlines():
-        if line.startswith("| mixed |"):
-            start = max(at for at, each in enumerate(lines) if each.startswith("| clients |"))
-            there = "\n".join(lines[start:])
-            columns = line.count(" | ")
-            lines += [
-                f"| `{name}` |" + " not measured |" * columns
-                for name in POLICIES
-                if f"\n| `{name}` |" not in there
-            ]
-        lines.append(line)
-    heads = " ".join(line for line in lines if line.startswith("| clients |"))
-    missing = [name for name in TEACHERS if not re.search(rf"`{re.escape(name)}[`(]", heads)]
-    listed = f"Not measured yet: {', '.join(f'`{name}`' for name in missing)}.\n" if missing else ""
-    pattern = r"(<!-- not measured -->\n).*?(<!-- end -->)"
-    return re.sub(
-        pattern, lambda found: f"{found[1]}{listed}{found[2]}", "\n".join(lines) + "\n", flags=re.DOTALL
-    )
-
-
 def outdated_pages() -> dict[Path, str]:
     """The pages whose tables differ from the code, with the text that they should have."""
-    changes: dict[str, Callable[[str], str]] = {
-        name: functools.partial(fill, tables=tables) for name, tables in TABLES.items()
-    }
     found = {}
-    for name, change in (changes | {"table.md": add_unmeasured}).items():
+    for name, tables in TABLES.items():
         path = DOCS / name
         text = path.read_text(encoding="utf-8")
-        if (changed := change(text)) != text:
+        if (changed := fill(text, tables)) != text:
             found[path] = changed
     return found
 

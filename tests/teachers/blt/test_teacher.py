@@ -528,7 +528,7 @@ def test_never_wrong_on_small_instances():
     """300 runs of short games with clear and narrow gaps and uneven weights: hardly a wrong target.
 
     Each is wrong with probability 1/T <= 1/500 at most, so more than 9 of 300 have probability below 1e-7
-    even so; in 10,000 of them benchmarks/blt.py finds none.
+    even so; in 10,000 of them benchmarks/blt_comparison.py finds none.
     """
     wrong = 0
     for seed in range(300):

@@ -1,11 +1,11 @@
-"""The same task for others: plain Python, MABWiser, River and SMPyBandits.
+"""The engine's rivals at the same task: plain Python, MABWiser, River and SMPyBandits.
 
 The task is one client of an instance with Bernoulli rewards: choose an arm, draw its reward, learn from it,
-step after step.  Every loop is written out for its library, so that no adapter is timed with it, and every
-reward is drawn by the same line from the same kind of generator.  A library is imported when it is asked
-for, and one that is missing is named, not an error.
+step after step.  Every loop is written for its library, so that no adapter is timed with it, and every
+reward is drawn by the same line from the same kind of generator.  A library is imported when it is needed;
+a missing one is reported in the table and is not an error.
 
-What is compared is what the libraries have under these names:
+The libraries' policies under these names are compared:
 
 - UCB1: mean + sqrt(2 log t / n) in all of them.
 - epsilon-greedy: epsilon_t = min(1, K / t) in plain Python and SMPyBandits, and in River, where it is set
@@ -37,9 +37,9 @@ Play = Callable[[str, Sequence[float], int], float]
 
 @dataclass(frozen=True)
 class Rival:
-    """Someone who plays the task: ``play(policy, means, steps)`` gives the sum of the rewards.
+    """A rival: ``play(policy, means, steps)`` runs the task and returns the sum of the rewards.
 
-    ``play`` is None where the library cannot be used; ``note`` then says why.
+    ``play`` is None if the library cannot be used; ``note`` then says why.
     """
 
     name: str
@@ -47,8 +47,8 @@ class Rival:
     note: str = ""
 
 
-def find() -> list[Rival]:
-    """All rivals, those that cannot be used among them."""
+def list_rivals() -> list[Rival]:
+    """Return all rivals, including those that cannot be used."""
     return [
         Rival("plain Python", play_plain),
         _library("MABWiser", "mabwiser", "mabwiser.mab", play_mabwiser),
@@ -72,20 +72,20 @@ def _library(name: str, package: str, module: str, play: Play) -> Rival:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep an import from printing, warning and changing numpy's settings; SMPyBandits does all three."""
-    said = io.StringIO()
+    output = io.StringIO()
     with (
         warnings.catch_warnings(action="ignore"),
         np.errstate(),
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
     ):
         yield
 
 
 def _import_smpybandits(module: str) -> None:
-    """Import it although it asks for ``scipy.special.btdtri``, which newer versions of scipy lack.
+    """Import SMPyBandits, which needs ``scipy.special.btdtri``, although newer versions of scipy lack it.
 
-    ``betaincinv`` computes the same and stands in meanwhile.  No policy measured here calls it.
+    ``betaincinv``, which computes the same, replaces it during the import.  No policy measured here calls it.
     """
     special: Any = importlib.import_module("scipy.special")
     lacks = not hasattr(special, "btdtri")
@@ -98,13 +98,13 @@ def _import_smpybandits(module: str) -> None:
             del special.btdtri
 
 
-def generator(seed: int) -> np.random.Generator:
-    """The kind of generator that everybody's rewards are drawn from."""
+def make_generator(seed: int) -> np.random.Generator:
+    """Return the kind of generator from which all rewards are drawn."""
     return np.random.Generator(np.random.SFC64(seed))
 
 
 def epsilon(num_arms: int, step: int) -> float:
-    """epsilon_t = min(1, K / t)."""
+    """Return epsilon_t = min(1, K / t)."""
     return min(1.0, num_arms / step)
 
 
@@ -112,8 +112,8 @@ def epsilon(num_arms: int, step: int) -> float:
 
 
 @functools.cache
-def reference() -> ModuleType:
-    """tests/reference.py, loaded by its path: other packages may own the name ``tests``."""
+def load_reference() -> ModuleType:
+    """Load tests/reference.py by its path, since another package may be called ``tests``."""
     path = Path(__file__).parents[1] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("reference", path)
     if spec is None or spec.loader is None:
@@ -124,16 +124,16 @@ def reference() -> ModuleType:
     return module
 
 
-def plain_client(policy: str, num_arms: int) -> Any:
-    """A client of tests/reference.py."""
+def make_plain_client(policy: str, num_arms: int) -> Any:
+    """Return a client of tests/reference.py."""
     classes = {"ucb1": "UCB1", "eps-greedy": "EpsilonGreedy", "ts": "Thompson"}
-    return getattr(reference(), classes[policy])(num_arms)
+    return getattr(load_reference(), classes[policy])(num_arms)
 
 
 def play_plain(policy: str, means: Sequence[float], steps: int) -> float:
-    """The client of tests/reference.py, on its own."""
-    client, stream = plain_client(policy, len(means)), generator(1)
-    random, total = generator(2).random, 0.0
+    """Run one client of tests/reference.py."""
+    client, stream = make_plain_client(policy, len(means)), make_generator(1)
+    random, total = make_generator(2).random, 0.0
     for t in range(1, steps + 1):
         arm = client.choose(t, stream)
         reward = 1.0 if random() < means[arm] else 0.0
@@ -149,27 +149,27 @@ def play_plain_taught(
     local_means: Sequence[Sequence[float]],
     horizon: int,
 ) -> None:
-    """All clients, round by round, under tests/reference.py's ``AlgorithmOne`` (TAL) or ``AlgorithmTwo``."""
+    """Run all clients with ``AlgorithmOne`` (TAL) or ``AlgorithmTwo`` (TWL) of tests/reference.py."""
     num_clients, num_arms = len(local_means), len(local_means[0])
     weights = (1.0 / num_clients,) * num_clients
-    stage = reference().Stage(num_clients, num_arms, horizon, weights)
-    server = getattr(reference(), algorithm)(stage, *gammas)
-    clients = [plain_client(policy, num_arms) for _ in local_means]
-    streams = [generator(10 + client) for client in range(num_clients)]
-    draws = [generator(20 + client).random for client in range(num_clients)]
-    everybody = range(num_clients)
+    stage = load_reference().Stage(num_clients, num_arms, horizon, weights)
+    server = getattr(load_reference(), algorithm)(stage, *gammas)
+    clients = [make_plain_client(policy, num_arms) for _ in local_means]
+    streams = [make_generator(10 + client) for client in range(num_clients)]
+    draws = [make_generator(20 + client).random for client in range(num_clients)]
+    all_clients = range(num_clients)
     for t in range(1, horizon + 1):
-        arms = [clients[client].choose(t, streams[client]) for client in everybody]
+        arms = [clients[client].choose(t, streams[client]) for client in all_clients]
         observed = [
-            1.0 if draws[client]() < local_means[client][arms[client]] else 0.0 for client in everybody
+            1.0 if draws[client]() < local_means[client][arms[client]] else 0.0 for client in all_clients
         ]
         shown = server.round(t, arms, observed)
-        for client in everybody:
+        for client in all_clients:
             clients[client].learn(arms[client], shown[client], streams[client])
 
 
 def play_mabwiser(policy: str, means: Sequence[float], steps: int) -> float:
-    """MABWiser, fed a step at a time; it wants a first pull of every arm before it predicts."""
+    """Run MABWiser step by step; it needs a first pull of every arm before it predicts."""
     mab = importlib.import_module("mabwiser.mab")
     arms = list(range(len(means)))
     constant = sum(epsilon(len(arms), t) for t in range(1, steps + 1)) / steps
@@ -182,21 +182,21 @@ def play_mabwiser(policy: str, means: Sequence[float], steps: int) -> float:
         }[policy],
         seed=1,
     )
-    random, total = generator(2).random, 0.0
+    random, total = make_generator(2).random, 0.0
     agent.fit(arms, [1.0 if random() < means[arm] else 0.0 for arm in arms])
     for _ in range(steps - len(arms)):
         arm = agent.predict()
         reward = 1.0 if random() < means[arm] else 0.0
-        agent.partial_fit(np.array([arm]), np.array([reward]))  # quicker than lists
+        agent.partial_fit(np.array([arm]), np.array([reward]))  # faster than lists
         total += reward
     return total
 
 
 def play_river(policy: str, means: Sequence[float], steps: int) -> float:
-    """River's bandit policies."""
+    """Run River's bandit policies."""
     bandit = importlib.import_module("river.bandit")
     arms = list(range(len(means)))
-    random, total = generator(2).random, 0.0
+    random, total = make_generator(2).random, 0.0
     if policy == "eps-greedy":
         agent = bandit.EpsilonGreedy(epsilon=1.0, burn_in=1, seed=1)
         for t in range(1, steps + 1):
@@ -219,7 +219,7 @@ def play_river(policy: str, means: Sequence[float], steps: int) -> float:
 
 
 def play_smpybandits(policy: str, means: Sequence[float], steps: int) -> float:
-    """SMPyBandits' policies; they draw from numpy's and Python's global generators."""
+    """Run SMPyBandits' policies, which draw from the global generators of numpy and Python."""
     policies = importlib.import_module("SMPyBandits.Policies")
     num_arms = len(means)
     agent = {
@@ -228,7 +228,7 @@ def play_smpybandits(policy: str, means: Sequence[float], steps: int) -> float:
         "ts": lambda: policies.Thompson(num_arms),
     }[policy]()
     agent.startGame()
-    random, total = generator(2).random, 0.0
+    random, total = make_generator(2).random, 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # it divides by the pulls of arms never pulled
         for _ in range(steps):
             arm = agent.choice()

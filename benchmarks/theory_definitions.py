@@ -1,14 +1,13 @@
-"""The two definitions that can be measured, as the tables under "Measured definitions" in docs/theory.md.
+"""Measure two definitions of the paper, as the tables under "Measured definitions" in docs/theory.md.
 
-    python benchmarks/definitions.py [--seed S] [--workers N]
+    python benchmarks/theory_definitions.py [--seed S] [--workers N]
 
-Sufficient exploration of every policy with two arms that show 0, and that show 1; then warm-start pulls with
-five arms, the last of them the target, of UCB1 and of epsilon-greedy, beside the paper's lemmas.  The same
-version prints the same tables for the same seed.
+The first table is sufficient exploration: every policy with two arms that always reveal 0, or always 1.  The
+others are warm-start pulls of UCB1 and of epsilon-greedy with five arms, the last of them the target, compared
+with the paper's lemmas.  The same version prints the same tables for the same seed.
 """
 
-import argparse
-import os
+from arguments import add_seed, add_workers, make_parser
 
 from tutelage.measurement import WarmStart, sufficient_exploration, warm_start_pulls
 from tutelage.policies import POLICIES
@@ -28,8 +27,8 @@ EPS_GREEDY_CASES = [  # history, the target's mean
 ]
 
 
-def explored(policy: str, gamma: float, seed: int, workers: int | None) -> str:
-    """The pulls of the least and of the most pulled of two arms, the extremes of all runs."""
+def measure_exploration(policy: str, gamma: float, seed: int, workers: int | None) -> str:
+    """Return the fewest and the most pulls of an arm in all runs."""
     seen = sufficient_exploration(
         policy, 2, gamma, PULLS, runs=EXPLORED_RUNS, seed=seed, checkpoints=1, workers=workers
     )
@@ -37,11 +36,14 @@ def explored(policy: str, gamma: float, seed: int, workers: int | None) -> str:
     return f"{low[-1]:,} to {high[-1]:,}"
 
 
-def exploration_table(seed: int, workers: int | None) -> None:
-    """Policies with the same figures in one row."""
+def print_exploration(seed: int, workers: int | None) -> None:
+    """Print a table in which policies with the same numbers share a row."""
     rows: dict[tuple[str, str], list[str]] = {}
     for policy in POLICIES.entries:
-        found = (explored(policy, 0.0, seed, workers), explored(policy, 1.0, seed, workers))
+        found = (
+            measure_exploration(policy, 0.0, seed, workers),
+            measure_exploration(policy, 1.0, seed, workers),
+        )
         rows.setdefault(found, []).append(f"`{policy}`")
     print("| policy | γ = 0 | γ = 1 |")  # noqa: RUF001 - the letters of the page
     print("|---|---|---|")
@@ -49,10 +51,10 @@ def exploration_table(seed: int, workers: int | None) -> None:
         print(f"| {', '.join(policies)} | {zeros} | {ones} |")
 
 
-def started(
+def measure_warm_start(
     policy: str, case: tuple[int, float, float, float], runs: int, seed: int, workers: int | None
 ) -> tuple[WarmStart, WarmStartBound]:
-    """What a policy does after such a history, and the lemma on it."""
+    """Return what a policy does after such a history, and the lemma on it."""
     history, gamma1, gamma2, mean = case
     seen = warm_start_pulls(
         policy,
@@ -72,12 +74,12 @@ def started(
     return seen, seen.lemma
 
 
-def ucb1_table(seed: int, workers: int | None) -> None:
-    """Mean pulls of one arm off the target."""
+def print_ucb1(seed: int, workers: int | None) -> None:
+    """Print the mean pulls of one arm other than the target."""
     print("| history | γ1 | γ2 | μ† | measured | lem:tal_teaching_UCB | ratio |")  # noqa: RUF001
     print("|---|---|---|---|---|---|---|")
     for case in UCB1_CASES:
-        seen, lemma = started("ucb1", case, UCB1_RUNS, seed, workers)
+        seen, lemma = measure_warm_start("ucb1", case, UCB1_RUNS, seed, workers)
         history, gamma1, gamma2, mean = case
         measured, bound = float(seen.iota[-1, :4].mean()), lemma.each
         ratio = bound / measured
@@ -87,26 +89,26 @@ def ucb1_table(seed: int, workers: int | None) -> None:
         )
 
 
-def eps_greedy_table(seed: int, workers: int | None) -> None:
-    """Mean pulls of all arms off the target together."""
+def print_eps_greedy(seed: int, workers: int | None) -> None:
+    """Print the mean pulls of all arms other than the target together."""
     print("| history | μ† | measured | lem:tal_teaching_epsilon |")
     print("|---|---|---|---|")
     for history, mean in EPS_GREEDY_CASES:
-        seen, lemma = started("eps-greedy", (history, 0.0, 0.0, mean), EPS_GREEDY_RUNS, seed, workers)
+        seen, lemma = measure_warm_start(
+            "eps-greedy", (history, 0.0, 0.0, mean), EPS_GREEDY_RUNS, seed, workers
+        )
         measured = float(seen.off_target[:, -1].mean())
         print(f"| {history:,} | {mean:g} | {measured:,.0f} | {lemma.together:,.0f} |")
 
 
 def main() -> None:
     """Measure and print three Markdown tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0, help="where all random numbers come from (0)")
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count(), help="runs at a time, as many as cores"
-    )
+    parser = make_parser(__doc__)
+    add_seed(parser, 0)
+    add_workers(parser)
     options = parser.parse_args()
-    for table in (exploration_table, ucb1_table, eps_greedy_table):
-        table(options.seed, options.workers)
+    for print_table in (print_exploration, print_ucb1, print_eps_greedy):
+        print_table(options.seed, options.workers)
         print(flush=True)
 
 

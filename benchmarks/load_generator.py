@@ -1,9 +1,9 @@
-"""Sends requests to a server as quickly as it answers: a process of its own, whose work is done beforehand.
+"""Send requests to a server as fast as it answers, from a process of its own.
 
-    python benchmarks/load.py SETTINGS.json
+    python benchmarks/load_generator.py SETTINGS.json
 
-The settings are those of :class:`Load`; one JSON object with the outcome is printed.  All requests are built
-before the clock starts; each connection sends one when the answer to the one before is there.
+The settings are those of :class:`Load`; the measurements are printed as one JSON object.  All requests are
+built before the clock starts.  Each connection sends its next request when the previous one is answered.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Load:
-    """``first`` .. ``first + count - 1`` are the numbers of the pulls; ``rate`` holds it back, in pulls/s.
+    """What to send: the pulls with the numbers ``first`` to ``first + count - 1``.
 
-    ``ids`` are ``ordered``, in the order of time, or ``random``.  With ``sample`` the pulls are that many
-    drawn from the range, which have been sent before.
+    ``rate`` limits the pulls per second, unless it is 0.  ``ids`` are ``ordered`` in time or ``random``.
+    With ``sample``, that many pulls are drawn from the range instead, all of which were sent before.
     """
 
     port: int
@@ -37,22 +37,22 @@ class Load:
     path: str = "/v1/campaigns/c/pulls"
 
 
-def pull(number: int, load: Load) -> str:
-    """A pull's JSON; the same number gives the same pull."""
+def write_pull(number: int, load: Load) -> str:
+    """Return a pull as JSON; the same number gives the same pull."""
     id = f"{number:016x}" if load.ids == "ordered" else f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}"
     client, arm = number % load.clients, number // load.clients % load.arms
     return f'{{"id":"{id}","client":"m{client}","arm":"k{arm}","reward":{(number * 7 % 11) / 10}}}'
 
 
-def requests(load: Load) -> list[bytes]:
-    """Every request's bytes, in the order of sending."""
+def build_requests(load: Load) -> list[bytes]:
+    """Return the bytes of every request, in the order of state."""
     if load.sample:
         drawn = random.Random(1).choices(range(load.first, load.first + load.count), k=load.sample)
     else:
         drawn = list(range(load.first, load.first + load.count))
     found = []
     for start in range(0, len(drawn), load.batch):
-        pulls = [pull(number, load) for number in drawn[start : start + load.batch]]
+        pulls = [write_pull(number, load) for number in drawn[start : start + load.batch]]
         body = (pulls[0] if load.batch == 1 else f'{{"pulls":[{",".join(pulls)}]}}').encode()
         head = (
             f"POST {load.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -63,25 +63,25 @@ def requests(load: Load) -> list[bytes]:
 
 
 class Connection(asyncio.Protocol):
-    """Sends one request after the other."""
+    """Sends one request after another."""
 
-    def __init__(self, sending: "Sending") -> None:
-        self.sending, self.done = sending, asyncio.get_running_loop().create_future()
+    def __init__(self, state: "LoadState") -> None:
+        self.state, self.done = state, asyncio.get_running_loop().create_future()
         self.content, self.wanted, self.sent = b"", 0, 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
-        self.next()
+        self.send_next()
 
-    def next(self) -> None:
-        """The next request, if any is left, and if it is time."""
-        content = next(self.sending.left, None)
+    def send_next(self) -> None:
+        """Send the next request, if there is one, when its time has come."""
+        content = next(self.state.left, None)
         if content is None:
             self.transport.close()
             self.done.set_result(None)
             return
         self.content, self.wanted = b"", 0
-        wait = self.sending.wait()
+        wait = self.state.wait()
         if wait > 0:
             asyncio.get_running_loop().call_later(wait, self.send, content)
         else:
@@ -102,23 +102,23 @@ class Connection(asyncio.Protocol):
             head = self.content[:end].lower()
             self.wanted = end + 4 + int(head.partition(b"content-length:")[2].partition(b"\r")[0])
         if len(self.content) >= self.wanted:
-            self.sending.times.append(time.perf_counter() - self.sent)
-            self.next()
+            self.state.times.append(time.perf_counter() - self.sent)
+            self.send_next()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.done.done():
-            self.done.set_exception(exc or ConnectionResetError("the server ended the connection"))
+            self.done.set_exception(exc or ConnectionResetError("the server closed the connection"))
 
 
-class Sending:
-    """What is left to send, and how long the answers took."""
+class LoadState:
+    """The requests left to send, and the times of the answers so far."""
 
     def __init__(self, load: Load) -> None:
-        self.left, self.times, self.load = iter(requests(load)), list[float](), load
+        self.left, self.times, self.load = iter(build_requests(load)), list[float](), load
         self.started, self.begun = 0, 0.0
 
     def wait(self) -> float:
-        """Seconds until the next request may go."""
+        """Return the seconds until the next request may be sent."""
         self.started += 1
         if not self.load.rate:
             return 0.0
@@ -126,22 +126,22 @@ class Sending:
 
 
 async def run(load: Load) -> dict[str, float]:
-    """Pulls a second and the milliseconds that answers took."""
-    sending, loop = Sending(load), asyncio.get_running_loop()
-    sending.begun = time.perf_counter()
-    made = [
-        await loop.create_connection(lambda: Connection(sending), "127.0.0.1", load.port)
+    """Send everything; return pulls per second, answer times in ms, and processor seconds."""
+    state, loop = LoadState(load), asyncio.get_running_loop()
+    state.begun = time.perf_counter()
+    connections = [
+        await loop.create_connection(lambda: Connection(state), "127.0.0.1", load.port)
         for _ in range(load.connections)
     ]
-    await asyncio.gather(*(protocol.done for _, protocol in made))
-    seconds = time.perf_counter() - sending.begun
-    parts = statistics.quantiles(sending.times, n=100) if len(sending.times) > 1 else sending.times * 99
+    await asyncio.gather(*(protocol.done for _, protocol in connections))
+    seconds = time.perf_counter() - state.begun
+    percentiles = statistics.quantiles(state.times, n=100) if len(state.times) > 1 else state.times * 99
     return {
-        "pulls": len(sending.times) * load.batch,
+        "pulls": len(state.times) * load.batch,
         "seconds": seconds,
-        "rate": len(sending.times) * load.batch / seconds,
-        "half": 1000 * parts[49],
-        "late": 1000 * parts[98],
+        "rate": len(state.times) * load.batch / seconds,
+        "median": 1000 * percentiles[49],
+        "p99": 1000 * percentiles[98],
         "processor": time.process_time(),
     }
 

@@ -1,0 +1,58 @@
+"""benchmarks/table.py, which writes docs/table.md: every teacher with every policy."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tutelage.lab import make_request, simulate_request
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def table():
+    """The script that writes the page."""
+    spec = importlib.util.spec_from_file_location("benchmarks_table", ROOT / "benchmarks" / "table.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where its dataclasses look for it
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_the_page_is_up_to_date(table):
+    """It has every teacher and policy, measured or not, and today's explanations."""
+    text = table.PAGE.read_text(encoding="utf-8")
+    assert table.add_missing(text) == text, "run make docs-tables"
+
+
+def test_a_new_entry_is_not_measured(table):
+    """The numbers of the others stay, and the text can be read back."""
+    text = table.PAGE.read_text(encoding="utf-8")
+    measured = table.read_page(text)
+    clients, teachers = [*table.list_clients(), "new"], [*table.list_teachers(), "blt(rho=3)"]
+    extended = table.read_page(table.write_page(measured, clients, teachers))
+    assert set(extended.cells["new"].values()) == {table.NOT_MEASURED}
+    assert extended.cells["ucb1"]["blt(rho=3)"] == table.NOT_MEASURED
+    for name, row in measured.cells.items():
+        for teacher, cell in row.items():
+            assert extended.cells[name][teacher] == cell
+
+
+def test_a_short_page_is_the_same_twice(table):
+    """The same runs and seed give the same bytes, and the numbers are those of the lab."""
+    settings = table.Settings(horizon=300, runs=2, workers=1, executor="threads")
+    teachers = ("twl", "known", "none")
+    clients = {"ucb1": "ucb1", "mixed": table.MIXED}
+    measured = table.measure(clients, teachers, settings)
+    text = table.write_page(measured, clients, teachers)
+    again = table.measure(clients, teachers, settings)
+    assert text == table.write_page(again, clients, teachers)
+    request = make_request("paper", ["known"], "ucb1", horizon=300, runs=2, seed=settings.seed, checkpoints=1)
+    regret, cost = simulate_request(request).totals(0)
+    assert measured.cells["ucb1"]["known"] == (f"{regret.mean():,.0f} / {cost.mean():,.0f}", "2 / 0")
+    assert measured.cells["ucb1"]["none"].decisions == "-"
+    assert measured.cells["ucb1"]["known"].amounts in text
+    assert "| `ucb1` | **0 / 0** |" in text

@@ -12,7 +12,7 @@ import pytest
 from tests.service.listening_server import PREFIX, Listening
 
 from tutelage.service.dashboard.policy import POLICY
-from tutelage.service.display import format_name
+from tutelage.text import format_name
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None:

@@ -27,7 +27,6 @@ from tutelage.service.dashboard.pages import (
 from tutelage.service.dashboard.panels import PANELS, render_panels
 from tutelage.service.dashboard.policy import POLICY
 from tutelage.service.dashboard.templating import mark_code
-from tutelage.service.monitoring.durations import round_percents
 from tutelage.service.monitoring.status import status_of
 from tutelage.service.monitoring.unservable import CannotBeServed
 
@@ -286,25 +285,13 @@ def test_on_a_phone_only_arms_in_play_have_lines():
     )
 
 
-def test_percentages_of_a_whole_add_up():
-    """Thirds are 34, 33 and 33 percent."""
-    assert round_percents([1, 1, 1]) == [34, 33, 33]
-    assert round_percents([0, 0]) == [0, 0]
-    assert round_percents([0.2, 0.8]) == [20, 80]
+def test_the_percentages_of_a_client_add_up():
+    """After a decision each row of the table sums to 100."""
     panel = render_panels(factories.make_decided(factories.learning_view(6, 7), 0)).panels["quota"]
     for row in re.findall(r"<tr><th scope=\"row\".*?</tr>", panel, re.DOTALL):
         cells = [int(words) for words in re.findall(r">(\d+)</td>", row)]
         assert len(cells) == 7
         assert sum(cells) == 100
-
-
-@given(st.lists(st.integers(0, 1000), min_size=1, max_size=40))
-def test_percentages_are_rounded_by_less_than_one(counts):
-    """Each differs from the exact percentage by less than 1."""
-    rounded = round_percents(counts)
-    assert sum(rounded) == (100 if any(counts) else 0)
-    for count, format_percent in zip(counts, rounded, strict=True):
-        assert abs(format_percent - 100 * count / max(sum(counts), 1)) < 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tests.service.factories import (
     with_metrics,
 )
 
-from tutelage.service.monitoring.durations import UNKNOWN, format_duration
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, rank, status_of
 from tutelage.service.monitoring.status.silence import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
@@ -275,20 +274,6 @@ def test_no_client_is_slow_before_any_pulls():
     assert [item.kind for item in status_of(nothing)] == ["learning"]
     window[:, 0] = 0
     assert "slow" not in {item.kind for item in status_of(with_activity(view, window_pulls=window))}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.003, "3 ms"), (0.035, "35 ms"), (0.0999, "0.1 s"), (0.4, "0.4 s"), (46, "46 s"),
-        (346, "5 min 46 s"), (3600, "1 h"),
-        (11_520, "3 h 12 min"), (86_400 * 2 + 7200, "2 d 2 h"), (float("nan"), UNKNOWN),
-        (float("inf"), UNKNOWN),
-    ],
-)  # fmt: skip
-def test_durations(seconds, words):
-    """Durations have their two largest units."""
-    assert format_duration(seconds) == words
 
 
 @st.composite

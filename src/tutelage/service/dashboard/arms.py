@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tutelage.service.dashboard.axes import Axis, line, pad_range, svg, text, tick_label, ticks
-from tutelage.service.display import shorten_name
+from tutelage.service.dashboard.axes import Axis, line, pad_range, svg, text, ticks
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
-from tutelage.text import counted
+from tutelage.text import format_axis_number, format_count, shorten_name
 
 MAX_ARMS_DRAWN = 24
 _ROW = 23.0
@@ -75,7 +74,7 @@ def draw_arms(view: CampaignView, estimates: ArmEstimates, *, is_narrow: bool = 
     ends = pad_range(metrics.to_reward(min(values)), metrics.to_reward(max(values)), width)
     axis = _make_axis(*ends, is_narrow=is_narrow)
     at = ticks(axis.low, axis.high, 3 if is_narrow else 6)
-    parts = _draw_frame(view, drawn, estimates, axis, at, [tick_label(tick) for tick in at])
+    parts = _draw_frame(view, drawn, estimates, axis, at, [format_axis_number(tick) for tick in at])
     for number, arm in enumerate(drawn):
         y, kind = _row_y(number), _css_class(view, estimates, arm)
         if np.isfinite(estimates.lower[arm]):
@@ -150,4 +149,4 @@ def _finish(parts: list[str], rows: int, axis: Axis, threshold: float | None, la
     bottom = 12 + _ROW * rows
     if threshold is not None:
         parts.append(line(axis(threshold), 2, axis(threshold), bottom, "bound"))
-    return svg(axis.end + 20, bottom + 26, parts, label.format(counted(rows, "arm")))
+    return svg(axis.end + 20, bottom + 26, parts, label.format(format_count(rows, "arm")))

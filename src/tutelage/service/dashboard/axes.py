@@ -75,14 +75,6 @@ def ticks(low: float, high: float, maximum: int = 4) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def tick_label(value: float) -> str:
-    """Format a number on an axis: ``0.25``, ``400``, ``6,000``, ``10k``, ``2M``."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            return f"{value / (1e3 if unit == 'k' else size):g}{unit}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
-
-
 def draw_left_axis(
     axis: Axis, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]
 ) -> list[str]:

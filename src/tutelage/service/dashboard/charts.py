@@ -22,12 +22,10 @@ from tutelage.service.dashboard.axes import (
     svg,
     text,
     thin_out,
-    tick_label,
     ticks,
 )
-from tutelage.service.display import shorten_name
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
-from tutelage.service.monitoring.durations import round_percents
+from tutelage.text import format_axis_number, round_percents, shorten_name
 
 MAX_COLOURED = 7
 MAX_GREY, MAX_GREY_NARROW = 20, 5
@@ -171,7 +169,7 @@ def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
     low, high = (0.0, 1.0) if is_zero else pad_range(lowest, highest, _MINIMUM_WIDTH * abs(highest))
     x, y = Axis(-window.span, 0, left, right), Axis(low, high, bottom, top)
     at = ticks(max(low, 0.0), high, 4)
-    parts = draw_left_axis(y, left, right, at, [tick_label(tick) for tick in at])
+    parts = draw_left_axis(y, left, right, at, [format_axis_number(tick) for tick in at])
     across = [x(seconds) for seconds in ago]
     if len(bounds) > 1:
         parts.append(band(across, [y(v) for v in bounds[1]], [y(v) for v in bounds[2]], "band"))

@@ -12,12 +12,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tutelage.service.dashboard.charts import draw_overview
-from tutelage.service.display import format_name, shorten_name
 from tutelage.service.monitoring.campaign_view import Array, CampaignView, Metrics
-from tutelage.service.monitoring.durations import round_percents
 from tutelage.service.monitoring.status import StatusItem, Thresholds
 from tutelage.service.monitoring.status.slow import find_slow_by_interval
-from tutelage.text import counted
+from tutelage.text import format_count, format_name, round_percents, shorten_name
 
 MAX_CELLS = 600
 FEW_CLIENTS, FEW_ARMS, MAX_ROWS = 12, 24, 10
@@ -166,7 +164,7 @@ def _make_cell(
     if not metrics.is_evidence[client] and by_quota:
         text = "·"
     names = f"{format_name(metrics.clients[client])}, {format_name(metrics.arms[arm])}"
-    tooltip = f"{names}: {counted(int(metrics.pulls[client, arm]), 'pull')}"
+    tooltip = f"{names}: {format_count(int(metrics.pulls[client, arm]), 'pull')}"
     if metrics.missing[client, arm]:
         tooltip += f", {int(metrics.missing[client, arm]):,} missing"
     return GridCell(text, level, is_active, tooltip)

@@ -20,10 +20,9 @@ from tutelage.service.dashboard.charts import (
 from tutelage.service.dashboard.grid import blamed_clients, find_behind, find_strays, make_grid
 from tutelage.service.dashboard.templating import BrowserTab, environment, make_tab
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import UNKNOWN, format_duration, format_percent
 from tutelage.service.monitoring.forecast import MINIMUM_SECONDS
 from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, status_of
-from tutelage.text import counted
+from tutelage.text import UNKNOWN, format_count, format_duration, format_percent
 
 PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
 _MAX_EVENTS = 12
@@ -112,7 +111,7 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
         KeyNumber(
             f"{int(metrics.pulls.sum()) - metrics.beyond_horizon:,}", f"pulls, {format_rate(view)}{beyond}"
         ),
-        KeyNumber(f"{metrics.replays:,}", f"replayed pulls, {counted(metrics.conflicts, 'conflict')}"),
+        KeyNumber(f"{metrics.replays:,}", f"replayed pulls, {format_count(metrics.conflicts, 'conflict')}"),
         KeyNumber(format_duration(seconds), "commit time (99th percentile)")
         if seconds is not None
         else KeyNumber(UNKNOWN, "commit time: no recent commits"),

@@ -11,9 +11,15 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
-from tutelage.service.display import format_name, shorten_name
-from tutelage.service.monitoring.durations import UNKNOWN, format_duration, format_minutes, format_percent
 from tutelage.service.monitoring.status import StatusItem
+from tutelage.text import (
+    UNKNOWN,
+    format_duration,
+    format_name,
+    format_percent,
+    format_rough_duration,
+    shorten_name,
+)
 
 _ICON_COLOURS = {
     "red": "b3261e",
@@ -47,7 +53,7 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "client_address": client_address,
         "duration": format_duration,
-        "minutes": format_minutes,
+        "minutes": format_rough_duration,
         "name": format_name,
         "number": lambda value: f"{value:,.0f}",
         "percent": format_percent,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tutelage.service.campaigns.campaign import Campaign
 from tutelage.service.campaigns.series import Counts, Point
 from tutelage.service.campaigns.session import Session
-from tutelage.service.display import insert_arm_names
 from tutelage.service.monitoring.event_log import LedgerSummary
+from tutelage.text import name_arms
 
 Array = NDArray[np.float64]
 Phase = Literal["registering", "learning", "undecidable", "decided", "stopped", "finished"]
@@ -262,7 +262,7 @@ def read_metrics(session: Session) -> Metrics:
         active_arms=campaign.directive.active_arms,
         target=campaign.target,
         reachable=report.reachable,
-        sentence=insert_arm_names(report.sentence, settings.arms),
+        sentence=name_arms(report.sentence, settings.arms),
         estimates=_estimate_means(campaign),
         lower=np.array(report.lower, dtype=np.float64),
         upper=np.array(report.upper, dtype=np.float64),

@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from tutelage.service.display import format_name
 from tutelage.stores.base import EntryRow
-from tutelage.text import counted
+from tutelage.text import format_count, format_name
 
 MAX_EVENTS = 200
 _PLAIN_EVENTS = {"stopped": "Stopped", "exported": "Exported"}
@@ -120,7 +119,9 @@ class EventLog:
         self._resumed = entry.time / 1e6
         if self._started is None:
             self._started = entry.time / 1e6
-            more = f", {counted(self._num_registered, 'client')} registered" if self._num_registered else ""
+            more = (
+                f", {format_count(self._num_registered, 'client')} registered" if self._num_registered else ""
+            )
             self._add(entry, 1, f"Started{more}")
         else:
             self._add(entry, None, "Started again")
@@ -129,7 +130,7 @@ class EventLog:
         count = self._num_bypassed + 1
         if count > 1:
             self._events.pop()
-        self._add(entry, None, f"{counted(count, 'adjustment')} reported as bypassed")
+        self._add(entry, None, f"{format_count(count, 'adjustment')} reported as bypassed")
         self._num_bypassed = count
 
     def _read_decision(self, entry: EntryRow, content: dict[str, Any]) -> None:
@@ -146,12 +147,14 @@ class EventLog:
             )
         if entry.kind == "excluded":
             sentence = f"Client {format_name(content['client'])} excluded" + (
-                f": {counted(len(back), 'arm')} back in play" if back else ""
+                f": {format_count(len(back), 'arm')} back in play" if back else ""
             )
         elif target is not None and target != self._target:
             sentence = f"Consultation {number}: decided for {format_name(target)}"
         elif gone or back:
-            sentence = f"Consultation {number}: {counted(len(gone), 'arm')} ruled out, {len(active)} left"
+            sentence = (
+                f"Consultation {number}: {format_count(len(gone), 'arm')} ruled out, {len(active)} left"
+            )
         else:
             sentence = f"Consultation {number}: no arm ruled out"
         is_quiet = entry.kind == "decided" and not gone and not back and target == self._target

@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_minutes
 from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.silence import SilenceThresholds, find_silent_clients
 from tutelage.service.settings_field import setting
-from tutelage.text import counted
+from tutelage.text import format_count, format_name, format_rough_duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +43,13 @@ def arm_avoided(view: CampaignView, forecast: Forecast, thresholds: AvoidanceThr
     pairs = int(avoided.sum()) - 1
     name = format_name(metrics.clients[client])
     same = "shows" if pairs == 1 else "show"
-    more = f" {counted(pairs, 'other client-arm pair')} {same} the same." if pairs else ""
+    more = f" {format_count(pairs, 'other client-arm pair')} {same} the same." if pairs else ""
     action, command = exclude_action(metrics, client, f"Find out why {name} does not pull it")
     return arm_avoided.item(
         "critical",
         f"{name} never pulls “{format_name(metrics.arms[arm])}”.",
-        f"It made {counted(int(view.activity.window_pulls[client].sum()), 'pull')} in the last "
-        f"{format_minutes(view.activity.window_seconds)}, none of them of this arm; consultation "
+        f"It made {format_count(int(view.activity.window_pulls[client].sum()), 'pull')} in the last "
+        f"{format_rough_duration(view.activity.window_seconds)}, none of them of this arm; consultation "
         f"{metrics.directive} needs {int(metrics.missing[client, arm]):,} of it.{more}",
         action,
         command,

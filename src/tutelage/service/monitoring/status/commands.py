@@ -1,7 +1,7 @@
 """Command lines for an operator to copy, quoted for a shell."""
 
-from tutelage.service.display import quote_for_shell
 from tutelage.service.monitoring.campaign_view import Metrics
+from tutelage.text import quote_for_shell
 
 
 def start_command(metrics: Metrics) -> str:

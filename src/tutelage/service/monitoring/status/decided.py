@@ -5,11 +5,10 @@ Shapes: K arms.
 
 import numpy as np
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_percent
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.text import format_name, format_percent
 
 
 @status_kind("decided", colour="green")

@@ -1,9 +1,9 @@
 """Every client has reached the horizon."""
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.text import format_name
 
 
 @status_kind("finished", colour="grey")

@@ -8,12 +8,11 @@ Shapes: M clients, K arms.
 import numpy as np
 
 from tutelage.service.campaigns.series import Counts
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView, Metrics
 from tutelage.service.monitoring.forecast import Flags, Forecast
 from tutelage.service.monitoring.status.commands import exclude_command, stop_command
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.text import counted
+from tutelage.text import format_count, format_name
 
 _TITLE = "The horizon is too short for a decision."
 
@@ -64,9 +63,10 @@ def _check_rounds(metrics: Metrics) -> StatusItem | None:
     client = int(np.where(short, metrics.missing.sum(axis=1) - rounds_left, -np.inf).argmax())
     missing = metrics.missing[client][metrics.in_quota]
     needed = int(missing.min() if metrics.mode == "any" else missing.sum())
+    rounds = format_count(int(rounds_left[client]), "round")
     details = (
-        f"{format_name(metrics.clients[client])} has {counted(int(rounds_left[client]), 'round')} left but "
-        f"still needs {counted(needed, 'pull')} for consultation {metrics.directive}"
+        f"{format_name(metrics.clients[client])} has {rounds} left but still needs "
+        f"{format_count(needed, 'pull')} for consultation {metrics.directive}"
     )
     others = int(short.sum()) - 1
     if others + 1 == int(metrics.is_evidence.sum()):
@@ -74,7 +74,7 @@ def _check_rounds(metrics: Metrics) -> StatusItem | None:
             metrics, f"{details}{', and no other client has enough rounds left' if others else ''}."
         )
     same = "shows" if others == 1 else "show"
-    more = f"; {counted(others, 'other client')} {same} the same" if others else ""
+    more = f"; {format_count(others, 'other client')} {same} the same" if others else ""
     return horizon_too_short.item(
         "critical",
         _TITLE,

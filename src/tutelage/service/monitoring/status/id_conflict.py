@@ -1,10 +1,9 @@
 """A pull id arrived twice with different content."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_minutes
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.text import counted
+from tutelage.text import format_count, format_rough_duration
 
 
 @status_kind("id conflict")
@@ -19,11 +18,14 @@ def id_conflict(view: CampaignView, forecast: Forecast, thresholds: object) -> S
     activity = view.activity
     if not activity.conflicts:
         return None
+    requests, time = (
+        format_count(activity.conflicts, "request"),
+        format_rough_duration(activity.window_seconds),
+    )
     return id_conflict.item(
         "critical",
         "A pull id was reused with different content.",
-        f"{counted(activity.conflicts, 'request')} in the last {format_minutes(activity.window_seconds)} "
-        f"reused a stored id with a different client, arm or reward.",
+        f"{requests} in the last {time} reused a stored id with a different client, arm or reward.",
         "Either two senders generate the same ids, or a sender changes a pull when it retries: fix that "
         "sender.",
     )

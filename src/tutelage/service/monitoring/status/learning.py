@@ -3,10 +3,10 @@
 import math
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_minutes, format_percent
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.silence import SilenceThresholds, waits_for_silent_clients
+from tutelage.text import format_percent, format_rough_duration
 
 
 @status_kind("learning")
@@ -25,7 +25,7 @@ def learning(view: CampaignView, forecast: Forecast, thresholds: SilenceThreshol
     details = f"{share} of the pulls for consultation {metrics.directive} are in"
     if math.isfinite(forecast.seconds) and not waits_for_silent_clients(view, thresholds):
         details += (
-            f"; the rest will take {format_minutes(forecast.seconds)} at the rate of the last "
-            f"{format_minutes(view.activity.window_seconds)}"
+            f"; the rest will take {format_rough_duration(forecast.seconds)} at the rate of the last "
+            f"{format_rough_duration(view.activity.window_seconds)}"
         )
     return learning.item("info", "Learning.", f"{details}.")

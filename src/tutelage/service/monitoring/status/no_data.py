@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
+from tutelage.text import format_duration
 
 CHECK_PLATFORM = "Check whether the platform still sends its pulls to this server."
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
+from tutelage.text import format_duration
 
 
 @dataclass(frozen=True, kw_only=True)

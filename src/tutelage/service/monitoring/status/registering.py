@@ -4,7 +4,7 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import start_command
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.text import counted
+from tutelage.text import format_count
 
 
 @status_kind("registering")
@@ -17,5 +17,5 @@ def registering(view: CampaignView, forecast: Forecast, thresholds: object) -> S
     metrics = view.metrics
     if metrics.phase != "registering":
         return None
-    details = f"{counted(len(metrics.clients), 'client')} registered so far."
+    details = f"{format_count(len(metrics.clients), 'client')} registered so far."
     return registering.item("info", "Not started.", details, "To start it:", start_command(metrics))

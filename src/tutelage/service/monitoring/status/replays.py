@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_minutes, format_percent
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
+from tutelage.text import format_percent, format_rough_duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,6 @@ def replays(view: CampaignView, forecast: Forecast, thresholds: ReplayThresholds
         "warning",
         "Many pulls are sent more than once.",
         f"{format_percent(activity.replays / received)} of the pulls of the last "
-        f"{format_minutes(activity.window_seconds)} had been answered before.",
+        f"{format_rough_duration(activity.window_seconds)} had been answered before.",
         "Responses reach the senders too late: check their timeouts and the network.",
     )

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_duration
 from tutelage.service.monitoring.forecast import Flags, Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
-from tutelage.text import counted
+from tutelage.text import format_count, format_duration, format_name
 
 _MINIMUM_SECONDS = 60.0  # of pulls behind a forecast that names a client, and of that forecast
 
@@ -63,7 +61,7 @@ def slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> 
         return None
     client, details, others = found
     same = "shows" if others == 1 else "show"
-    more = f" {counted(others, 'other client')} {same} the same." if others else ""
+    more = f" {format_count(others, 'other client')} {same} the same." if others else ""
     name = format_name(metrics.clients[client])
     return slow.item("warning", f"{name} is slow.", details + more, f"Check {name}.", client=client)
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.durations import format_duration, format_percent
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import exclude_action
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
@@ -14,7 +12,7 @@ from tutelage.service.monitoring.status.silence import (
     find_silent_clients,
     waits_for_silent_clients,
 )
-from tutelage.text import counted
+from tutelage.text import format_count, format_duration, format_name, format_percent
 
 
 @status_kind("stalled")
@@ -38,17 +36,16 @@ def stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThreshold
     name, missing = format_name(metrics.clients[client]), int(metrics.missing[client, arm])
     arms = f"“{format_name(metrics.arms[arm])}”"
     if other_arms:
-        arms += f" (and fewer of {counted(other_arms, 'other arm')})"
-    sources = (
-        f"{name} and {counted(other_clients, 'other silent client')}" if other_clients else f"{name} only"
-    )
+        arms += f" (and fewer of {format_count(other_arms, 'other arm')})"
+    silent_clients = format_count(other_clients, "other silent client")
+    sources = f"{name} and {silent_clients}" if other_clients else f"{name} only"
     rest = "; all other clients have met the quota" if metrics.mode == "all" else ""
     action, command = exclude_action(metrics, client, f"Get {name} to pull again")
     return stalled.item(
         "critical",
-        f"Stalled by {name}" + (f" and {counted(other_clients, 'other client')}." if other_clients else "."),
+        f"Stalled by {name} and {silent_clients}." if other_clients else f"Stalled by {name}.",
         f"No pull for {format_duration(view.activity.silence[client])}. Consultation {metrics.directive} "
-        f"waits for {counted(missing, 'more pull')} of {arms} from {sources}{rest}.",
+        f"waits for {format_count(missing, 'more pull')} of {arms} from {sources}{rest}.",
         action,
         command,
         client,

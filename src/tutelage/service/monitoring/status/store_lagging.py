@@ -6,7 +6,7 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
-from tutelage.text import counted
+from tutelage.text import format_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,11 @@ def store_lagging(view: CampaignView, forecast: Forecast, thresholds: LagThresho
         return store_lagging.item("critical", "The store rejects writes.", server.failure, action)
     if seconds <= thresholds.lag_seconds and server.waiting_pulls < thresholds.waiting_pulls:
         return None
-    queue = f"; {counted(server.waiting_pulls, 'pull')} waiting to be written" if server.waiting_pulls else ""
+    queue = (
+        f"; {format_count(server.waiting_pulls, 'pull')} waiting to be written"
+        if server.waiting_pulls
+        else ""
+    )
     return store_lagging.item(
         "critical" if seconds > thresholds.lag_critical_seconds else "warning",
         "The store is slow.",

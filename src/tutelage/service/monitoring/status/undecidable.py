@@ -1,10 +1,9 @@
 """The teacher expects no decision before the horizon, and leads clients to the best arm so far."""
 
-from tutelage.service.display import format_name
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.text import counted
+from tutelage.text import format_count, format_name
 
 
 @status_kind("undecidable")
@@ -20,10 +19,11 @@ def undecidable(view: CampaignView, forecast: Forecast, thresholds: object) -> S
     if metrics.phase != "undecidable" or metrics.provisional_arm is None:
         return None
     arm = f"“{format_name(metrics.arms[metrics.provisional_arm])}”"
+    arms = format_count(len(metrics.active_arms), "arm")
     return undecidable.item(
         "warning",
         f"No decision expected; clients are led to {arm}, which is not proven best.",
-        f"The teacher does not expect to tell the {counted(len(metrics.active_arms), 'arm')} in play apart "
+        f"The teacher does not expect to tell the {arms} in play apart "
         f"by round {metrics.horizon:,}. It leads all clients to {arm}, the best arm so far, without a "
         "guarantee.",
         "Nothing, if that arm is good enough. For a proven one, create a campaign with a longer horizon, "

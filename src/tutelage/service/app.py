@@ -13,15 +13,16 @@ from tutelage.service.api.documentation_routes import documentation_routes
 from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.gateway import Gateway, Page
 from tutelage.service.api.ledger_routes import ledger_routes
+from tutelage.service.api.login_routes import login_routes, render_refusal
 from tutelage.service.api.monitoring_routes import monitoring_routes
+from tutelage.service.api.page_routes import page_routes
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.api.route import Scope
+from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.configuration import Configuration, parse_teacher_names
-from tutelage.service.dashboard import dashboard_routes, login_routes, refusal_page
-from tutelage.service.dashboard.policy import HEADERS
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.stores.base import Store, StoreError
@@ -66,7 +67,7 @@ def build(
     def draw_refusal(
         problem: Problem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
     ) -> Page | None:
-        page = refusal_page(problem, scope, path, headers, has_keys=access.has_keys)
+        page = render_refusal(problem, scope, path, headers, has_keys=access.has_keys)
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 
     routes = [
@@ -75,7 +76,7 @@ def build(
         *ledger_routes(handoff, readers),
         *monitoring_routes(handoff, vital, forwarder, monitor),
         *login_routes(access),
-        *dashboard_routes(monitor, renderer),
+        *page_routes(monitor, renderer),
     ]
     return Gateway(
         [*routes, *documentation_routes(routes, configuration.root_path)],

@@ -6,8 +6,8 @@ import pytest
 from tests.service.api.test_access import PULL, key
 
 from tutelage.errors import InputError
+from tutelage.service.api.security_headers import POLICY
 from tutelage.service.configuration import OWN_FOLDERS, load_configuration
-from tutelage.service.dashboard.policy import POLICY
 
 QUICK = ("POST", "/v1/campaigns/c/pulls", PULL)
 OTHER = ("POST", "/v1/campaigns/c/start", {})

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.service.listening_server import PREFIX, Listening
 
-from tutelage.service.dashboard.policy import POLICY
+from tutelage.service.api.security_headers import POLICY
 from tutelage.text import format_name
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -124,7 +124,7 @@ def test_the_page_by_roles_and_text(site, see):
     grid.get_by_role("link", name="a", exact=True).click()
     expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
     page.get_by_role("link", name="API").click()
-    expect(page.get_by_role("region", name="POST /v1/campaigns/{name}/pulls")).to_contain_text("SentPull")
+    expect(page.get_by_role("region", name="POST /v1/campaigns/{name}/pulls")).to_contain_text("PullRequest")
 
 
 @pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "light"), ({"width": 1400, "height": 900}, "dark")])

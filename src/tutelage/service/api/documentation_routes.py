@@ -10,13 +10,11 @@ from starlette.responses import HTMLResponse, Response
 from tutelage.service.api.openapi import build_document
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.route import Call, Route
+from tutelage.service.api.security_headers import HEADERS, POLICY
 
 # Swagger UI draws its icons from data: addresses in its own style sheet; all else is as on other pages.
-_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "same-origin"}
+_POLICY = POLICY.replace("img-src 'self'", "img-src 'self' data:")
+_HEADERS = HEADERS | {"Content-Security-Policy": _POLICY}
 _CACHED = {"Cache-Control": "max-age=3600"}
 _OWN_FILES = {"viewer.js": "text/javascript", "viewer.css": "text/css"}
 _PACKAGE_FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}

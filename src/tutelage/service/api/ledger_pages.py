@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.service.display import insert_arm_names
+from tutelage.text import name_arms
 from tutelage.stores.base import EntryRow, PullRow, Reader
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ class LedgerNames:
         if isinstance(row, EntryRow):
             content = msgspec.json.decode(row.content)
             if "report" in content:
-                content["report"] = insert_arm_names(content["report"], self.arms)
+                content["report"] = name_arms(content["report"], self.arms)
             found = LedgerRow(position=row.position, kind=row.kind, step=row.step, time=time, content=content)
             if row.id:
                 found.id = row.id

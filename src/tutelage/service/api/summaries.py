@@ -8,7 +8,7 @@ from tutelage.errors import InputError
 from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, QuotaTotals
 from tutelage.service.campaigns.rebuilding import Disagreement, as_committed
 from tutelage.service.campaigns.session import Session
-from tutelage.service.display import insert_arm_names
+from tutelage.text import name_arms
 from tutelage.stores.base import CampaignNotFound, Reader
 
 
@@ -34,7 +34,7 @@ def summarize(session: Session) -> CampaignSummary:
         beyond_horizon=campaign.beyond_horizon if campaign else 0,
         directive=1 + campaign.consultations if campaign else 1,
         cost=campaign.cost if campaign else 0.0,
-        report=insert_arm_names(campaign.report().sentence, settings.arms) if campaign else "has not started",
+        report=name_arms(campaign.report().sentence, settings.arms) if campaign else "has not started",
         active_arms=[settings.arms[arm] for arm in campaign.directive.active_arms] if campaign else [],
         target=None if target is None else settings.arms[target],
         position=session.position,

@@ -14,11 +14,11 @@ from tutelage.service.api.access import COOKIE, AccessControl, is_loopback
 from tutelage.service.api.login_attempts import LoginAttempts
 from tutelage.service.api.problems import Problem
 from tutelage.service.api.route import Call, Route
+from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
-from tutelage.service.dashboard.policy import HEADERS
 
 NO_KEY = "No key exists yet; on the server's machine no key is needed."
-_FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz", "/static/")
+_FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 
 
 def login_routes(access: AccessControl) -> list[Route]:
@@ -44,11 +44,8 @@ def login_routes(access: AccessControl) -> list[Route]:
         if caller is None:
             return _form(onward, "This key is unknown or has been revoked.", 401)
         if caller.role == "reporter":
-            return _form(
-                onward,
-                "A reporter's key can send pulls but not show pages: use a viewer's or an administrator's key.",
-                403,
-            )
+            message = "A reporter's key cannot show pages: use the key of a viewer or an administrator."
+            return _form(onward, message, 403)
         attempts.forget_last(address)
         answer = _onward(request, onward)
         answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
@@ -112,7 +109,7 @@ def _cookie(request: Request) -> dict[str, Any]:
     return {"httponly": True, "samesite": "strict", "secure": is_secure, "path": path}
 
 
-def refusal_page(
+def render_refusal(
     problem: Problem, scope: Mapping[str, Any], path: str, headers: Mapping[bytes, bytes], *, has_keys: bool
 ) -> str | None:
     """Render a problem as a page, with the form if a key would help; None if the client is not a browser.

@@ -1,4 +1,4 @@
-"""The headers of every page: nothing runs or loads but this server's own files."""
+"""The headers of every page: it may load and run only files of this server."""
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "

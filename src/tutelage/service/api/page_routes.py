@@ -1,0 +1,128 @@
+"""The routes of the dashboard's pages.  Errors become pages in :mod:`.login_routes`."""
+
+import mimetypes
+from functools import partial
+from importlib import resources
+
+import msgspec
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tutelage.service.api.access import COOKIE
+from tutelage.service.api.problems import Problem
+from tutelage.service.api.route import Call, Route
+from tutelage.service.api.security_headers import HEADERS
+from tutelage.service.dashboard import pages
+from tutelage.service.dashboard.panels import render_panels
+from tutelage.service.dashboard.renderer import PageRenderer
+from tutelage.service.dashboard.templating import render_icon
+from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.monitor import Monitor
+from tutelage.service.monitoring.unservable import CannotBeServed
+
+_CACHED = {"Cache-Control": "max-age=300"}
+_FILES = ("style.css", "page.js")
+
+
+def page_routes(monitor: Monitor, renderer: PageRenderer) -> list[Route]:
+    """The routes of the pages and of their files: ``/``, ``/c/NAME/...`` and ``/static/...``."""
+    handlers = PageHandlers(monitor, renderer)
+    return [
+        Route("GET", "/", handlers.show_index, "viewer"),
+        Route("GET", "/c/{name}", handlers.add_slash, "viewer"),
+        Route("GET", "/c/{name}/", handlers.show_campaign, "viewer"),
+        Route("GET", "/c/{name}/panels", handlers.send_panels, "viewer"),
+        Route("GET", "/c/{name}/client/{client:path}", handlers.show_client, "viewer"),
+        Route("GET", "/static/{file}", handlers.send_file, "anyone"),
+    ]
+
+
+class ChangedPanels(msgspec.Struct):
+    """The panels that a page does not have yet, as (name, HTML, mark), and what its tab shows."""
+
+    position: int
+    panels: list[tuple[str, str, str]]
+    title: str
+    icon: str
+    announcement: str
+
+
+class PageHandlers:
+    """The handlers of the routes."""
+
+    def __init__(self, monitor: Monitor, renderer: PageRenderer) -> None:
+        self.monitor, self.renderer, self.thresholds = monitor, renderer, monitor.thresholds
+
+    async def show_index(self, call: Call) -> Response:
+        views = await self.monitor.all_views()
+        render = partial(pages.render_index_page, signed_in=_is_signed_in(call))
+        return _send_page(await self.renderer.run(render, views, self.thresholds))
+
+    async def show_campaign(self, call: Call) -> Response:
+        at = call.request.query_params.get("at")
+        if at is None:
+            try:
+                view = await self.monitor.view(call.name)
+            except CannotBeServed as error:
+                return _send_unservable(error, call, "../../")
+            panels = await self.renderer.panels(view)
+        else:
+            view = await self._past_view(call.name, at)
+            panels = await self.renderer.run(render_panels, view, self.thresholds)
+        render = partial(pages.render_campaign_page, signed_in=_is_signed_in(call))
+        return _send_page(await self.renderer.run(render, view, panels, self.thresholds))
+
+    async def _past_view(self, name: str, at: str) -> CampaignView:
+        if not at.isdecimal() or not 1 <= int(at[:20]) <= 2**53:
+            raise Problem("not-found", f"Invalid round {at!r}: use a whole number from 1.")
+        return await self.monitor.past_view(name, int(at))
+
+    async def send_panels(self, call: Call) -> Response:
+        rendered = await self.renderer.panels(await self.monitor.view(call.name))
+        query = call.request.query_params
+        have, since = set(query.get("have", "").split(".")), query.get("since", "0")
+        is_newer = not since.isdecimal() or rendered.position >= int(since[:20])
+        changed = [
+            (name, panel, rendered.marks[name])
+            for name, panel in rendered.panels.items()
+            if is_newer and rendered.marks[name] not in have
+        ]
+        position, tab = rendered.position if is_newer else int(since[:20]), rendered.tab
+        content = ChangedPanels(position, changed, tab.title, tab.icon, tab.announcement)
+        return Response(msgspec.json.encode(content), 200, HEADERS, "application/json")
+
+    async def show_client(self, call: Call) -> Response:
+        try:
+            view = await self.monitor.view(call.name)
+        except CannotBeServed as error:
+            return _send_unservable(error, call, "../../../")
+        client = call.parameters["client"] or call.request.query_params.get("name", "")
+        if client not in view.metrics.clients:
+            raise Problem("not-found", f"The campaign {call.name} has no client {client!r}.")
+        render = partial(pages.render_client_page, signed_in=_is_signed_in(call))
+        number = view.metrics.clients.index(client)
+        return _send_page(await self.renderer.run(render, view, number, self.thresholds))
+
+    async def add_slash(self, call: Call) -> Response:
+        return RedirectResponse(f"{call.name}/", headers=HEADERS)
+
+    async def send_file(self, call: Call) -> Response:
+        name = call.parameters["file"]
+        if (dot := render_icon(name)) is not None:
+            return Response(dot, media_type="image/svg+xml", headers=HEADERS | _CACHED)
+        if name not in _FILES:
+            raise Problem("not-found", f"The server has no file {name!r}.")
+        content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
+        return Response(content, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | _CACHED)
+
+
+def _is_signed_in(call: Call) -> bool:
+    return COOKIE in call.request.cookies
+
+
+def _send_page(page: str, status: int = 200) -> Response:
+    return HTMLResponse(page, status, headers=HEADERS)
+
+
+def _send_unservable(error: CannotBeServed, call: Call, root: str) -> Response:
+    page = pages.render_unservable_page(error.campaign, root, signed_in=_is_signed_in(call))
+    return _send_page(page, 503)

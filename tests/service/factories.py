@@ -10,7 +10,7 @@ from tutelage.service.monitoring.campaign_view import (
     RecentActivity,
     ServerHealth,
 )
-from tutelage.service.monitoring.event_log import DecisionRecord, LedgerEvent, LedgerSummary
+from tutelage.service.monitoring.event_log import TargetDecision, LedgerEvent, LedgerSummary
 
 NOW = 1_800_000_000.0
 
@@ -128,7 +128,7 @@ def make_decided(view, target):
     """Decide for a target; most pulls go to it."""
     size = len(view.metrics.arms)
     since = tuple(520 if arm == target else 40 for arm in range(size))
-    decision = DecisionRecord(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
+    decision = TargetDecision(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
     minute = np.where(np.arange(size) == target, 90, view.activity.minute_pulls // 5)
     view = with_metrics(
         view, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.text import name_arms
 from tutelage.stores.base import EntryRow, PullRow, Reader
+from tutelage.text import name_arms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE_SIZE = 5_000

@@ -8,8 +8,8 @@ from tutelage.errors import InputError
 from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, QuotaTotals
 from tutelage.service.campaigns.rebuilding import Disagreement, as_committed
 from tutelage.service.campaigns.session import Session
-from tutelage.text import name_arms
 from tutelage.stores.base import CampaignNotFound, Reader
+from tutelage.text import name_arms
 
 
 def summarize(session: Session) -> CampaignSummary:

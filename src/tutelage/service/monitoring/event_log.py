@@ -28,7 +28,7 @@ class LedgerEvent:
 
 
 @dataclass(frozen=True)
-class DecisionRecord:
+class TargetDecision:
     """The decision for a target: when it was made, at which position of the ledger, and the cost until then.
 
     ``pulls_since`` [K] are the pulls of each arm after it, None if no record reaches back so far.
@@ -54,7 +54,7 @@ class LedgerSummary:
     events: tuple[LedgerEvent, ...] = ()
     started: float | None = None
     resumed: float | None = None
-    decision: DecisionRecord | None = None
+    decision: TargetDecision | None = None
     lower: tuple[float | None, ...] = ()
     upper: tuple[float | None, ...] = ()
     directives: tuple[int, ...] = ()
@@ -81,7 +81,7 @@ class EventLog:
         self._num_registered, self._quiet_since, self._num_bypassed = 0, 0, 0
         self._started: float | None = None
         self._resumed: float | None = None
-        self._decision: DecisionRecord | None = None
+        self._decision: TargetDecision | None = None
 
     def summarize(self) -> LedgerSummary:
         """Return what the entries read so far say."""
@@ -142,7 +142,7 @@ class EventLog:
         if target is None:
             self._decision = None
         elif target != self._target:
-            self._decision = DecisionRecord(
+            self._decision = TargetDecision(
                 entry.position, entry.time / 1e6, content["round"], number, content["cost"]
             )
         if entry.kind == "excluded":

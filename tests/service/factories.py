@@ -10,7 +10,7 @@ from tutelage.service.monitoring.campaign_view import (
     RecentActivity,
     ServerHealth,
 )
-from tutelage.service.monitoring.event_log import TargetDecision, LedgerEvent, LedgerSummary
+from tutelage.service.monitoring.event_log import LedgerEvent, LedgerSummary, TargetDecision
 
 NOW = 1_800_000_000.0
 

@@ -66,7 +66,7 @@ def test_every_command_and_option_has_a_page():
 
 
 def test_the_examples_of_extending_play(tmp_path, python):
-    """The policy and the teacher that docs/extending.md shows whole are put into a package and simulated."""
+    """The policy, teacher, source and distribution of docs/extending.md are put into a package and simulated."""
     text = PAGES["docs/extending.md"]
     blocks = [
         textwrap.dedent(block) for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.MULTILINE)
@@ -74,7 +74,12 @@ def test_the_examples_of_extending_play(tmp_path, python):
     package = tmp_path / "mypackage"
     package.mkdir()
     (package / "__init__.py").touch()
-    for name, mark in (("policies", "class Greedy"), ("teachers", "class Explore(Teacher):")):
+    for name, mark in (
+        ("policies", "class Greedy"),
+        ("teachers", "class Explore(Teacher):"),
+        ("instances", "class Ladder"),
+        ("distributions", "class Triangle"),
+    ):
         (package / f"{name}.py").write_text(next(block for block in blocks if mark in block))
     code = f"""
 import sys
@@ -84,6 +89,9 @@ data = tutelage.simulate(
     "paper", "mypackage.teachers:Explore(pulls=50)", "mypackage.policies:Greedy", horizon=2000, runs=2
 )
 assert (data.target == 4).all()
+source = "mypackage.instances:Ladder(arms=3,rewards='mypackage.distributions:Triangle(width=0.5)')"
+data = tutelage.simulate(source, "none", "mypackage.policies:Greedy", horizon=300, runs=2)
+assert data.sizes["arm"] == 3
 """
     assert python("-c", code).returncode == 0
 

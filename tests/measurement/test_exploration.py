@@ -187,7 +187,7 @@ def test_a_policy_of_ones_own_is_measured():
         (("ucb1", 2.5, 1.0, 10), "number of arms 2.5"),
         (("ucb1", True, 1.0, 10), "number of arms True"),
         (("ucb1", 2, 1.5, 10), "1.5"),
-        (("ucb1", 2, "1", 10), "gamma '1' is not a number"),
+        (("ucb1", 2, "1", 10), "gamma '1'"),
         (("ucb1", 2, 1.0, 0), "horizon 0"),
         (("nobody", 2, 1.0, 10), "nobody"),
     ],
@@ -199,7 +199,7 @@ def test_what_cannot_be_measured_is_named(arguments, said):
 
 
 def test_what_cannot_be_asked_is_named():
-    """A share of no runs, and a lemma that there is not."""
+    """A share of no runs, and a lemma that does not exist."""
     seen = sufficient_exploration("ts", 2, 1.0, 10, runs=2)
     for share in (0.0, 1.5, float("nan")):
         with pytest.raises(InputError, match="share"):

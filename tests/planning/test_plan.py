@@ -214,9 +214,9 @@ def test_progress_counts_every_run():
     assert [each for each in seen if isinstance(each, str)] == ["remedies for twl(gamma1=1,gamma2=0)"]
 
 
-@pytest.mark.parametrize(("watcher", "said"), [(3, "progress 3"), (print, "'say' of progress None")])
-def test_what_cannot_be_told_is_refused(watcher, said):
-    """Progress is a function that has ``say``, too."""
+@pytest.mark.parametrize(("watcher", "said"), [(3, "progress 3"), (print, "'describe' of progress None")])
+def test_an_invalid_progress_is_refused(watcher, said):
+    """A progress callback is a function that has the method ``describe``."""
     request = planning.make_request(
         planning.KnownInstance(load_instance("paper")), ["twl"], horizon=10, runs=1
     )
@@ -230,8 +230,8 @@ def test_what_cannot_be_told_is_refused(watcher, said):
         ({"cost_weight": -1.0}, "cost weight -1"),
         ({"cost_weight": float("nan")}, "cost weight nan"),
         ({"cost_weight": float("inf")}, "cost weight inf"),
-        ({"min_decided": 0.0}, "share 0 of decided runs"),
-        ({"min_decided": 1.5}, "share 1.5 of decided runs"),
+        ({"min_decided": 0.0}, "share of decided runs 0"),
+        ({"min_decided": 1.5}, "share of decided runs 1.5"),
         ({"runs": 0}, "runs 0 is below 1"),
         ({"horizon": 0}, "horizon 0 is below 1"),
         ({"seed": -1}, "seed -1 is below 0"),

@@ -78,5 +78,5 @@ def test_random_pulls_bound_the_sum(num_arms, horizon, c, d):
 def test_a_client_without_rewards_has_no_theorem():
     """With mu = 0 no reward ever comes; one whose square is 0 is no better."""
     for best_mean in (0.0, 1e-200):
-        with pytest.raises(InputError, match="mean above 0"):
+        with pytest.raises(InputError, match="above 0"):
             theory.warm_start_of_eps_greedy(best_mean, 5, 1000)

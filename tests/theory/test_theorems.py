@@ -81,6 +81,6 @@ def test_settings_without_theorem(instance, told):
 
 
 def test_a_horizon_below_one():
-    """No round, no bound."""
-    with pytest.raises(InputError, match="horizon 0 is below 1"):
+    """There is no bound without a round."""
+    with pytest.raises(InputError, match="Invalid horizon 0"):
         theory.setting_of(PAPER, 0)

@@ -1,9 +1,9 @@
-"""Sufficient exploration, measured: how evenly a policy pulls arms that all show the same constant.
+"""Measure sufficient exploration: how evenly a policy pulls arms that are all revealed as one constant.
 
 Shi et al., Definition uniform_exploration: a policy is (I, gamma, eta-low, eta-high)-sufficiently exploring
 if, after tau pulls on a set I of arms whose rewards are always gamma, it has pulled each of them at least
-eta-low(tau) and at most eta-high(tau) times.  Here eta-low and eta-high are what many runs give, beside what
-the paper's lemmas say of UCB1 and epsilon-greedy.
+eta-low(tau) and at most eta-high(tau) times.  Here eta-low and eta-high are measured over many runs and
+compared with the paper's lemmas on UCB1 and epsilon-greedy.
 """
 
 import math
@@ -35,8 +35,8 @@ _ROUNDING = 1e-9  # .07 of 200 is 14, though floats make it a little more
 class Exploration:
     """Measured curves over tau, the pulls so far on the arms of the set I: R runs, C values of tau.
 
-    ``least`` and ``most`` are the pulls, in each run, of the arm of I that has fewest and of the one that
-    has most.  ``lemma`` is the paper's, None for a policy (or a set) of which it says nothing.
+    ``least`` and ``most`` are the pulls, in each run, of the arm of I with the fewest and with the most
+    pulls.  ``lemma`` is the paper's, None for a policy or a set that it does not cover.
     """
 
     policy: str
@@ -51,27 +51,26 @@ class Exploration:
     def curves(self, share: float = 1.0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """eta-low [C] and eta-high [C] as measured: each holds, at each tau, in this share of the runs.
 
-        With 1, the extremes of all runs.  A smaller share leaves out, of each curve, the runs that are
-        furthest off, as many as it can spare, and one stays at least (no interpolation between runs).
+        With 1 these are the extremes of all runs.  A smaller share leaves out the most extreme runs of each
+        curve, as many as it allows, but keeps at least one (no interpolation between runs).
         Raises ``InputError`` unless it is in (0, 1].
         """
-        if not 0 < check_number("share of the runs", share) <= 1:
-            raise InputError(f"The share {share:g} of the runs is not one: give a number above 0, at most 1.")
+        check_number("share of the runs", share, above=0, maximum=1)
         left_out = len(self.least) - max(1, math.ceil(share * len(self.least) - _ROUNDING))
         return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
             len(self.most) - 1 - left_out
         ]
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The lemma's eta-low [C] and eta-high [C].  ``InputError`` where the paper has none."""
+        """Return the lemma's eta-low [C] and eta-high [C].  Raises ``InputError`` without a lemma."""
         if self.lemma is None:
-            raise InputError(f"The paper has no lemma on how {self.policy} explores these arms.")
+            raise InputError(f"The paper has no lemma on the exploration of these arms by {self.policy}.")
         taus = self.taus.tolist()
         low, high = ([float(curve(tau)) for tau in taus] for curve in (self.lemma.least, self.lemma.most))
         return np.array(low), np.array(high)
 
     def outside(self) -> NDArray[np.bool_]:
-        """Which runs [R, C] are outside the lemma's band after which tau.  ``InputError`` without a lemma."""
+        """Return which runs [R, C] are outside the lemma's band.  Raises ``InputError`` without a lemma."""
         low, high = self.band()
         beyond: NDArray[np.bool_] = (self.least < low) | (self.most > high)
         return beyond
@@ -89,16 +88,16 @@ def sufficient_exploration(
     checkpoints: Checkpoints = "logarithmic",
     workers: int | None = None,
 ) -> Exploration:
-    """Let a policy play ``arms`` arms that always show ``gamma``, and count.
+    """Simulate a policy on ``arms`` arms that are always revealed as ``gamma``, and count its pulls.
 
     Shi et al., Definition uniform_exploration; ``arms`` is the size of I.  ``others`` are constant rewards,
-    in [0, 1], of further arms outside I, as TWL shows gamma2 on arms that it has ruled out; their pulls do
+    in [0, 1], of further arms outside I, as TWL reveals gamma2 for arms that it has ruled out; their pulls do
     not count in tau, and values of tau that not every run reaches within ``horizon`` rounds are left out.
     ``policy`` is a SPEC or an object, of the table or a package's own.  ``checkpoints`` say which tau, up to
     ``horizon``.  A run is a client with generators of its own; the same seed gives the same curves.
 
     The lemmas: tal_learning_UCB for UCB1 and any I, certain; tal_learning_epsilon for eps-greedy and I = [K],
-    but with chance 1/T, T the horizon.
+    with failure probability 1/T, T the horizon.
 
     Raises ``InputError`` for a number of arms below 1, a reward outside [0, 1] and whatever
     :func:`tutelage.simulate` raises.
@@ -144,7 +143,7 @@ def _after_pulls(
 
 
 def _lemma(policy: Policy, arms: int, num_others: int, horizon: int) -> ExplorationBound | None:
-    """What the paper says of this policy on this set."""
+    """The paper's lemma on this policy and this set."""
     if isinstance(policy, UCB1):
         return exploration_of_ucb1(arms)
     if isinstance(policy, EpsilonGreedy) and not num_others:

@@ -1,4 +1,4 @@
-"""Warm-start pulls, measured: what a policy does after a history of constant rewards.
+"""Measure warm-start pulls: the pulls of a policy after a history of constant rewards.
 
 Shi et al., Definition warm_start_pulls: iota_k(T; H, B, Pi) is the expected number of pulls of arm k in T
 steps of the environment B by a policy Pi that has been given the rewards H before.  The teaching phase of
@@ -79,13 +79,13 @@ def warm_start_pulls(
     checkpoints: Checkpoints = "logarithmic",
     workers: int | None = None,
 ) -> WarmStart:
-    """Give a policy a history, then let it play ``horizon`` rounds, and count.
+    """Give a policy a history, simulate ``horizon`` rounds, and count its pulls.
 
     Shi et al., Definition warm_start_pulls.  ``history`` is how often each arm has shown ``gamma1`` before,
     one number for all K arms or one each.  ``means`` [K] are the client's own; then the ``target`` (the arm
     with the highest of them, unless it is named) shows its true reward, drawn by ``rewards``, and every other
     arm ``gamma2``; with ``gamma2=None`` every arm shows its true reward.  ``policy`` is a SPEC or an object,
-    of the table or a package's own.  The history is learned, not chosen: the policy is told each reward of
+    of the table or a package's own.  The history is learned, not chosen: the policy receives each reward of
     it (arms in turn, as long as each has any left) as if it had pulled that arm, and its own count of pulls
     goes on from there.  A run is a client with generators of its own; the same seed gives the same pulls.
 
@@ -138,7 +138,7 @@ def _lemma(
     gamma2: float | None,
     horizon: int,
 ) -> WarmStartBound | None:
-    """What the paper says of this policy after this history; ``mean`` is the target's."""
+    """The paper's lemma on this policy after this history; ``mean`` is the target's."""
     if gamma2 is None or mean <= gamma2 or len(lengths) == 1:
         return None
     if isinstance(policy, EpsilonGreedy) and gamma1 == gamma2 == 0.0:
@@ -166,7 +166,7 @@ def _lengths(history: int | Sequence[int], num_arms: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _AfterHistory(Teacher):
-    """Shows gamma1 until the client's history is over, then gamma2 off the target (None: what is true)."""
+    """Reveals gamma1 until the client's history is over, then gamma2 off the target (None: true rewards)."""
 
     lengths: tuple[int, ...]
     gamma1: float

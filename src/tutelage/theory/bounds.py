@@ -1,4 +1,4 @@
-"""What a theorem says: a number and its parts, and whether it says anything."""
+"""A bound and its parts, and the guarantee that a theorem gives."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Bound:
     """An upper bound on an expected total over all clients, up to the horizon.
 
-    ``learning`` is what rounds with gamma1 add, ``teaching`` what rounds with gamma2 add, ``remainder`` the
-    O(M) for the runs in which one of the events fails on which the rest relies.
+    ``learning`` is the part of rounds with gamma1, ``teaching`` the part of rounds with gamma2,
+    ``remainder`` the O(M) for the runs in which an event fails on which the other parts rely.
     """
 
     learning: float
@@ -28,8 +28,8 @@ class Guarantee:
     ``theorem`` is the paper's label.  ``learning_time`` is T_1 of appendix A: the round in which every client
     has pulled every arm F(psi_max) times, ``last_epoch`` being psi_max.  ``ends_by`` is the round by which
     learning has ended; it is T_1 for TAL, and earlier for TWL, which does not wait for arms that are ruled
-    out.  ``needed_horizon`` is the horizon from which on ``ends_by`` fits, ``most_regret`` and ``most_cost``
-    what T rounds can bring at most, whatever the teacher does.
+    out.  ``needed_horizon`` is the smallest horizon from which ``ends_by`` fits; ``most_regret`` and
+    ``most_cost`` are the largest possible values in T rounds, with any teacher.
     """
 
     theorem: str
@@ -45,5 +45,5 @@ class Guarantee:
 
     @property
     def is_empty(self) -> bool:
-        """Whether T is too short for learning to end.  The bound then holds, but promises no teaching."""
+        """Whether T is too short for learning to end.  The bound then does not include teaching."""
         return self.ends_by > self.horizon

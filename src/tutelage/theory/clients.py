@@ -1,4 +1,4 @@
-"""What the general theorem asks of a client: that it explores enough, and what it does after that.
+"""The requirements of the general theorem on a client: how it explores, and its pulls afterwards.
 
 Shi et al., Definitions uniform_exploration and warm_start_pulls, as upper bounds.  The lemmas that give them
 are in ``ucb1.py`` and ``eps_greedy.py``; ``tal.py`` puts them together.
@@ -19,8 +19,9 @@ class ExplorationBound:
 
     ``least(tau)`` and ``most(tau)`` are eta-low and eta-high: pulls of any one arm after tau pulls.
     ``needed(n)`` is eta-low's inverse: the least tau after which every arm has n pulls.
-    ``failure`` is the chance that this is ever wrong.  Raises ``InputError`` for what is no function, and a
-    chance outside [0, 1]; those of the lemmas do for pulls that are no whole number of 0 or more.
+    ``failure`` is the probability that this is ever wrong.  Raises ``InputError`` unless these are
+    functions and a probability; the functions of the lemmas raise it unless pulls are a whole number of at
+    least 0.
     """
 
     least: Callable[[int], float]
@@ -31,15 +32,15 @@ class ExplorationBound:
     def __post_init__(self) -> None:
         for name in ("least", "most", "needed"):
             arguments.function(f"curve {name!r}", getattr(self, name))
-        arguments.real("chance of failure", self.failure)
+        arguments.real("probability of failure", self.failure)
 
 
 @dataclass(frozen=True)
 class WarmStartBound:
     """Expected pulls after a history (Definition warm_start_pulls), of arms other than the best.
 
-    ``each`` for any one of them, ``together`` for all; ``failure`` is the chance that neither holds.
-    Raises ``InputError`` for numbers below 0 or not finite, and a chance outside [0, 1].
+    ``each`` for any one of them, ``together`` for all; ``failure`` is the probability that neither holds.
+    Raises ``InputError`` for numbers below 0 or not finite, and a probability outside [0, 1].
     """
 
     each: float
@@ -49,7 +50,7 @@ class WarmStartBound:
     def __post_init__(self) -> None:
         arguments.real("bound on the pulls of an arm", self.each, most=sys.float_info.max)
         arguments.real("bound on all pulls", self.together, most=sys.float_info.max)
-        arguments.real("chance of failure", self.failure)
+        arguments.real("probability of failure", self.failure)
 
     def weighed(self, values: Sequence[float]) -> float:
         """The most that these pulls can add up to, where a pull of arm k != best counts ``values[k]``.

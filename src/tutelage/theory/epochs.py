@@ -1,4 +1,4 @@
-"""When the server knows enough: the epochs that tell arms apart, and how surely.
+"""The epochs that separate arms, and with which probability.
 
 Shi et al., section V and appendix A, Lemmas tal_good_event and twl_arm_elim.  All of it holds for any weights
 that sum to 1, with sum w^2 for the paper's 1/M: the estimate of nu_k in epoch psi is a sum of independent
@@ -13,7 +13,7 @@ from tutelage.schedule import epoch_pulls, squared_weights
 from tutelage.theory import arguments
 from tutelage.validation import check_number
 
-_ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is told apart in epoch 3
+_ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is separated in epoch 3
 
 
 def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
@@ -31,13 +31,13 @@ def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float])
 
 
 def separating_epoch(gap: float) -> int:
-    """psi_k = max(1, ceil(log2(1 / Delta_k))): the epoch by which an arm of this gap is told from the best.
+    """psi_k = max(1, ceil(log2(1 / Delta_k))): the epoch that separates an arm of this gap from the best.
 
     Shi et al., Lemma twl_arm_elim; psi_max of section VI is that of the smallest gap.  There
     CB(psi) <= 2^-(psi + 2) <= Delta_k / 4, so four radii fit into the gap.
 
     Departs from the paper: epochs count from 1, so psi is at least 1.  ceil(log2(1 / Delta)) is 0 for a gap
-    of 1, and F(0) = 0 pulls tell nothing (test_a_gap_of_one_takes_an_epoch).
+    of 1, and F(0) = 0 pulls separate no arms (test_a_gap_of_one_takes_an_epoch).
 
     Raises ``InputError`` unless the gap lies in (0, 1], and for one below 1e-30.
     """
@@ -53,8 +53,8 @@ def last_epoch(gaps: Iterable[float]) -> int:
     ``gaps`` are those of the arms that are not the best; gaps of 0 are skipped.  Shi et al., section VI and
     Lemma tal_learning_general; it holds on the event of :func:`good_event_failure`.
 
-    The proofs of that lemma and of twl_arm_elim end in LCB >= UCB.  TAL's rule asks for no more.  TWL's asks
-    for LCB > UCB, which the rounded f gives: its radius is below 2^-(psi + 2), as log(2 K T^2) is
+    The proofs of that lemma and of twl_arm_elim end in LCB >= UCB.  TAL's rule requires no more.  TWL's
+    requires LCB > UCB, which the rounded f gives: its radius is below 2^-(psi + 2), as log(2 K T^2) is
     irrational.
 
     Raises ``InputError`` where no gap is above 0, and for one outside [0, 1].
@@ -62,12 +62,12 @@ def last_epoch(gaps: Iterable[float]) -> int:
     given = [arguments.real("gap", gap, most=1 + _ROUNDING) for gap in arguments.listed("gaps", gaps)]
     positive = [gap for gap in given if gap > 0]
     if not positive:
-        raise InputError("No arm has a gap above 0: there is nothing to tell apart.")
+        raise InputError("No gap is above 0: use at least one gap above 0.")
     return max(separating_epoch(gap) for gap in positive)
 
 
 def interval_failure(num_arms: int, horizon: int) -> float:
-    """1 / (K T^2): the chance that one epoch's estimate of one arm is further than CB(psi) from its mean.
+    """1 / (K T^2): the probability that an epoch's estimate of an arm is further than CB(psi) from its mean.
 
     Shi et al., proof of Lemma tal_good_event: 2 exp(-2 CB^2 f / sum w^2) = 2 exp(-log(2 K T^2)).
     """
@@ -76,9 +76,9 @@ def interval_failure(num_arms: int, horizon: int) -> float:
 
 
 def good_event_failure(horizon: int) -> float:
-    """1 / T: the chance that any epoch's estimate of any arm is further than CB(psi) from its mean.
+    """1 / T: the probability that any estimate of any arm is further than CB(psi) from its mean.
 
-    Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for the active arms alone: the union over K arms
+    Shi et al., Lemma tal_good_event, and Lemma twl_arm_elim for only the active arms: the union over K arms
     and the epochs, of which there are at most T.
     """
     horizon = arguments.rounds("horizon", horizon)
@@ -86,11 +86,11 @@ def good_event_failure(horizon: int) -> float:
 
 
 def horizon_needed(learning_time: Callable[[int], int]) -> int:
-    """The horizon from which on learning fits: learning_time(T) <= T for this T and all larger ones.
+    """The smallest horizon from which learning fits: learning_time(T) <= T for this T and all larger ones.
 
     ``learning_time`` is T_1 as a function of T, and must not fall as T grows.  It grows like log T, so there
-    is such a horizon.  The search comes from above: if all from h on are long enough, so are all from
-    learning_time(h) on.
+    is such a horizon.  The search runs downwards: if all horizons from h are long enough, so are all from
+    learning_time(h).
 
     Raises ``InputError`` unless ``learning_time`` gives whole numbers of rounds, and where it is still above
     T / 2 for T = 1e100.

@@ -12,17 +12,17 @@ from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, W
 
 
 def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1) -> ExplorationBound:
-    """eta(tau) = tau / K -+ (tau / (4 K) + (8/3) log(K M T)): but with chance 1 / (M T) for all tau at once.
+    """eta(tau) = tau / K -+ (tau / (4 K) + (8/3) log(K M T)); failure probability 1 / (M T).
 
-    Shi et al., Lemma tal_learning_epsilon_restate, where M is 1; eq. (tal_epsilon_T1) asks for all M clients
+    Shi et al., Lemma tal_learning_epsilon_restate, where M is 1; eq. (tal_epsilon_T1) is for all M clients
     at once and has log(K M T).  Each arm is pulled with probability 1/K, as all means are equal.
 
-    The proof (Bernstein, a union over arms) gives one tau, the definition asks for all.  The same constants
-    do: exp(l (N - 5 tau / (4 K))) is a supermartingale while e^l - 1 <= 5 l / 4, as for l = 0.43, and
-    exp(l (3 tau / (4 K) - N)) while 1 - e^-l >= 3 l / 4, as for l = 0.6, so by Ville's inequality an arm is
-    ever outside with probability (K M T)^(-0.43 * 8/3) + (K M T)^(-0.6 * 8/3), at most 1 / (K M T) once
-    K M T >= 10; below, no tau <= T is outside (test_the_band_of_eps_greedy_holds_for_all_tau).  That the
-    first K pulls are one of each arm only helps.
+    The proof (Bernstein, a union over arms) covers one tau, the definition requires all.  The same constants
+    are sufficient: exp(l (N - 5 tau / (4 K))) is a supermartingale while e^l - 1 <= 5 l / 4, as for l =
+    0.43, and exp(l (3 tau / (4 K) - N)) while 1 - e^-l >= 3 l / 4, as for l = 0.6, so by Ville's inequality
+    an arm is ever outside with probability (K M T)^(-0.43 * 8/3) + (K M T)^(-0.6 * 8/3), at most 1 / (K M
+    T) once K M T >= 10; below, no tau <= T is outside (test_the_band_of_eps_greedy_holds_for_all_tau).  The
+    first K pulls, one of each arm, only make it better.
 
     Raises ``InputError`` for counts below 1.
     """
@@ -38,13 +38,13 @@ def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1)
 
 
 def rounds_to_first_reward(best_mean: float, num_arms: int, horizon: int) -> int:
-    """tau' = 4 K log(2T) / (3 mu_dagger^2) + 32 K log(T) / 9: rounds until the best arm has shown a reward.
+    """tau' = 4 K log(2T) / (3 mu_dagger^2) + 32 K log(T) / 9: rounds to the best arm's first reward above 0.
 
-    Shi et al., proof of Lemma tal_teaching_epsilon_restate; but with chance 1/T.  While every mean is 0, all
-    arms are pulled alike, and n' = ceil(log(2T) / (2 mu_dagger^2)) pulls hold a reward above 0 but with
-    chance 1 / (2T).  That tau' rounds bring n' pulls but with chance 1 / (2T) follows from the lower line of
-    :func:`exploration_of_eps_greedy`: n' <= log(2T) / mu_dagger^2, and exp(-0.6 * (8/3) log T) <= 1 / (2T)
-    once T >= 4; before that tau' is at least T.
+    Shi et al., proof of Lemma tal_teaching_epsilon_restate; failure probability 1/T.  While every mean is 0,
+    all arms are pulled alike, and n' = ceil(log(2T) / (2 mu_dagger^2)) pulls include a reward above 0 with
+    failure probability 1 / (2T).  That tau' rounds have n' pulls with failure probability 1 / (2T) follows
+    from the lower line of :func:`exploration_of_eps_greedy`: n' <= log(2T) / mu_dagger^2, and exp(-0.6 *
+    (8/3) log T) <= 1 / (2T) once T >= 4; before that tau' is at least T.
 
     Raises ``InputError`` unless the best arm's mean lies above 0 and at most at 1, and for counts below 1.
     """
@@ -77,10 +77,10 @@ def random_pulls(num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) ->
 def warm_start_of_eps_greedy(
     best_mean: float, num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0
 ) -> float:
-    """sum over k != best of iota_k, for any history of zeros and gamma2 = 0; but with chance 1 / T.
+    """sum over k != best of iota_k, for any history of zeros and gamma2 = 0; failure probability 1 / T.
 
-    Shi et al., Lemma tal_teaching_epsilon_restate: all of tau' rounds until the best arm has shown a reward,
-    which puts its mean above all others, all 0, for good; then random pulls alone.
+    Shi et al., Lemma tal_teaching_epsilon_restate: all of the tau' rounds until the best arm's first reward
+    above 0, which puts its mean above all others, which remain 0; then only random pulls.
 
     Raises ``InputError`` unless the client's mean of the best arm is above 0, and where those two do.
     """
@@ -97,7 +97,7 @@ def eps_greedy_client(
 ) -> ClientBound:
     """An epsilon-greedy client under TAL or TWL with gamma1 = gamma2 = 0.
 
-    Departs from the paper: the bounds that hold but with chance 1/(MT) and 1/T are for one client, so with M
+    Departs from the paper: the bounds with failure probability 1/(MT) and 1/T are for one client, so with M
     of them :func:`tutelage.theory.tal.performance_of_tal` adds M pulls for each, as part of the O(M).
     """
     together = warm_start_of_eps_greedy(best_mean, num_arms, horizon, c, d)
@@ -113,7 +113,7 @@ def eps_greedy_client(
 def learning_time_of_eps_greedy(last_end: int, num_arms: int, horizon: int, num_clients: int) -> int:
     """T_1 = (4 K / 3) F(psi_max) + (32 K / 9) log(K M T), F(psi_max) being ``last_end``.
 
-    Shi et al., eq. (tal_epsilon_T1); but with chance 1/T over all clients.  It is where the lower line of
+    Shi et al., eq. (tal_epsilon_T1); failure probability 1/T over all clients.  It is where the lower line of
     :func:`exploration_of_eps_greedy` reaches F(psi_max).
 
     Raises ``InputError`` for counts below 1 (an F below 0).
@@ -134,7 +134,7 @@ def _best_mean(given: float) -> float:
     best_mean = arguments.real("mean of the best arm", given)
     if best_mean < LEAST_LEAD:
         raise InputError(
-            f"An eps-greedy client whose mean of the best arm is {best_mean:g} never sees a reward there: "
-            "the theorem asks for a mean above 0."
+            f"The theorem requires a mean of the best arm above 0 at every eps-greedy client, "
+            f"but one has {best_mean:g}."
         )
     return best_mean

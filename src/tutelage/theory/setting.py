@@ -1,4 +1,4 @@
-"""What the theorems look at: means, gaps, weights and the horizon."""
+"""The setting of the theorems: means, gaps, weights and the horizon."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from tutelage.theory import arguments
 class Setting:
     """A bandit problem with one best arm, as in section III: every client acts in every round.
 
-    ``local_means`` [M, K], ``weights`` [M], ``gaps`` [K] (0 for the best arm alone), ``horizon`` T.
+    ``local_means`` [M, K], ``weights`` [M], ``gaps`` [K] (0 only for the best arm), ``horizon`` T.
     Raises ``InputError`` unless they fit together and lie in their ranges; :func:`setting_of` makes one.
     """
 
@@ -37,8 +37,8 @@ class Setting:
         best_arm = arguments.whole("best arm", self.best_arm, 0, means.shape[1] - 1)
         if gaps.shape != means.shape[1:] or [*np.flatnonzero(gaps == 0.0)] != [best_arm]:
             raise InputError(
-                f"The gaps {format_value(gaps.tolist())} do not fit: give one for each of {means.shape[1]} "
-                f"arms, 0 for arm {best_arm} alone."
+                f"The gaps {format_value(gaps.tolist())} are invalid: use one for each of {means.shape[1]} "
+                f"arms, and 0 only for arm {best_arm}."
             )
         horizon = arguments.rounds("horizon", self.horizon)
         for name, value in (
@@ -72,16 +72,16 @@ class Setting:
 
     @property
     def most_regret(self) -> float:
-        """M T Delta_max: what T rounds of all clients can lose."""
+        """M T Delta_max: the largest possible regret of all clients in T rounds."""
         return self.num_clients * self.horizon * float(self.gaps.max())
 
     def most_cost(self, gamma1: float, gamma2: float) -> float:
-        """What T rounds can cost a teacher that shows gamma1, gamma2 or the truth."""
+        """Return the largest possible cost in T rounds if gamma1, gamma2 or the true reward is revealed."""
         dearest = np.maximum(self.adjustments(gamma1), self.adjustments(gamma2)).max(axis=1)
         return self.horizon * float(dearest.sum())
 
     def adjustments(self, gamma: float) -> NDArray[np.float64]:
-        """delta_(k, m)(gamma) = E|gamma - X_(k, m)|, [M, K], or what it is at most.
+        """Return delta_(k, m)(gamma) = E|gamma - X_(k, m)|, [M, K], or an upper bound.
 
         (1 - mu) gamma + mu (1 - gamma).  |gamma - x| is convex in x, so of all laws on [0, 1] with mean mu
         the one of zeros and ones has the largest; for gamma 0 and 1 all have the same.
@@ -92,18 +92,18 @@ class Setting:
 
 
 def setting_of(instance: Instance, horizon: int) -> Setting:
-    """The setting of an instance.  Raises ``InputError`` where the theorems do not speak of it."""
+    """Return the setting of an instance.  Raises ``InputError`` where the theorems do not apply."""
     arguments.instance_of(Instance, "instance", instance)
     horizon = arguments.rounds("horizon", horizon)
     if instance.num_arms < 2:
-        raise InputError(f"{instance.name} has one arm: there is nothing to teach, and no bound.")
+        raise InputError(f"{instance.name} has one arm, but the theorems require 2 or more.")
     if len(instance.best_arms) > 1:
         tied = ", ".join(instance.arm_label(arm) for arm in instance.best_arms)
-        raise InputError(f"The best arms of {instance.name} are tied ({tied}): the theorems ask for one.")
+        raise InputError(f"The best arms of {instance.name} are tied ({tied}): the theorems require one.")
     if not always_acts(instance):
         raise InputError(
             f"The clients of {instance.name} do not act in every round, or their means shift: the theorems "
-            "hold for clients that always act and means that stay."
+            "require clients that always act and constant means."
         )
     return Setting(
         local_means=instance.local_means,
@@ -115,7 +115,7 @@ def setting_of(instance: Instance, horizon: int) -> Setting:
 
 
 def always_acts(instance: Instance) -> bool:
-    """Whether every client acts in every round, on means that stay: what all theorems ask for."""
+    """Whether every client acts in every round and means are constant, as all theorems require."""
     arguments.instance_of(Instance, "instance", instance)
     real = instance.conditions
     slow = any(share < 1 for share in real.activity) or any(real.delays)

@@ -3,7 +3,7 @@
 The general theorem holds for any clients that come with a :class:`~tutelage.theory.clients.ClientBound`, each
 with its own, so also for mixes; Theorems tal_UCB and tal_epsilon are it with the lemmas of one policy.
 
-In the round in which the server decides, pulls are chosen under the old rules and revealed under the new
+In the round in which the server decides, pulls are chosen under the old rules and revealed under the new ones
 (docs/decisions/0001, rule 2).  Such a pull counts as the first of the teaching phase.
 """
 
@@ -31,8 +31,8 @@ def learning_time_of_tal(
 ) -> int:
     """T_1 = max_m eta-low_m^{-1}(F(psi_max)): the round by which learning has ended, on the best arm.
 
-    Shi et al., Lemma tal_learning_general; but with chance 1/T (:func:`good_event_failure`) and those of the
-    explorations.  It may exceed T: then T rounds are too few for the lemma to promise an end.
+    Shi et al., Lemma tal_learning_general; failure probability 1/T (:func:`good_event_failure`) plus those of
+    the explorations.  It may exceed T: then T rounds are too few for the lemma.
 
     ``gaps`` are those of the arms other than the best, ``explorations`` [M] those of the clients.
     Raises ``InputError`` where :func:`tutelage.theory.epochs.last_epoch` and ``epoch_end`` do.
@@ -47,7 +47,7 @@ def learning_time_of_tal(
 def learning_phase_of_tal(
     setting: Setting, gamma1: float, learning_time: int, explorations: Sequence[ExplorationBound]
 ) -> tuple[float, float]:
-    """Regret and cost of the learning phase, but with the chances of :func:`learning_time_of_tal`.
+    """Regret and cost of the learning phase; failure probability as in :func:`learning_time_of_tal`.
 
     Shi et al., Lemma tal_learning_general: sum_m sum_k Delta_k eta-high_m(T_1), and with
     delta_(k, m)(gamma1) for Delta_k over all arms.  It also holds where T is below T_1, as T rounds of
@@ -100,7 +100,7 @@ def performance_of_tal(
     clients: Callable[[int], Sequence[ClientBound]],
     theorem: str = "thm:tal_general",
 ) -> Guarantee:
-    """Regret and cost of TAL with any clients that explore enough and that can be led.
+    """Regret and cost of TAL with any clients that explore enough and can be led.
 
     Shi et al., Theorem tal_general: both phases and O(M).  ``clients(T)`` are the M clients with horizon T.
 

@@ -1,4 +1,4 @@
-"""Which theorem speaks of a teacher and its clients, and what it says."""
+"""Find the theorem for a teacher and its clients, and compute its bounds."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ _EXISTING = (
 
 
 def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], horizon: int) -> Guarantee:
-    """What the paper's theorems promise of regret and cost up to the horizon, ``policies`` being [M].
+    """Compute the paper's bounds on regret and cost up to the horizon; ``policies`` are [M].
 
     thm:tal_UCB and thm:twl_UCB where all clients are UCB1 and gamma1 > gamma2; thm:tal_epsilon where all are
     epsilon-greedy and gamma1 = gamma2 = 0; thm:tal_general, client by client, for UCB1 clients and mixes of
     both with gamma1 = gamma2 = 0, for TAL and for TWL, which then is TAL.
 
-    Raises ``InputError`` where there is no theorem, naming those that there are.
+    Raises ``InputError``, with the existing theorems, where there is none.
     """
     arguments.instance_of(Instance, "instance", instance)
     policies = _of_clients(policies, instance.num_clients)
@@ -60,10 +60,10 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
     """The round by which learning has ended on the best arm; None if none is proved.  ``policies`` are [M].
 
-    The ``ends_by`` of :func:`guarantee` wherever that has a theorem, but with the same chances.  It asks for
-    less: what is shown once learning has ended does not count, so TAL may have any gammas (Lemma
-    tal_learning_general), and so may TWL with both equal, which then shows the same until one arm is left.
-    With gamma1 > gamma2 TWL has a round for UCB1 clients alone.
+    Equals ``ends_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability.
+    It requires less: rewards revealed after learning do not matter, so TAL may have any gammas (Lemma
+    tal_learning_general), and so may TWL with both equal, which reveals the same until one arm is left.
+    With gamma1 > gamma2 TWL has a round only for UCB1 clients.
 
     Raises ``InputError`` unless there is one policy for each client.
     """
@@ -84,7 +84,7 @@ def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy])
 
 
 def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
-    """The lemma on how this policy explores arms that all show the same."""
+    """The lemma on how this policy explores arms that are all revealed as the same constant."""
     if isinstance(policy, UCB1):
         return exploration_of_ucb1(setting.num_arms)
     if isinstance(policy, EpsilonGreedy):
@@ -96,7 +96,7 @@ def _of_clients(policies: Sequence[Policy], num_clients: int) -> tuple[Policy, .
     """One policy for each client; else ``InputError``."""
     found = arguments.listed("policies", policies)
     if len(found) != num_clients:
-        raise InputError(f"There are {len(found)} policies for {num_clients} clients: give one for each.")
+        raise InputError(f"There are {len(found)} policies for {num_clients} clients: use one for each.")
     return found
 
 

@@ -27,12 +27,12 @@ _MOST_ARMS = 20_000
 
 
 def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
-    """How many pulls of an active arm beyond F(psi) a client may have when the slowest reaches F(psi).
+    """The most pulls of an active arm beyond F(psi) that a client may have when the slowest reaches F(psi).
 
     Departs from the paper: the proof of Lemma twl_learning_UCB says that every client has pulled each active
-    arm the same F(psi) times at the end of epoch psi.  That is so until the first arm is ruled out.  In that
-    round each client has a pull on its way; where its arm is one of those ruled out the client has seen
-    gamma1 there once less than others have, so from then on it pulls that arm at other times and may run
+    arm the same F(psi) times at the end of epoch psi.  That holds until the first arm is ruled out.  In that
+    round each client has a pull in progress; if its arm is one of those ruled out, the client has seen
+    gamma1 there once less than others have, so from then on it pulls that arm at other times and may get
     ahead (test_a_client_runs_ahead: 768 pulls of an arm where F(2) = 767).
 
     How far: let A be ahead of B by 2 or more in an active arm, and let B have seen gamma1 on an arm that is
@@ -40,8 +40,8 @@ def overshoot(epoch: int, num_arms: int, weights: Sequence[float]) -> int:
     the indices in the rounds of B's last pull of the arm and of A's last pull of an active one shows that B
     has at most 2 j + ceil(j^2 / n) pulls of it more than A, if A has n (docs/theory.md).  In total B has as
     many pulls as A, so these are what A can be ahead on all active arms.  When arms are ruled out, j is at
-    most what A is behind then, and 1 more for the arm of A's pull on its way.  The number here is the largest
-    over all ways in which K - 2 arms can be ruled out in the epochs before psi.
+    most what A is behind then, and 1 more for the arm of A's pull in progress.  The number here is the
+    largest over all ways in which K - 2 arms can be ruled out in the epochs before psi.
 
     Raises ``InputError`` unless the weights are above 0 and sum to 1, for an epoch below 1 or above 100, and
     for arms below 1 or above 20,000 (it takes K^2 steps an epoch).
@@ -85,7 +85,7 @@ def _ahead(totals: _Totals, num_arms: int) -> _Totals:
 def active_pulls_of_twl(gap: float, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
     """N^1_(k, m): pulls of an arm by a UCB1 client while it is active, F(psi_k) and :func:`overshoot`.
 
-    Shi et al., Lemma twl_learning_UCB; but with chance 1/T over all arms and clients (Lemma twl_arm_elim,
+    Shi et al., Lemma twl_learning_UCB; failure probability 1/T over all arms and clients (twl_arm_elim,
     :func:`tutelage.theory.epochs.separating_epoch`).  For the best arm put the smallest gap, as the paper
     does.
 
@@ -102,7 +102,7 @@ def inactive_pulls_of_twl(
 
     Shi et al., Lemma twl_teaching_UCB: as in Lemma tal_teaching_UCB, with N^1 for the length of the history.
     While other arms are active their index is above gamma1 for certain, later the best arm's is above
-    min(mu_dagger, gamma1) but with the chance of that lemma.
+    min(mu_dagger, gamma1) except with the probability of that lemma.
 
     Raises ``InputError`` where :func:`tutelage.theory.ucb1.warm_start_of_ucb1` does.
     """
@@ -112,7 +112,7 @@ def inactive_pulls_of_twl(
 def learning_time_of_twl(
     gaps: Sequence[float], horizon: int, weights: Sequence[float], gamma1: float, gamma2: float
 ) -> int:
-    """The round by which TWL with UCB1 clients has ruled out all arms but the best; but with chance 1/T.
+    """The round by which TWL with UCB1 clients has ruled out all other arms; failure probability 1/T.
 
     The paper gives none.  The slowest client then has F(psi_max) pulls of the best arm and of those that take
     until psi_max, at most that many of any other (an arm that shows less than the active ones is not pulled

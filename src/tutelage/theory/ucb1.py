@@ -31,7 +31,7 @@ def exploration_of_ucb1(num_arms: int) -> ExplorationBound:
 
 
 def target_lead(best_mean: float, gamma1: float, gamma2: float) -> float:
-    """d: how far above gamma2 a client's index of the best arm stays, but with a vanishing chance.
+    """d: the distance of a client's index of the best arm above gamma2, except with vanishing probability.
 
     Shi et al., Lemma tal_teaching_UCB: mu_dagger - gamma2 where gamma1 >= mu_dagger > gamma2.  Its history of
     gamma1 keeps the client optimistic about the best arm.
@@ -69,14 +69,14 @@ def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: 
     Shi et al., Lemma tal_teaching_UCB_restate, where the pulls after the history are L = N* - tau.
 
     Departs from the paper: its proof prints L = (g tau + 2 log(t)) / (4 d^2), with which the inequality above
-    fails: for gamma1 = 1, gamma2 = 0, tau = 1000, mu_dagger = 0.5 the mean alone is then 0.49, and the index
+    fails: for gamma1 = 1, gamma2 = 0, tau = 1000, mu_dagger = 0.5 the mean is then 0.49, and the index
     above 0.5 (test_printed_pulls_do_not_suffice).  The order that the lemma states, g tau / d + log(t) / d^2,
     is that of N*.
 
     With gamma1 = gamma2 = 0 take g = d = mu_dagger.  The best arm's mean is never below the other's, 0, so an
     arm is pulled only while it has no more pulls than the best arm; then, of N pulls, the best arm has shown
-    N - tau or more true rewards, and its index is above d (N - tau) / N but with the chance of the lemma:
-    d (1 - tau / N) <= sqrt(2 log t / N) is the same inequality.
+    N - tau or more true rewards, and its index is above d (N - tau) / N except with the probability of the
+    lemma: d (1 - tau / N) <= sqrt(2 log t / N) is the same inequality.
 
     Raises ``InputError`` for a history below 0, an excess outside [0, 1], a lead outside [1e-100, 1] and a
     round below 1.
@@ -98,8 +98,8 @@ def warm_start_of_ucb1(
     part of the T rounds.  It does not fall as ``history`` grows.
 
     The 2 is right, by another sum than the paper's: pulls with n <= L are up to L + 1, and beyond L the
-    chance of a pull in round t is at most t * t^-4 by a union over the best arm's pulls alone (what k has
-    shown is known), which sums to less than 1 from t = 2 on.  The paper sums over k's pulls too, to t^-2,
+    probability of a pull in round t is at most t * t^-4 by a union over only the best arm's pulls (k's
+    rewards are known), which sums to less than 1 from t = 2 on.  The paper sums over k's pulls too, to t^-2,
     and leaves out the one (test_two_pulls_cover_the_tail).
 
     Raises ``InputError`` where :func:`target_lead` and :func:`total_pulls_of_ucb1` do.

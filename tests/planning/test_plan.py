@@ -201,7 +201,7 @@ def test_progress_counts_every_run():
         def __call__(self, played):
             seen.append(played)
 
-        def say(self, what):
+        def describe(self, what):
             seen.append(what)
 
     request = planning.make_request(

@@ -41,11 +41,17 @@ def new_database(postgresql):
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def address(request, tmp_path):
-    """The address of a store that is empty."""
+def empty_store(request, tmp_path):
+    """The URL of an empty store."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/tutelage.db"
     return request.getfixturevalue("new_database")()
+
+
+@pytest.fixture
+def address(empty_store):
+    """The URL of an empty store."""
+    return empty_store
 
 
 @pytest.fixture

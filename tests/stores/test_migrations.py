@@ -8,13 +8,13 @@ import pytest
 import sqlalchemy
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores import KeyRow, StoreError
 from tutelage.stores.postgresql.store import SCHEMA_LOCK
 from tutelage.stores.sql.schema import VERSION, VERSION_TABLE, metadata
+from tutelage.testing.ledger_rows import grow
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import time
 import psycopg
 import pytest
 from tests.stores import cluster
-from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores import CommitUncertain, LeaseLost, StoreBroken, StoreError, StoreFull
 from tutelage.stores.postgresql import store as postgresql
 from tutelage.stores.postgresql.connection import hide_password
+from tutelage.testing.ledger_rows import grow
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_another_leaders_campaign_is_not_deleted(url, opened):
 
 LEADER = """
 import sys
-from tests.stores.ledger import grow
+from tutelage.testing.ledger_rows import grow
 from tutelage import stores
 store = stores.open_store(sys.argv[1])
 token, position = store.lead("c", "old"), 0

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from tests.stores.golden import make_first
-from tests.stores.ledger import grow
 
 from tutelage import stores
 from tutelage.errors import InputError
@@ -26,6 +25,7 @@ from tutelage.stores import (
 )
 from tutelage.stores.sqlite import database_file
 from tutelage.stores.sqlite import store as sqlite
+from tutelage.testing.ledger_rows import grow
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ def test_a_full_database_takes_nothing_and_recovers(url, filled):
 
 FULL_DISK = """
 import subprocess, sys
-from tests.stores.ledger import grow
+from tutelage.testing.ledger_rows import grow
 from tutelage import stores
 folder, url = sys.argv[1], f"sqlite:///{sys.argv[1]}/tutelage.db"
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)

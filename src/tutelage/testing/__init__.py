@@ -14,20 +14,46 @@ Subclass a suite in a test module, name it ``Test...``, and give the one fixture
 empty store.  Install what the suites need with ``pip install 'tutelage[testing]'``.
 """
 
-try:
-    import pytest
-    import scipy  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        f"tutelage.testing needs {error.name}, which is not installed: pip install 'tutelage[testing]'."
-    ) from error
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-pytest.register_assert_rewrite(  # failures then show the values that were compared
-    *(f"tutelage.testing.{name}" for name in ("checked_teacher", "policies", "single_client", "teachers"))
-)
+if TYPE_CHECKING:
+    from tutelage.testing.policies import PolicyContract
+    from tutelage.testing.single_client import SingleClient, count_choices, generator_words
+    from tutelage.testing.stores import StoreContract
+    from tutelage.testing.teachers import TeacherContract
 
-from tutelage.testing.policies import PolicyContract  # noqa: E402
-from tutelage.testing.single_client import SingleClient, count_choices, generator_words  # noqa: E402
-from tutelage.testing.teachers import TeacherContract  # noqa: E402
+_HOMES = {
+    "PolicyContract": "policies",
+    "SingleClient": "single_client",
+    "StoreContract": "stores",
+    "TeacherContract": "teachers",
+    "count_choices": "single_client",
+    "generator_words": "single_client",
+}
 
-__all__ = ["PolicyContract", "SingleClient", "TeacherContract", "count_choices", "generator_words"]
+__all__ = [
+    "PolicyContract",
+    "SingleClient",
+    "StoreContract",
+    "TeacherContract",
+    "count_choices",
+    "generator_words",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tutelage.testing' has no attribute {name!r}")
+    try:
+        import pytest
+
+        # Failures then show the values that were compared.
+        pytest.register_assert_rewrite(
+            *(f"tutelage.testing.{module}" for module in ("checked_teacher", *_HOMES.values()))
+        )
+        return getattr(import_module(f"tutelage.testing.{_HOMES[name]}"), name)
+    except ImportError as error:
+        raise ImportError(
+            f"tutelage.testing needs {error.name}, which is not installed: pip install 'tutelage[testing]'."
+        ) from error

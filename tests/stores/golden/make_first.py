@@ -5,10 +5,9 @@ Not to be run again after a release: what later versions must read is the file a
 
 from pathlib import Path
 
-from tests.stores.ledger import change, entry, pull
-
 from tutelage import stores
 from tutelage.stores import KeyRow, Snapshot
+from tutelage.testing.ledger_rows import change, entry, pull
 
 FILE = Path(__file__).with_name("first.sqlite")
 ROWS = [

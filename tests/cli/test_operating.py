@@ -140,7 +140,7 @@ def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
         told = json.loads(said(capsys, "campaign", "register", "c", "ben", "--json"))
         assert told == {"client": "ben"}
         assert "2 clients, 1 arm, " in said(capsys, "campaign", "list")
-        assert "nothing to stop: it can be deleted as it is." in refused(capsys, 1, "campaign", "stop", "c")
+        assert "has not started and need not be stopped: delete it directly." in refused(capsys, 1, "campaign", "stop", "c")
         assert json.loads(said(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
         assert said(capsys, "campaign", "list") == ""
 
@@ -213,10 +213,10 @@ def test_sentences_have_names_in_them(here, capsys, monkeypatch):
         assert "arm blue" in said(capsys, "campaign", "list")
         said(capsys, "campaign", "exclude", "c", "ben")
         err = refused(capsys, 2, "campaign", "exclude", "c", "anna")
-        assert err == "The client 'anna' is the last one whose pulls count, and cannot be excluded.\n"
+        assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
         assert (
             refused(capsys, 2, "campaign", "exclude", "c", "ben")
-            == "The client 'ben' has excluded already.\n"
+            == "The client 'ben' is already excluded.\n"
         )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"

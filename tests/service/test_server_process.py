@@ -42,10 +42,10 @@ def until(condition):
 
 def positions(url):
     """How many positions of the ledger agree, all of them."""
-    from tutelage.service.campaigns.verifying import verified
+    from tutelage.service.campaigns.verifying import verify_ledger
 
     with contextlib.closing(stores.open_reader(url)) as reader:
-        position, faults = verified(reader, "c")
+        position, faults = verify_ledger(reader, "c")
     assert faults == []
     return position
 

@@ -31,13 +31,13 @@ def verify(
 
     The exit status is 1 if anything differs.
     """
-    from tutelage.service.campaigns.verifying import verified
+    from tutelage.service.campaigns.verifying import verify_ledger
 
     faults: list[str] = []
     documents: list[dict[str, Any]] = []
     with _reader(store, config) as reader, checked_output():
         for one in [name] if name else [listed.name for listed in reader.campaigns()]:
-            position, found = verified(reader, one)
+            position, found = verify_ledger(reader, one)
             faults += found
             documents.append({"name": one, "position": position, "faults": found})
             if not found and not as_json:
@@ -68,7 +68,7 @@ def export(
     """
     from tutelage.service.api import ledger_pages
     from tutelage.service.api.ledger_formats import make_writer
-    from tutelage.service.campaigns.rebuilding import rows_between
+    from tutelage.service.campaigns.rebuilding import read_rows_between
 
     writer = make_writer(format)
     if format == "parquet" and sys.stdout.isatty():
@@ -79,7 +79,7 @@ def export(
         names = ledger_pages.LedgerNames(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())
-        rows = rows_between(reader, name, 0, names.head.position)
+        rows = read_rows_between(reader, name, 0, names.head.position)
         while page := list(itertools.islice(rows, 2_000)):
             out.write(writer.write_rows([names.describe_row(row) for row in page]))
         out.write(writer.end())

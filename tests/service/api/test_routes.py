@@ -425,7 +425,7 @@ def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
     server.store._run(text("UPDATE campaigns SET rules_version = 99 WHERE name = 'c'"), {})
     listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
     assert [one["name"] for one in listed] == ["c", "d"]
-    assert listed[0]["report"].startswith("cannot be served: c began under rules 99")
+    assert listed[0]["report"].startswith("cannot be served: c uses version 99 of the rules")
 
 
 def test_pulls_beyond_the_horizon_are_counted_apart(server):
@@ -576,7 +576,7 @@ def test_a_campaign_of_too_many_cells_is_refused(server):
         == 201
     )
     refused = server.call("POST", "/v1/campaigns/c/clients", {"client": "m100"})
-    assert "no room for more" in refused.json()["detail"]
+    assert "is full" in refused.json()["detail"]
 
 
 def test_readyz_tells_strangers_no_paths(server):

@@ -154,7 +154,7 @@ def migrate(url, statements):
 def live_until_told(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
-    pull_cache.REMEMBERED, session.SNAPSHOT_PULLS, sqlite.CHECKPOINT_PAGES = tuning
+    pull_cache.MIN_CACHED, session.SNAPSHOT_PULLS, sqlite.CHECKPOINT_PAGES = tuning
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000

@@ -34,7 +34,7 @@ from tests.service.campaigns.crash_child import DEATHS, FAILURES
 from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
 
 ROOT = str(Path(__file__).parents[3])
@@ -444,7 +444,7 @@ class Histories(RuleBasedStateMachine):
             self.model.heard(request, self.group([request])[0])
         with contextlib.closing(open_reader(self.url)) as reader:
             rows = list(pages(reader, self.name))
-            assert verified(reader, self.name) == (len(rows), [])
+            assert verify_ledger(reader, self.name) == (len(rows), [])
         pulls = {row.id: row for row in rows if isinstance(row, PullRow)}
         COUNTS["decisions"] += sum(isinstance(row, EntryRow) and row.kind == "decided" for row in rows)
         COUNTS["pulls"] += len(pulls)

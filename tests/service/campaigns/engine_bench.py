@@ -3,8 +3,9 @@
 from tutelage.service.campaigns.engine import Engine
 from tutelage.service.campaigns.jobs import CreateJob, PullJob, ReadJob
 from tutelage.service.campaigns.messages import PullRequest
-from tutelage.service.campaigns.rebuilding import rebuilt
+from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.snapshot_format import dump_campaign
 from tutelage.stores import open_store, pages
 
 TEACHER = "twl(gamma1=1,gamma2=0)"
@@ -55,9 +56,9 @@ class Bench:
     def verify(self):
         """All that is kept, from the first row on, against what is in memory."""
         stored, _ = self.store.load("c")
-        again = rebuilt(stored, 0, None, pages(self.store, "c"))
+        again = rebuild(stored, 0, None, pages(self.store, "c"))
         session = self.engine.sessions["c"]
         campaign, other = session.campaign, again.campaign
         assert (again.position, again.step, again.status) == (session.position, session.step, session.status)
-        assert other.dump() == campaign.dump()
+        assert dump_campaign(other) == dump_campaign(campaign)
         return again

@@ -8,7 +8,7 @@ import time
 import httpx
 from tests.service.server_processes import pull
 
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import PullRow, open_reader, pages
 
 PATIENCE = 120.0  # seconds after which a test gives up; none is decided by it
@@ -72,7 +72,7 @@ class Senders:
         """These pulls, those of ``others`` and no more are in the ledger, each once, and it verifies."""
         with contextlib.closing(open_reader(url)) as reader:
             rows = list(pages(reader, "c"))
-            assert verified(reader, "c") == (len(rows), [])
+            assert verify_ledger(reader, "c") == (len(rows), [])
         ids = [row.id for row in rows if isinstance(row, PullRow)]
         assert sorted(ids) == sorted(f"p{number}" for number in [*self.answers, *others])
 

@@ -7,8 +7,7 @@ from tests.simulated_run import simulate_once
 from tutelage import instances
 from tutelage.lab import parse_clients
 from tutelage.request import make_problem
-from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, Pull
-from tutelage.service.campaigns.scale import RewardScale
+from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, RewardScale
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
@@ -61,11 +60,9 @@ def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
     assert excluded or spec in KNOWING or run.target == 0
     events = []
     for round in range(horizon):
-        pulls = [
-            Pull(m, int(run.trace.arms[m, round]), float(run.trace.observed[m, round])) for m in range(5)
-        ]
-        step = campaign.step(pulls)
-        assert [answer.reward for answer in step.answers] == run.trace.revealed[:, round].tolist()
+        arms, observed = (values[:, round].tolist() for values in (run.trace.arms, run.trace.observed))
+        step = campaign.step(range(5), arms, observed, [False] * 5)
+        assert step.revealed == run.trace.revealed[:, round].tolist()
         if step.decision:
             events.append((round + 1, step.decision.directive.active_arms, step.decision.directive.target))
         for client in [client for client, last in excluded.items() if last == round + 1]:

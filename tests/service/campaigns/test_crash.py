@@ -9,7 +9,7 @@ from tests.service.campaigns import crash_histories
 from tests.service.server_processes import Served
 from tests.stores import cluster
 
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import PullRow, open_reader, pages
 
 
@@ -60,6 +60,6 @@ def test_over_http(tmp_path, point, committed):
     assert again[:4] == [answer.json()["pulls"][0] | {"replayed": True} for answer in told[:4]]
     assert [answer["replayed"] for answer in again[4:]] == [committed, False, False, False]
     with contextlib.closing(open_reader(url)) as reader:
-        assert verified(reader, "c") == (9, [])
+        assert verify_ledger(reader, "c") == (9, [])
         rows = [row.id for row in pages(reader, "c") if isinstance(row, PullRow)]
     assert rows == [f"p{number}" for number in range(8)]

@@ -10,7 +10,8 @@ from tutelage.service.campaigns import pull_cache
 from tutelage.service.campaigns.jobs import ActionJob, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
-from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
+from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
+from tutelage.service.campaigns.snapshot_format import dump_campaign
 from tutelage.stores import StoreError, StoreFull, pages
 
 
@@ -134,7 +135,7 @@ def test_replays_survive_a_restart(bench):
     again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
     assert all(told.replayed for told in again)
     assert [told.reward for told in again] == [first[0].reward, 0.25, first[2].reward]
-    bench.engine.sessions["c"].remembered = PullCache("3")  # as if long forgotten: the store is asked
+    bench.engine.sessions["c"].cache = PullCache("3")  # as if long forgotten: the store is asked
     assert [told.reward for told in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
 
 
@@ -181,8 +182,8 @@ def test_decisions_are_rebuilt(tmp_path):
     bench.verify()
     stored, snapshot = bench.store.load("c")
     assert snapshot is not None
-    behind = rebuilt(stored, 0, snapshot, pages(bench.store, "c", snapshot.position))
-    assert behind.campaign.dump() == bench.engine.sessions["c"].campaign.dump()
+    behind = rebuild(stored, 0, snapshot, pages(bench.store, "c", snapshot.position))
+    assert dump_campaign(behind.campaign) == dump_campaign(bench.engine.sessions["c"].campaign)
     bench.store.close()
 
 
@@ -194,7 +195,7 @@ def test_a_ledger_that_was_changed_is_found_out(bench):
     rows = list(pages(bench.store, "c"))
     for broken in (rows[:1] + rows[2:], [rows[0], rows[1]._replace(revealed=0.5), rows[2]], rows[:2]):
         with pytest.raises(Disagreement):
-            rebuilt(stored, 0, None, broken)
+            rebuild(stored, 0, None, broken)
 
 
 def test_who_was_halted_asks_whether_it_leads(bench):
@@ -219,13 +220,13 @@ def test_everything_led_is_given_up(bench):
 
 def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     """What a group was told is remembered stays so until the group is over."""
-    monkeypatch.setattr(pull_cache, "REMEMBERED", 1)
+    monkeypatch.setattr(pull_cache, "MIN_CACHED", 1)
     bench.pull(sent(1))
     bench.pull(sent(2))
     new, old = bench.group(PullJob("c", pulls=[sent(3)]), PullJob("c", pulls=[sent(1)]))
     assert (new.error, old.error) == (None, None)
     assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
-    kept = bench.engine.sessions["c"].remembered
+    kept = bench.engine.sessions["c"].cache
     assert [bool(kept.get(id)) for id in "123"] == [False, False, True]
 
 

@@ -7,7 +7,7 @@ from tests.service.campaigns.engine_bench import Bench, sent
 from tests.service.campaigns.golden import make_served
 
 from tutelage.service.campaigns.jobs import PullJob
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import EntryRow, PullRow, open_reader, pages
 
 
@@ -29,7 +29,7 @@ def rows_of(path, name):
 def test_it_is_verified(path, name):
     """Every row follows from the ones before under this release's rules; every kind of row is there."""
     reader = open_reader(f"sqlite:///{path}")
-    assert verified(reader, name) == (reader.load(name)[0].head.position, [])
+    assert verify_ledger(reader, name) == (reader.load(name)[0].head.position, [])
     assert reader.load(name)[1] is not None
     reader.close()
     entries = [row for row in rows_of(path, name) if isinstance(row, EntryRow)]
@@ -56,4 +56,4 @@ def test_it_is_gone_on_from(path, name):
     assert all(one.replayed for one in told)
     bench.do(PullJob(name, pulls=[sent("new", "a", "y", 0.25)]))
     bench.store.close()
-    assert verified(open_reader(f"sqlite:///{path}"), name)[1] == []
+    assert verify_ledger(open_reader(f"sqlite:///{path}"), name)[1] == []

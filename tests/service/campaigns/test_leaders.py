@@ -15,7 +15,7 @@ from tests.service.server_processes import Served, pull
 from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import PullRow, open_reader, pages
 
 TUNING = (1000, 1000, 1000)
@@ -83,7 +83,7 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
         assert again == [(*told[id][:4], True) for id in ids]
     with contextlib.closing(open_reader(url)) as reader:
         rows = list(pages(reader, "c"))
-        assert verified(reader, "c") == (len(rows), [])
+        assert verify_ledger(reader, "c") == (len(rows), [])
     assert len({row.id for row in rows if isinstance(row, PullRow)}) == len(rows) - 1
 
 

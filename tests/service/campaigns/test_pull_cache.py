@@ -22,7 +22,7 @@ def add(memory, ids):
 @pytest.fixture
 def few(monkeypatch):
     """Two pulls are enough to forget older ones."""
-    monkeypatch.setattr(pull_cache, "REMEMBERED", 2)
+    monkeypatch.setattr(pull_cache, "MIN_CACHED", 2)
 
 
 def test_the_newest_are_remembered(few):
@@ -30,39 +30,39 @@ def test_the_newest_are_remembered(few):
     memory = PullCache()
     for first in "acegi":
         add(memory, [first, chr(ord(first) + 1)])
-        memory.forget_oldest()
+        memory.drop_oldest()
         assert len(memory) <= 4
     assert [id for id in "abcdefghij" if memory.get(id)] == list("ij")
-    assert memory.perhaps_stored("abcdefghijk") == list("abcdefgh")
+    assert memory.find_uncertain("abcdefghijk") == list("abcdefgh")
 
 
 def test_a_new_campaign_asks_for_nothing():
     """No pull of it is stored, so that every id is new, whatever it is."""
     memory = PullCache()
-    assert memory.perhaps_stored(["a", "\0", "\U0010ffff"]) == []
-    assert not memory.knows_any(["a"])
+    assert memory.find_uncertain(["a", "\0", "\U0010ffff"]) == []
+    assert not memory.has_any(["a"])
 
 
 def test_after_a_start_the_store_knows_up_to_its_last_id():
     """Ids up to it may be stored; those behind it are new, in the order of bytes."""
     memory = PullCache("m")
     add(memory, ["c", "x"])
-    assert memory.perhaps_stored(["a", "c", "m", "m0", "n", "x", "M", "é"]) == ["a", "m", "M"]
+    assert memory.find_uncertain(["a", "c", "m", "m0", "n", "x", "M", "é"]) == ["a", "m", "M"]
 
 
 def test_a_correction_is_remembered_with_its_pull(few):
     """It moves to the newest, and goes with them."""
     memory = PullCache()
     add(memory, ["a", "b"])
-    memory.forget_oldest()
+    memory.drop_oldest()
     memory.correct(row("a"))
     assert memory.get("a").corrected
     assert not memory.get("b").corrected
     for ids in ("cd", "ef"):
         add(memory, ids)
-        memory.forget_oldest()
+        memory.drop_oldest()
     assert memory.get("a") is None
-    assert "a" in memory.perhaps_stored(["a"])
+    assert "a" in memory.find_uncertain(["a"])
     add(memory, ["a"])  # as it was stored: the store tells that it was corrected
     assert not memory.get("a").corrected
 
@@ -71,11 +71,11 @@ def test_a_correction_is_remembered_with_its_pull(few):
 def test_no_stored_pull_is_taken_for_new(groups, last, size):
     """Whatever the ids and their order: each that was ever added is remembered, or asked of the store."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pull_cache, "REMEMBERED", size)
+        patch.setattr(pull_cache, "MIN_CACHED", size)
         memory, stored = PullCache(last), {last}
         for group in groups:
             add(memory, group)
             stored.update(group)
-            memory.forget_oldest()
-            asked = set(memory.perhaps_stored(stored))
+            memory.drop_oldest()
+            asked = set(memory.find_uncertain(stored))
             assert all(memory.get(id) or id in asked for id in stored)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tutelage.service.campaigns.messages import PullRequest
-from tutelage.service.campaigns.rebuilding import rebuilt
+from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.series import FINE_POINTS, MOST_POINTS, SECOND, Series, StoredSeries
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings
@@ -31,18 +31,18 @@ def played(steps):
             PullRequest(f"{step}-{client}", client, "xy"[random.integers(2)], random.random())
             for client in "ab"
         ]
-        session.take(pulls, {}, now)
+        session.answer(pulls, {}, now)
         if step % 7 == 0:
             late = pulls[0]
-            session.take(
+            session.answer(
                 [PullRequest(late.id, late.client, late.arm, late.reward, bypassed=True)], {}, now + 2
             )
         if step % 10 == 3:
             session.snapshot_time = -1e9  # one is due
-        change = session.drafted()
+        change = session.pending_change()
         rows += sorted([*change.pulls, *change.entries], key=lambda row: row.position)
         snapshots += [change.snapshot] if change.snapshot else []
-        session.begin_draft()
+        session.mark_committed()
     return session, stored(change.head), rows, snapshots
 
 
@@ -50,10 +50,10 @@ def test_charts_are_the_same_from_ledger_and_from_every_snapshot():
     """Bit for bit, with stalls, bypassed pulls and a clock that is set back."""
     session, kept, rows, snapshots = played(120)
     wanted = session.series.dump()
-    assert rebuilt(kept, 1, None, rows).series.dump() == wanted
+    assert rebuild(kept, 1, None, rows).series.dump() == wanted
     assert len(snapshots) >= 10
     for snapshot in snapshots:
-        again = rebuilt(kept, 1, snapshot, rows[snapshot.position :])
+        again = rebuild(kept, 1, snapshot, rows[snapshot.position :])
         assert again.series.dump() == wanted
     assert session.series.points[-1].pulls.sum() <= session.begun.pulls.sum()
     times = [point.time for point in session.series.points]

@@ -9,7 +9,7 @@ import pytest
 from tests.service.campaigns.engine_bench import Bench, sent
 
 from tutelage.service.campaigns.jobs import ActionJob
-from tutelage.service.campaigns.verifying import verified
+from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import open_reader
 
 #: The fields that are the servers' own affair: who leads, and how often the store was probed.
@@ -88,7 +88,7 @@ def test_every_field_counts(kept, tmp_path, table, column, where):
     path = tmp_path / "t.db"
     shutil.copy(kept, path)
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
-        assert verified(reader, "c")[1] == []
+        assert verify_ledger(reader, "c")[1] == []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         condition = f"{where} ORDER BY 1 LIMIT 1"
         key = "position" if table in {"pulls", "entries"} else "rowid" if table == "snapshots" else None
@@ -102,7 +102,7 @@ def test_every_field_counts(kept, tmp_path, table, column, where):
         )
         connection.execute(f'UPDATE {table} SET "{column}" = ? WHERE {which}', (changed,))
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
-        assert verified(reader, "c")[1] != []
+        assert verify_ledger(reader, "c")[1] != []
 
 
 def test_a_row_that_is_gone_counts(kept, tmp_path):
@@ -114,7 +114,7 @@ def test_a_row_that_is_gone_counts(kept, tmp_path):
             for table in ("pulls", "entries"):
                 connection.execute(f"DELETE FROM {table} WHERE position = {position}")
         with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
-            assert verified(reader, "c")[1] != []
+            assert verify_ledger(reader, "c")[1] != []
 
 
 @pytest.mark.parametrize("far", [1, 5])
@@ -129,5 +129,5 @@ def test_a_row_behind_the_head_counts(kept, tmp_path, far):
             (far,),
         )
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
-        (fault,) = verified(reader, "c")[1]
-    assert "goes on behind its head" in fault
+        (fault,) = verify_ledger(reader, "c")[1]
+    assert "has rows after its head" in fault

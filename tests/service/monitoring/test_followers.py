@@ -259,7 +259,7 @@ def test_a_follower_keeps_no_pulls_for_replays(tmp_path):
             await followers.view("c", THEM)
         return followers._kept["c"][0]._session
 
-    assert len(run_followers(tmp_path, act).remembered) == 0
+    assert len(run_followers(tmp_path, act).cache) == 0
 
 
 def test_a_server_that_loses_its_lead_and_regains_it(tmp_path):

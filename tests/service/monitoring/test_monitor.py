@@ -186,7 +186,7 @@ def test_an_unservable_campaign_is_shown_everywhere(server):
     page = server.call("GET", "/")
     assert page.status_code == 200
     assert page.text.count('<span class="pill red">cannot be served</span>') == 3
-    assert "older began under rules 99, which this release lacks" in page.text
+    assert "older uses version 99 of the rules, but this release" in page.text
     assert page.text.index("c/older/") < page.text.index("c/c/")
     assert "<title>cannot be served · Tutelage" in page.text
     for name in ("older", "unreadable", "damaged"):

@@ -6,7 +6,7 @@ import msgspec
 
 from tutelage.errors import InputError
 from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, QuotaTotals
-from tutelage.service.campaigns.rebuilding import Disagreement, as_committed
+from tutelage.service.campaigns.rebuilding import Disagreement, rebuild_committed
 from tutelage.service.campaigns.session import Session
 from tutelage.stores.base import CampaignNotFound, Reader
 from tutelage.text import name_arms
@@ -48,7 +48,7 @@ def summarize_stored(reader: Reader, name: str) -> CampaignSummary:
     """
     stored, snapshot = reader.load(name)
     try:
-        return summarize(as_committed(reader, stored, snapshot))
+        return summarize(rebuild_committed(reader, stored, snapshot))
     except CampaignNotFound:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:

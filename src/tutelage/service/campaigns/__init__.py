@@ -1,1 +1,1 @@
-"""Campaigns as they are led: what a pull does, what is kept of it, and the one thread that changes them."""
+"""Campaigns that this server leads: what a pull does, what is stored, and the only thread that changes them."""

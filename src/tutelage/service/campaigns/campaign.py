@@ -1,50 +1,105 @@
-"""A campaign in memory: what it has seen, what its teacher has published, and the step from one to the next.
+"""A campaign in memory: what it has observed, what its teacher has published, and the step between the two.
 
-A step is what one request brings: all its new pulls are observed, in order; then the teacher is consulted if
-its quota is met, at most once; then all are revealed, in order, each under the directive that now holds.  A
-request with one pull of every client is a round of the paper, and a campaign driven so gives the lab's
+A step is what one request brings: all its new pulls are observed, in order; then the teacher is consulted, at
+most once, if its quota is met; then all are revealed, in order, each under the directive that now holds.  A
+request with one pull of every client is a round of the paper, and a campaign driven so reveals the lab's
 rewards bit for bit.
 
-Nothing here knows of disks or requests.  What a step changes is lost with the object: whoever stores a
-campaign loads it anew when that fails.
+This module knows no disk and no request.  A failed step leaves the object in an undefined state: load the
+campaign again.
 
 Shapes: M clients, K arms, J cuts.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, cost
+from tutelage.rules import (
+    KEEP,
+    OFF_TARGET,
+    SET_KIND,
+    Rule,
+    RuleArrays,
+    RuleMemory,
+    cost,
+    make_rule_arrays,
+    reveal,
+)
 from tutelage.seeding import teacher_generator
-from tutelage.service.campaigns.client_memory import (
-    ClientMemory,
-    StoredClient,
-    plain_rule_arrays,
-    restored_client,
-)
-from tutelage.service.campaigns.evidence import Collected, StoredEvidence
-from tutelage.service.campaigns.scale import RewardScale
-from tutelage.teachers.base import (
-    Directive,
-    Evidence,
-    Problem,
-    Report,
-    Teacher,
-    decode_state,
-    encode_state,
-)
+from tutelage.service.campaigns.evidence import CollectedEvidence
+from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
+from tutelage.text import plain
+
+
+@dataclass(frozen=True)
+class RewardScale:
+    """The range [low, high] of rewards in the sender's units, and its map to [0, 1].
+
+    Raises ``InputError`` for an invalid range.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        span = f"{plain(self.low)} to {plain(self.high)}"
+        if not (math.isfinite(self.low) and math.isfinite(self.high - self.low)):
+            raise InputError(f"Invalid range of rewards {span}: both ends must be finite.")
+        if not self.low < self.high:
+            raise InputError(f"Invalid range of rewards {span}: low must be less than high.")
+
+    def to_unit(self, reward: float) -> float:
+        """Map a reward of the sender to [0, 1]."""
+        return min(1.0, max(0.0, (reward - self.low) / (self.high - self.low)))
+
+    def to_units(self, rewards: Sequence[float]) -> Sequence[float]:
+        """Map rewards of the sender, all within [low, high], to [0, 1]."""
+        if (self.low, self.high) == (0.0, 1.0):
+            return rewards
+        return [self.to_unit(reward) for reward in rewards]
+
+    def to_sender(self, value: float) -> float:
+        """Map a reward in [0, 1] to the sender's units, within [low, high].
+
+        Not for a reward that its rule kept: that is exactly the number that was sent.
+        """
+        return min(self.high, max(self.low, self.low * (1.0 - value) + self.high * value))
+
+
+class ClientMemory:
+    """One client's pulls, observed and revealed sums of each arm, rule state, and cost in units of [0, 1].
+
+    These are the lab's rule memory as lists, which are changed in a third of the time of arrays.
+    """
+
+    __slots__ = ("cost", "memory", "observed", "pulls", "revealed", "rule_state")
+
+    def __init__(self, num_arms: int, cost: float = 0.0) -> None:
+        self.pulls, self.observed, self.revealed = [0] * num_arms, [0.0] * num_arms, [0.0] * num_arms
+        self.rule_state = [0.0, 0.0]
+        self.cost = cost
+        self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.rule_state)  # type: ignore[arg-type]
+
+    def reveal(self, rule_arrays: RuleArrays, arm: int, reward: float) -> float:
+        """Count a pull and return the reward to reveal for it, both in [0, 1]."""
+        self.pulls[arm] += 1
+        self.observed[arm] += reward
+        value = float(reveal(rule_arrays, self.memory, arm, reward, 0.0))
+        self.cost += cost(reward, value)
+        self.revealed[arm] += value
+        return value
 
 
 @dataclass(frozen=True)
 class CampaignSetup:
-    """What a campaign is and stays: its teacher and problem, the scale of its rewards, the teacher's seed."""
+    """What never changes in a campaign: its teacher and problem, the scale of its rewards, the teacher's seed."""
 
     teacher: Teacher
     problem: Problem
@@ -52,34 +107,9 @@ class CampaignSetup:
     seed: int = 0
 
 
-class Pull(NamedTuple):
-    """A client's pull of an arm, both by number, with the reward in the sender's units.
-
-    ``bypassed``: the client has been shown that reward itself, as nobody could wait for an answer.  This and
-    an answer are named tuples and no dataclasses, as they are made in a third of the time.
-    """
-
-    client: int
-    arm: int
-    reward: float
-    bypassed: bool = False
-
-
-class Answer(NamedTuple):
-    """The reward to show, in the sender's units.
-
-    ``directive`` is 1 + the consultations before; ``number`` the pulls of this arm by this client, this one
-    included.
-    """
-
-    reward: float
-    directive: int
-    number: int
-
-
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What a teacher was told, evidence or who excluded, its state after it, and what it published."""
+    """What a teacher received (evidence, or the excluded client), its state after it, and what it published."""
 
     evidence: Evidence | None
     excluded: int | None
@@ -87,26 +117,17 @@ class Decision:
     directive: Directive
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """The answers to the pulls of a step, in their order, and the decision that was made in it, if any."""
+class Step(NamedTuple):
+    """The answers to the pulls of a step, in their order, and the decision that was made in it, if any.
 
-    answers: tuple[Answer, ...]
+    ``numbers`` are the pulls so far of each pull's client and arm, itself included; ``revealed`` is in the
+    sender's units; ``directive`` is 1 + the consultations before.
+    """
+
+    numbers: list[int]
+    revealed: list[float]
+    directive: int
     decision: Decision | None
-
-
-class StoredState(msgspec.Struct):
-    """A campaign as bytes.  What follows from its setup is left out, and what its teacher has published."""
-
-    rounds: list[int]
-    pulls: bytes
-    excluded: list[int]
-    consultations: int
-    restarts: int
-    state: str
-    target: int | None
-    collected: StoredEvidence
-    clients: list[StoredClient]
 
 
 class Campaign:
@@ -121,7 +142,7 @@ class Campaign:
         self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
         self.excluded: list[int] = []
         self.consultations = self.restarts = 0
-        self.collected = Collected(problem, self.cuts)
+        self.collected = CollectedEvidence(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
         self.target: int | None = None
         self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, 0))
@@ -129,12 +150,12 @@ class Campaign:
 
     @property
     def round(self) -> int:
-        """The campaign's round: the most pulls that a client has made."""
+        """The largest number of pulls that a client has made."""
         return max(self.rounds)
 
     @property
     def beyond_horizon(self) -> int:
-        """The pulls behind their clients' last round, which are no evidence."""
+        """The number of pulls after their client's last round, which are not evidence."""
         return sum(max(0, rounds - self.setup.problem.horizon) for rounds in self.rounds)
 
     @property
@@ -148,35 +169,52 @@ class Campaign:
         return sum(client.cost for client in self.clients)
 
     def report(self) -> Report:
-        """Where the teacher stands."""
+        """Return the teacher's report."""
         return ask_report(self.setup.teacher, self.state)
 
-    def step(self, pulls: Sequence[Pull]) -> Step:
-        """Observe these pulls, consult if that is due, and reveal them."""
+    def step(
+        self, clients: Sequence[int], arms: Sequence[int], rewards: Sequence[float], bypassed: Sequence[bool]
+    ) -> Step:
+        """Observe these pulls, consult the teacher if that is due, and reveal the rewards.
+
+        Clients and arms are numbers, rewards in the sender's units.  ``bypassed`` marks pulls whose client
+        has been shown the reward itself.
+        """
         horizon, observe = self.setup.problem.horizon, self.collected.observe
         rounds, counts = self.rounds, self.counts
-        unit = self.setup.scale.to_units([pull.reward for pull in pulls])
+        unit = self.setup.scale.to_units(rewards)
         numbers: list[int] = []
-        observed: list[tuple[int, int, float]] = []
-        for (client, arm, _, _), reward in zip(pulls, unit, strict=True):
+        is_evidence: list[bool] = []
+        for client, arm, reward in zip(clients, arms, unit, strict=True):
             round = rounds[client] = rounds[client] + 1
             number = counts[client][arm] = counts[client][arm] + 1
             numbers.append(number)
+            is_evidence.append(round <= horizon)
             if round <= horizon:
                 observe(client, arm, reward)
-                observed.append((client, arm, reward))
         decision = None
-        if observed and self.collected.is_due():  # behind the horizon the last directive holds
+        if any(is_evidence) and self.collected.is_due():  # after the horizon the last directive holds
             evidence = self.collected.take()
             self.state = ask(self.setup.teacher, "advance", self.state, evidence)
             self.consultations += 1
-            self._publish(observed)
+            pulls = zip(is_evidence, clients, arms, unit, strict=True)
+            self._publish((client, arm, reward) for observed, client, arm, reward in pulls if observed)
             decision = Decision(evidence, None, self.state, self.directive)
-        return Step(tuple(self._reveal(pulls, unit, numbers)), decision)
+        revealed: list[float] = []
+        memories, to_sender = self.clients, self.setup.scale.to_sender
+        rules, keeping_rules = self.rule_arrays, self.keeping_rule_arrays
+        for client, arm, sent, reward, was_bypassed in zip(
+            clients, arms, rewards, unit, bypassed, strict=True
+        ):
+            applied = keeping_rules if was_bypassed else rules
+            value = memories[client].reveal(applied, arm, reward)
+            is_kept = value == reward and applied.kinds[arm] != SET_KIND
+            revealed.append(sent if is_kept else to_sender(value))
+        return Step(numbers, revealed, 1 + self.consultations, decision)
 
     def exclude(self, client: int) -> Decision:
-        """Go on as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
-        if why := self.stays(client):
+        """Continue as if this client had never been evidence; it is still taught.  Raises ``InputError``."""
+        if why := self.find_exclusion_fault(client):
             raise InputError(f"Client {client} {why}.")
         self.state = ask(self.setup.teacher, "exclude", self.state, client)
         self.excluded.append(client)
@@ -184,92 +222,50 @@ class Campaign:
         self._publish(())
         return Decision(None, client, self.state, self.directive)
 
-    def stays(self, client: int) -> str | None:
-        """Why a client cannot be excluded, as the rest of a sentence; None if it can."""
+    def find_exclusion_fault(self, client: int) -> str | None:
+        """Return why a client cannot be excluded, as the rest of a sentence; None if it can."""
         if client in self.excluded:
-            return "has excluded already"
+            return "is already excluded"
         if len(self.excluded) == len(self.clients) - 1:
-            return "is the last one whose pulls count, and cannot be excluded"
+            return "is the last client that is not excluded, and must stay"
         return None
 
-    def correct(self, pull: Pull, shown: float, number: int) -> None:
-        """Take back an adjustment that never reached its client: it was shown the reward, not ``shown``.
+    def correct(self, client: int, arm: int, reward: float, revealed: float, number: int) -> None:
+        """Take back an adjustment that never reached its client, which saw ``reward`` instead of ``revealed``.
 
-        ``number`` is the pull's among those of its client and arm: what was forgotten at a restart of the
-        evidence cannot be corrected, but for its cost.
+        ``number`` is the pull's among those of its client and arm: a pull from before the last restart of the
+        evidence is no longer in the sums, so only its cost is corrected.
         """
-        scale, client = self.setup.scale, self.clients[pull.client]
-        observed, revealed = scale.to_unit(pull.reward), scale.to_unit(shown)
-        if number > self.counts[pull.client][pull.arm] - client.pulls[pull.arm]:
-            client.revealed[pull.arm] += observed - revealed
-        client.cost -= cost(observed, revealed)
-
-    def dump(self) -> bytes:
-        """Everything that steps have made of this campaign; :func:`restored` reads it back."""
-        return msgspec.msgpack.encode(
-            StoredState(
-                rounds=self.rounds,
-                pulls=self.pulls.tobytes(),
-                excluded=self.excluded,
-                consultations=self.consultations,
-                restarts=self.restarts,
-                state=encode_state(self.state),
-                target=self.target,
-                collected=self.collected.dump(),
-                clients=[client.dump() for client in self.clients],
-            )
-        )
+        scale, memory = self.setup.scale, self.clients[client]
+        observed, shown = scale.to_unit(reward), scale.to_unit(revealed)
+        if number > self.counts[client][arm] - memory.pulls[arm]:
+            memory.revealed[arm] += observed - shown
+        memory.cost -= cost(observed, shown)
 
     def publish_again(self) -> None:
-        """Take the directive of the state that was put in place."""
+        """Ask for the directive of a state that was restored."""
         self._publish(())
 
-    def _publish(self, recent: Sequence[tuple[int, int, float]]) -> None:
-        """Take the directive; ``recent`` is this step's evidence, with which it may begin anew."""
+    def _publish(self, recent: Iterable[tuple[int, int, float]]) -> None:
+        """Ask for the directive; ``recent`` is this step's evidence, with which it may start over."""
         directive = ask_directive(self.setup.teacher, self.setup.problem, self.state)
         if directive.restarts > self.restarts:
             self.restarts = directive.restarts
-            self.collected.begin_anew()
+            self.collected.clear()
             self.clients = [ClientMemory(self.setup.problem.num_arms, client.cost) for client in self.clients]
             for number, arm, reward in recent:
                 self.collected.observe(number, arm, reward)
         self.directive: Directive = directive
-        told = (directive.active_arms, directive.leading_arm, directive.target)
-        self.rule_arrays = plain_rule_arrays(directive.rules, *told)
-        self.keeping_rule_arrays = plain_rule_arrays((KEEP,) * self.setup.problem.num_arms, *told)
+        self.rule_arrays = _make_rule_lists(directive.rules, directive)
+        self.keeping_rule_arrays = _make_rule_lists((KEEP,) * self.setup.problem.num_arms, directive)
         self.collected.await_quota(directive.quota)
         if directive.target != self.target:
             self.target = directive.target
             for client in self.clients:
                 client.rule_state[OFF_TARGET] = 0.0
 
-    def _reveal(
-        self, pulls: Sequence[Pull], unit: Sequence[float], numbers: Sequence[int]
-    ) -> Iterator[Answer]:
-        """The answers to these pulls; ``unit`` are their rewards in [0, 1]."""
-        directive, clients, to_sender = 1 + self.consultations, self.clients, self.setup.scale.to_sender
-        for (client, arm, sent, bypassed), reward, number in zip(pulls, unit, numbers, strict=True):
-            rule_arrays = self.keeping_rule_arrays if bypassed else self.rule_arrays
-            value = clients[client].reveal(rule_arrays, arm, reward)
-            is_kept = value == reward and rule_arrays.kinds[arm] != SET_KIND
-            yield Answer(sent if is_kept else to_sender(value), directive, number)
 
-
-def restored(setup: CampaignSetup, content: bytes) -> Campaign:
-    """The campaign that :meth:`Campaign.dump` wrote."""
-    kept = msgspec.msgpack.decode(content, type=StoredState)
-    campaign = Campaign(setup)
-    campaign.rounds, campaign.excluded = kept.rounds, kept.excluded
-    size = (setup.problem.num_clients, setup.problem.num_arms)
-    counts: list[list[int]] = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).tolist()
-    campaign.counts = counts
-    campaign.consultations, campaign.restarts, campaign.target = (
-        kept.consultations,
-        kept.restarts,
-        kept.target,
-    )
-    campaign.state = decode_state(setup.teacher, kept.state)
-    campaign.collected.load(kept.collected)
-    campaign.clients = [restored_client(client) for client in kept.clients]
-    campaign.publish_again()
-    return campaign
+def _make_rule_lists(rules: tuple[Rule, ...], directive: Directive) -> RuleArrays:
+    """Rules as arrays, with lists where possible, which are read in a third of the time."""
+    arrays = make_rule_arrays(rules, directive.active_arms, directive.leading_arm, directive.target)
+    return arrays._replace(kinds=arrays.kinds.tolist(), active=arrays.active.tolist())

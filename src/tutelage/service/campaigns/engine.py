@@ -1,8 +1,9 @@
-"""The one thread that changes campaigns: it takes what has come in, answers it, and commits it together.
+"""The engine: the only thread that changes campaigns.
 
-A group of requests becomes one transaction; it never merges steps.  Nothing is delivered before it is on
-disk.  If the transaction fails, every campaign of the group is loaded anew before its next request, and all
-requests of the group are refused as unavailable: they may be sent again.
+It answers the waiting requests as a group and commits the group in one transaction; steps are never merged.
+Nothing is delivered before it is on disk.  If the transaction fails, every campaign of the group is loaded
+again before its next request, and all requests of the group are refused as unavailable: they may be sent
+again.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from typing import Any
 from tutelage.errors import InputError
 from tutelage.service.campaigns.jobs import ActionJob, CreateJob, Job, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Reason, Refusal
-from tutelage.service.campaigns.rebuilding import Disagreement, rebuilt
+from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
 from tutelage.stores.base import (
@@ -34,13 +35,13 @@ from tutelage.stores.base import (
 )
 
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
-MOST_COMMITS = 4_096  # whose times are remembered
+MOST_COMMITS = 4_096  # whose durations are remembered
 RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
-STILL_FAILED_SECONDS = 10.0  # a probe that succeeds sooner after a failure proves nothing
-LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted for longer
+STILL_FAILED_SECONDS = 10.0  # a probe that succeeds sooner after a failure does not count
+LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted longer than that
 _END = object()
 
-# The first that an error is an instance of.
+# The first match counts.
 _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
     (CampaignNotFound, "unknown-campaign"),
     (CampaignExists, "exists"),
@@ -51,7 +52,7 @@ _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
 
 
 class Engine:
-    """Campaigns on a store.  ``deliver`` is called with the jobs of a group once they are decided."""
+    """Leads campaigns on a store.  ``deliver`` is called with the jobs of a group once they have results."""
 
     def __init__(
         self,
@@ -63,12 +64,12 @@ class Engine:
     ) -> None:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
         self.sessions: dict[str, Session] = {}
-        self.led: set[str] = set()  # campaigns taken over, those too that are not in memory now
-        # Tokens of campaigns that are to be loaded anew since the disk is full.
-        self.kept: dict[str, int] = {}
+        self.led: set[str] = set()  # campaigns taken over, including those that are not in memory now
+        # Tokens of campaigns that must be loaded again because the disk was full.
+        self.kept_tokens: dict[str, int] = {}
         self.renewed = time.monotonic()
         self.failure: str | None = None  # why nothing can be written now; None if it can
-        self.failed = -math.inf  # when that was noticed last
+        self.failed = -math.inf  # when that was last noticed
         self.broken = False
         self.last_commit = time.monotonic()
         self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
@@ -76,28 +77,28 @@ class Engine:
         self._thread = threading.Thread(target=self._work, name="tutelage-writer", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what has come in and give the campaigns up."""
+        """Finish the waiting jobs and give the campaigns up."""
         self._jobs.put(_END)
         self._thread.join()
         self.give_up()
 
     def give_up(self) -> None:
-        """Let others take the campaigns over at once; what cannot be given up now ends with its lease."""
+        """Release all campaigns, so that others can take them over at once; otherwise their leases end."""
         with contextlib.suppress(StoreError):
             for name in self.led:
                 self.store.release(name)
 
     def submit(self, job: Job) -> None:
-        """Take a job; from any thread."""
+        """Add a job; from any thread."""
         self._jobs.put(job)
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread works."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def _work(self) -> None:
@@ -116,7 +117,7 @@ class Engine:
                 self._probe()
 
     def _gather(self) -> tuple[list[Job], bool]:
-        """The jobs that wait, a group's worth of them; whether there will be no more."""
+        """Return the waiting jobs, at most a group, and whether they are the last."""
         try:
             job = self._jobs.get(timeout=0.5)
         except queue.Empty:
@@ -153,7 +154,7 @@ class Engine:
             self.fail(error)
         else:
             self.last_commit = time.monotonic()
-            # Sooner after a failure there may be room for so little alone.
+            # Sooner after a failure there may be space for a heartbeat only.
             if self.last_commit - self.failed >= STILL_FAILED_SECONDS:
                 self._recovered()
 
@@ -166,31 +167,31 @@ class Engine:
             self.failure = None
 
     def fail(self, error: Exception) -> None:
-        """Something has failed, here or where the store is read; from any thread."""
+        """Note a failure, here or of a reader; from any thread."""
         self.failure, self.failed = str(error), time.monotonic()
         self.broken = self.broken or isinstance(error, StoreBroken)
 
     def _group(self, jobs: Sequence[Job]) -> None:
-        """Answer these jobs, commit, deliver."""
+        """Answer these jobs, commit and deliver them."""
         if time.monotonic() - self.renewed >= LEASE_SECONDS:
-            self._renew()  # somebody else may lead since; replays would not come upon the fence
+            self._renew()  # another may lead by now; replays would not notice, as they write nothing
         part: list[Job] = []
         for job in jobs:
             if isinstance(job, CreateJob) or (isinstance(job, ActionJob) and job.act == "delete"):
                 self._answer_part(part)
                 part = []
-                self._alone(job)
+                self._answer_alone(job)
             else:
                 part.append(job)
         self._answer_part(part)
 
     def _answer_part(self, jobs: Sequence[Job]) -> None:
-        """Those that only look come first: they see what is on disk, and no failure to write is theirs."""
+        """Answer reads first: they see what is on disk, and a failed write does not affect them."""
         self._answer([job for job in jobs if isinstance(job, ReadJob)])
         self._answer([job for job in jobs if not isinstance(job, ReadJob)])
 
-    def _alone(self, job: Job) -> None:
-        """What is a transaction of its own: a campaign comes or goes."""
+    def _answer_alone(self, job: Job) -> None:
+        """Create or delete a campaign, in a transaction of its own."""
         try:
             if isinstance(job, CreateJob):
                 self._create(job)
@@ -199,15 +200,15 @@ class Engine:
                 self.sessions.pop(job.name, None)
                 self.led.discard(job.name)
             self._succeeded()
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
-            job.error = self._told(error)
+        except Exception as error:  # noqa: BLE001 - somebody waits for the answer
+            job.error = self._translate(error)
         if isinstance(job, CreateJob) and job.start and job.error is None:
             self._answer([job])
         else:
             self.deliver([job])
 
     def _create(self, job: CreateJob) -> None:
-        assert job.settings is not None  # noqa: S101 - as every Create has
+        assert job.settings is not None  # noqa: S101 - every CreateJob has them
         self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
 
     def _answer(self, jobs: Sequence[Job]) -> None:
@@ -222,20 +223,20 @@ class Engine:
             known = self._find(jobs)
             failed = self._do_all(jobs, known)
             self._commit({job.name for job in jobs} - failed)
-        except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: all is loaded anew
-            told = self._told(error)
+        except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: load again
+            refusal = self._translate(error)
             for job in jobs:
                 session = self.sessions.pop(job.name, None)
                 if session is not None and isinstance(error, StoreFull):
-                    self.kept[job.name] = session.token
-                if not isinstance(told, NotLeader) or job.name == told.name:
-                    job.error = told
+                    self.kept_tokens[job.name] = session.token
+                if not isinstance(refusal, NotLeader) or job.name == refusal.name:
+                    job.error = refusal
                 elif job.error is None:
-                    job.error = Refusal("unavailable", "Nothing was written: send it again.")
+                    job.error = Refusal("unavailable", "Nothing was written: send the request again.")
         self.deliver(jobs)
 
     def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, StoredPull]]) -> set[str]:
-        """Carry these jobs out in memory; the campaigns that failed, and are to be loaded anew."""
+        """Carry out these jobs in memory; return the campaigns that failed and must be loaded again."""
         failed: dict[str, Exception] = {}
         for job in jobs:
             if job.name in failed:
@@ -243,31 +244,31 @@ class Engine:
             try:
                 job.result = self._do(job, known)
             except (Refusal, NotLeader, CampaignNotFound) as error:
-                job.error = self._told(error)
+                job.error = self._translate(error)
             except StoreBroken:
                 raise
-            except Exception as error:  # noqa: BLE001 - its own campaign's trouble alone
-                failed[job.name] = self._told(error)
+            except Exception as error:  # noqa: BLE001 - it concerns only its own campaign
+                failed[job.name] = self._translate(error)
                 self.sessions.pop(job.name, None)
         for job in jobs:
             job.error = failed.get(job.name, job.error)
         return set(failed)
 
     def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, StoredPull]]:
-        """The stored pulls among those asked for, of each campaign, in one look."""
+        """Look up the stored pulls of these jobs, for each campaign at once."""
         wanted: dict[str, list[str]] = {}
         for job in jobs:
             if isinstance(job, PullJob):
                 try:
-                    wanted.setdefault(job.name, []).extend(self._session(job.name).perhaps_stored(job.pulls))
+                    wanted.setdefault(job.name, []).extend(self._session(job.name).find_uncertain(job.pulls))
                 except (NotLeader, InputError, StoreError, Disagreement):
-                    continue  # the job itself is told
+                    continue  # the job itself will fail with this error
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
 
     def _session(self, name: str) -> Session:
         session = self.sessions.get(name)
         if session is None:
-            token = self.kept.pop(name, None)
+            token = self.kept_tokens.pop(name, None)
             if token is None or not self.store.renew([name], self.address):
                 token = self.store.lead(name, self.address)
             stored, snapshot = self.store.load(name)
@@ -276,37 +277,37 @@ class Engine:
             self.led.add(name)
             after = snapshot.position if snapshot else 0
             rows = pages(self.store, name, after)
-            session = self.sessions[name] = rebuilt(stored, token, snapshot, rows, self.store.last_id(name))
+            session = self.sessions[name] = rebuild(stored, token, snapshot, rows, self.store.last_id(name))
         return session
 
     def _do(self, job: Job, known: dict[str, dict[str, StoredPull]]) -> Any:
         session, now = self._session(job.name), self.now()
         if isinstance(job, PullJob):
-            return session.take(job.pulls, known.get(job.name, {}), now)
+            return session.answer(job.pulls, known.get(job.name, {}), now)
         if isinstance(job, ReadJob):
             return job.look(session)
         act, client = (job.act, job.client) if isinstance(job, ActionJob) else ("start", "")
         if act == "exported" and isinstance(job, ActionJob):
             if job.created not in {None, session.created}:
-                raise Refusal("unknown-campaign", f"The campaign {job.name} has been deleted meanwhile.")
-            return session.exported(session.position if job.position is None else job.position, now)
+                raise Refusal("unknown-campaign", f"The campaign {job.name} was deleted during the export.")
+            return session.note_export(session.position if job.position is None else job.position, now)
         if client:
             return session.register(client, now) if act == "register" else session.exclude(client, now)
         return {"start": session.start, "stop": session.stop}[act](now)
 
     def _commit(self, names: Iterable[str]) -> None:
         sessions = [self.sessions[name] for name in sorted(names) if name in self.sessions]
-        changes: list[Change] = [change for session in sessions if (change := session.drafted())]
+        changes: list[Change] = [change for session in sessions if (change := session.pending_change())]
         if changes:
             begun = time.monotonic()
             self.store.append(changes)
             self._succeeded()
             self.commits.append((self.last_commit, self.last_commit - begun))
             for session in sessions:
-                session.begin_draft()
+                session.mark_committed()
 
-    def _told(self, error: Exception) -> Exception:
-        """What whoever waits is told of an error."""
+    def _translate(self, error: Exception) -> Exception:
+        """Return the exception that the sender of a job gets for an error."""
         if isinstance(error, Refusal | NotLeader):
             return error
         if isinstance(error, LeaseLost):

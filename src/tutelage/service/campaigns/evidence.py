@@ -1,45 +1,33 @@
-"""What a campaign has observed and its teacher has not yet been told: segments, and the quota awaited.
+"""Evidence that a campaign has collected and its teacher has not yet received, and the awaited quota.
 
-Sums begin at 0.0 and run in the order of the pulls, so that they equal the lab's bit for bit.
+Sums begin at 0.0 and add up in the order of the pulls, so that they equal the lab's bit for bit.
 """
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.teachers.base import Evidence, Problem, Quota
 
 
-class StoredEvidence(msgspec.Struct):
-    """What was collected, as it is stored."""
-
-    counted: bytes
-    pulls: bytes
-    segments: bytes
-    sums: bytes
-    closed: list[list[list[float]]]
-    delivered: list[int]
-
-
-class Collected:
+class CollectedEvidence:
     """The evidence of one campaign.  Shapes: M clients, K arms.
 
-    ``counts`` [M, K] is how many pulls are evidence, ``segments`` [M, K] the segments completed, ``sums``
-    [M, K] what the open one has so far; lists, as one number after another is changed in a third of the time.
-    ``closed[k][m]`` are the sums of completed ones that wait for the others.  ``missing[k]`` is how many
-    clients still miss pulls of a listed arm.
+    ``counts`` [M, K] are the pulls that are evidence, ``segments`` [M, K] the completed segments, ``sums``
+    [M, K] those of the open segments; lists, because single numbers are changed in a third of the time of
+    arrays.  ``closed[k][m]`` are the sums of completed segments that wait for the other clients.
+    ``missing[k]`` is the number of clients that still lack pulls of an arm in the quota.
     """
 
     def __init__(self, problem: Problem, cuts: Sequence[int]) -> None:
         self.problem = problem
-        self.cuts = (*cuts, 0)  # the 0 is never reached: what comes after the last cut is no segment
-        self.counted = np.ones(problem.num_clients, dtype=np.bool_)
+        self.cuts = (*cuts, 0)  # the 0 is never reached: after the last cut there is no segment
+        self.is_evidence = np.ones(problem.num_clients, dtype=np.bool_)
         self.quota: Quota | None = None
-        self.begin_anew()
+        self.clear()
 
-    def begin_anew(self) -> None:
+    def clear(self) -> None:
         """Forget all evidence."""
         size = (self.problem.num_clients, self.problem.num_arms)
         self.counts: list[list[int]] = [[0] * size[1] for _ in range(size[0])]
@@ -51,11 +39,11 @@ class Collected:
 
     @property
     def pulls(self) -> NDArray[np.int64]:
-        """What is evidence of each client and arm, [M, K]; a copy."""
+        """The pulls of each client and arm that are evidence, [M, K]; a copy."""
         return np.array(self.counts, dtype=np.int64)
 
     def observe(self, client: int, arm: int, reward: float) -> None:
-        """One more pull, its reward in [0, 1]."""
+        """Add a pull, its reward in [0, 1]."""
         counts, sums = self.counts[client], self.sums[client]
         pulls = counts[arm] = counts[arm] + 1
         sums[arm] += reward
@@ -64,14 +52,14 @@ class Collected:
             sums[arm] = 0.0
             self.segments[client][arm] += 1
         missing = self.missing[arm]
-        if missing and self.counted[client] and self.quota and pulls == self.quota.counts[arm]:
+        if missing and self.is_evidence[client] and self.quota and pulls == self.quota.counts[arm]:
             self.missing[arm] = missing - 1
 
     def await_quota(self, quota: Quota | None) -> None:
-        """Count anew what this quota still misses."""
+        """Set the quota and count what it still lacks."""
         self.quota = quota
         self.missing = [None] * self.problem.num_arms
-        pulls = self.pulls[self.counted]
+        pulls = self.pulls[self.is_evidence]
         for arm, count in enumerate(quota.counts if quota else ()):
             if count > 0:
                 self.missing[arm] = int(np.count_nonzero(pulls[:, arm] < count))
@@ -84,45 +72,25 @@ class Collected:
         return all(listed) if self.quota.mode == "all" else any(listed)
 
     def exclude(self, client: int) -> None:
-        """This client is no evidence any more."""
-        self.counted[client] = False
+        """Ignore this client from now on."""
+        self.is_evidence[client] = False
 
     def take(self) -> Evidence:
-        """The segments that all counted clients have completed since this was last asked."""
-        completed = np.array(self.segments)[self.counted].min(axis=0).tolist()
+        """Return the segments that all clients who are evidence have completed since the last call."""
+        completed = np.array(self.segments)[self.is_evidence].min(axis=0).tolist()
         taken = []
         for arm, end in enumerate(completed):
             number, clients = end - self.delivered[arm], self.closed[arm]
             sums = np.zeros((number, len(clients)))
-            for client in np.flatnonzero(self.counted).tolist():
+            for client in np.flatnonzero(self.is_evidence).tolist():
                 sums[:, client] = clients[client][:number]
                 del clients[client][:number]
             self.delivered[arm] = end
             taken.append(sums)
         return Evidence(tuple(taken))
 
-    def behind(self) -> NDArray[np.int64]:
-        """How many pulls each client [M, K] still misses of what the quota lists; 0 for the excluded."""
+    def count_missing(self) -> NDArray[np.int64]:
+        """Count the pulls that each client still lacks for the quota, [M, K]; 0 for excluded clients."""
         counts = np.array(self.quota.counts if self.quota else [0] * self.problem.num_arms, dtype=np.int64)
-        missing: NDArray[np.int64] = np.maximum(counts - self.pulls, 0) * self.counted[:, None]
+        missing: NDArray[np.int64] = np.maximum(counts - self.pulls, 0) * self.is_evidence[:, None]
         return missing
-
-    def dump(self) -> StoredEvidence:
-        """All of it but the quota, which is the directive's."""
-        return StoredEvidence(
-            self.counted.tobytes(),
-            self.pulls.tobytes(),
-            np.array(self.segments, dtype=np.int64).tobytes(),
-            np.array(self.sums).tobytes(),
-            self.closed,
-            self.delivered,
-        )
-
-    def load(self, kept: StoredEvidence) -> None:
-        """Put back what :meth:`dump` gave."""
-        size = (self.problem.num_clients, self.problem.num_arms)
-        self.counted = np.frombuffer(kept.counted, dtype=np.bool_).copy()
-        self.counts = np.frombuffer(kept.pulls, dtype=np.int64).reshape(size).tolist()
-        self.segments = np.frombuffer(kept.segments, dtype=np.int64).reshape(size).tolist()
-        self.sums = np.frombuffer(kept.sums, dtype=np.float64).reshape(size).tolist()
-        self.closed, self.delivered = kept.closed, kept.delivered

@@ -1,4 +1,4 @@
-"""What a campaign can be asked, and the answer once it is decided: what goes between threads."""
+"""Jobs for the engine, which pass between threads with their results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Act = Literal["register", "start", "stop", "exclude", "exported", "delete"]
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Something that a campaign is asked: its result or error once ``deliver`` has been called with it."""
+    """A request to a campaign; it has a result or an error once ``deliver`` has been called with it."""
 
     name: str
     result: Any = None
@@ -30,7 +30,7 @@ class PullJob(Job):
 
 @dataclass(slots=True, eq=False)
 class CreateJob(Job):
-    """A new campaign, started at once if so asked."""
+    """Create a campaign, and start it if ``start``."""
 
     settings: Settings | None = None
     start: bool = False
@@ -38,16 +38,16 @@ class CreateJob(Job):
 
 @dataclass(slots=True, eq=False)
 class ActionJob(Job):
-    """An operator's or a client's act."""
+    """Change a campaign, for an operator or a client."""
 
     act: Act = "start"
     client: str = ""
-    position: int | None = None  # what an export reaches up to; None is all that there is
-    created: int | None = None  # of the campaign that was exported: by now the name may be another's
+    position: int | None = None  # the end of an export; None is the end of the ledger
+    created: int | None = None  # of the exported campaign: by now another may have its name
 
 
 @dataclass(slots=True, eq=False)
 class ReadJob(Job):
-    """Call ``look`` with the campaign between two groups; it must be quick and change nothing."""
+    """Call ``look`` with the session between two groups; it must be quick and change nothing."""
 
     look: Callable[[Session], Any] = field(default=lambda session: session)

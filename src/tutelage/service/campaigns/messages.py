@@ -1,4 +1,4 @@
-"""What clients send and are answered, and why they may be refused."""
+"""Pulls as clients send them, their answers, and refusals."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

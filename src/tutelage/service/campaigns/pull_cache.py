@@ -1,55 +1,55 @@
-"""The answers of the newest pulls, kept in memory for replays; of older ones the store has to be asked."""
+"""The newest pulls in memory, for replays; only older ones must be looked up in the store."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from tutelage.stores.base import PullRow, StoredPull
 
-REMEMBERED = 100_000  # the newest pulls, at the least
+MIN_CACHED = 100_000
 
 
 class PullCache:
-    """The newest ``REMEMBERED`` pulls by id, and at most as many again.
+    """The newest ``MIN_CACHED`` pulls by id, and up to as many older ones.
 
-    ``forgotten`` is no smaller than the id of any stored pull that is missing here, byte by byte ("" if none
-    is): what is greater and not remembered is new, without a look into the store.  Ids that are ordered in
-    time seldom lie below it.
+    ``forgotten`` is not less, byte by byte, than the id of any stored pull that is not in the cache ("" if
+    all are): a greater id that is not in the cache is new, without a query of the store.  Ids that increase
+    over time are seldom less.
     """
 
     def __init__(self, forgotten: str = "") -> None:
         self.forgotten = forgotten
-        self._young: dict[str, PullRow] = {}
-        self._old: dict[str, PullRow] = {}
-        self._corrected: set[str] = set()  # ids of those whose adjustment was taken back
+        self._newer: dict[str, PullRow] = {}
+        self._older: dict[str, PullRow] = {}
+        self._corrected: set[str] = set()  # ids of pulls whose adjustment was taken back
 
     def __len__(self) -> int:
-        return len(self._young) + len(self._old)
+        return len(self._newer) + len(self._older)
 
     def get(self, id: str) -> StoredPull | None:
-        """A pull that is remembered."""
-        row = self._young.get(id) or self._old.get(id)
+        """Return a pull, if it is in the cache."""
+        row = self._newer.get(id) or self._older.get(id)
         return None if row is None else StoredPull(row, id in self._corrected)
 
-    def knows_any(self, ids: Sequence[str]) -> bool:
-        """Whether one of these is remembered."""
-        return not (self._young.keys().isdisjoint(ids) and self._old.keys().isdisjoint(ids))
+    def has_any(self, ids: Sequence[str]) -> bool:
+        """Whether one of these ids is in the cache."""
+        return not (self._newer.keys().isdisjoint(ids) and self._older.keys().isdisjoint(ids))
 
-    def perhaps_stored(self, ids: Iterable[str]) -> list[str]:
-        """Those of which only the store can tell whether they are known."""
-        forgotten, young, old = self.forgotten, self._young, self._old
-        return [id for id in ids if id <= forgotten and id not in young and id not in old]
+    def find_uncertain(self, ids: Iterable[str]) -> list[str]:
+        """Return the ids that may be in the store and are not in the cache."""
+        forgotten, newer, older = self.forgotten, self._newer, self._older
+        return [id for id in ids if id <= forgotten and id not in newer and id not in older]
 
     def add(self, rows: Mapping[str, PullRow]) -> None:
-        """Remember new pulls."""
-        self._young.update(rows)
+        """Add new pulls."""
+        self._newer.update(rows)
 
     def correct(self, row: PullRow) -> None:
-        """Remember a pull whose adjustment was taken back."""
-        self._young[row.id] = row
+        """Add a pull whose adjustment was taken back."""
+        self._newer[row.id] = row
         self._corrected.add(row.id)
 
-    def forget_oldest(self) -> None:
-        """Leave the oldest to the store, once there are enough younger ones."""
-        if len(self._young) >= REMEMBERED:
-            self.forgotten = max(self.forgotten, max(self._old, default=""))
-            self._corrected &= self._young.keys()
-            self._old, self._young = self._young, {}
+    def drop_oldest(self) -> None:
+        """Drop the older pulls once there are enough newer ones."""
+        if len(self._newer) >= MIN_CACHED:
+            self.forgotten = max(self.forgotten, max(self._older, default=""))
+            self._corrected &= self._newer.keys()
+            self._older, self._newer = self._newer, {}

@@ -1,7 +1,7 @@
-"""A campaign from its ledger: after a start, a failure or a takeover, and when it is verified.
+"""Rebuilding a campaign from its ledger: after a start, a failure or a takeover, and for verification.
 
 Everything that is not a row of the ledger follows from the rows, and must come out the same.  So must the
-rows themselves, but for what comes from outside: a step's rewards, ids, time and places in the request.
+rows themselves, except what comes from outside: a step's rewards, ids, time and places in the request.
 """
 
 import itertools
@@ -10,83 +10,72 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Pull, restored
+from tutelage.service.campaigns.entries import read_bypassed, read_client
 from tutelage.service.campaigns.messages import Refusal
-from tutelage.service.campaigns.series import StoredSeries
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
+from tutelage.service.campaigns.snapshot_format import decode_snapshot, restore_campaign
 from tutelage.stores.base import EntryRow, Head, PullRow, Reader, Snapshot, StoredCampaign, StoredPull, pages
 from tutelage.teachers.base import encode_state
 
 
 class Disagreement(Exception):
-    """The ledger holds something else than what comes before leads to; the text says where."""
+    """The ledger differs from what its earlier rows lead to; the message says where."""
 
 
-class _Client(msgspec.Struct):
-    """The content of an entry that names a client."""
-
-    client: str
-
-
-class _Bypassed(msgspec.Struct):
-    """The content of a bypass report."""
-
-    pull: dict[str, int | float | bool | str]
-
-
-def rebuilt(
+def rebuild(
     stored: StoredCampaign,
     token: int,
     snapshot: Snapshot | None,
     rows: Iterable[PullRow | EntryRow],
     last_id: str = "",
 ) -> Session:
-    """The campaign as its ledger tells it; ``rows`` are those behind the snapshot, or all.
+    """Return the session of a stored campaign; ``rows`` are those after the snapshot, or all.
 
-    ``last_id`` is the greatest id among its stored pulls: whoever takes new ones has to tell it.
+    ``last_id`` is the greatest id among its stored pulls, which a session needs that accepts new pulls.
 
     Raises :class:`Disagreement`.
     """
-    session = without_rows(stored, token, last_id)
+    session = make_session(stored, token, last_id)
     if snapshot is not None:
         _load(session, snapshot)
-    repeat(session, rows)
-    settle(session, stored.head)
+    replay_rows(session, rows)
+    check_head(session, stored.head)
     return session
 
 
-def without_rows(stored: StoredCampaign, token: int = 0, last_id: str = "") -> Session:
-    """The campaign without any row.  Raises :class:`Disagreement` if this release cannot serve it."""
+def make_session(stored: StoredCampaign, token: int = 0, last_id: str = "") -> Session:
+    """Return a session without any rows.  Raises :class:`Disagreement` if this release cannot serve it."""
     check_rules(stored)
     try:
         return Session(stored, token, last_id)
     except (InputError, msgspec.MsgspecError) as error:
-        told = str(error).removesuffix(".")
-        raise Disagreement(f"The settings of {stored.name} cannot be read: {told}.") from error
+        reason = str(error).removesuffix(".")
+        raise Disagreement(f"The settings of {stored.name} cannot be read: {reason}.") from error
 
 
 def check_rules(stored: StoredCampaign) -> None:
-    """Raises :class:`Disagreement` for a campaign that began under rules which this release lacks."""
+    """Raise :class:`Disagreement` for a campaign whose version of the rules this release does not have."""
     if stored.rules_version != RULES_VERSION:
         raise Disagreement(
-            f"{stored.name} began under rules {stored.rules_version}, which this release lacks."
+            f"{stored.name} uses version {stored.rules_version} of the rules, but this release of Tutelage has "
+            f"version {RULES_VERSION}: serve it with the release that created it."
         )
 
 
-def as_committed(reader: Reader, stored: StoredCampaign, snapshot: Snapshot | None) -> Session:
-    """The campaign as it was when ``stored`` was read.  Raises :class:`Disagreement`."""
+def rebuild_committed(reader: Reader, stored: StoredCampaign, snapshot: Snapshot | None) -> Session:
+    """Return a campaign as it was when ``stored`` was read.  Raises :class:`Disagreement`."""
     after = snapshot.position if snapshot else 0
-    return rebuilt(stored, 0, snapshot, rows_between(reader, stored.name, after, stored.head.position))
+    return rebuild(stored, 0, snapshot, read_rows_between(reader, stored.name, after, stored.head.position))
 
 
-def rows_between(reader: Reader, name: str, after: int, last: int) -> Iterator[PullRow | EntryRow]:
-    """A campaign's rows behind a position, up to another: more may have been committed since."""
+def read_rows_between(reader: Reader, name: str, after: int, last: int) -> Iterator[PullRow | EntryRow]:
+    """Yield a campaign's rows after one position up to another; more may have been committed since."""
     return itertools.takewhile(lambda row: row.position <= last, pages(reader, name, after))
 
 
-def repeat(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
-    """Let a campaign go through the rows that come next in its ledger, whole steps of them.
+def replay_rows(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
+    """Apply the next rows of its ledger to a session, in whole steps.
 
     Raises :class:`Disagreement`.
     """
@@ -94,108 +83,119 @@ def repeat(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
     for row in rows:
         last = session.position - len(session.new_entries) + len(step)
         if row.position != last + 1:
-            raise Disagreement(f"In the ledger of {session.name} position {row.position} follows {last}.")
+            raise Disagreement(
+                f"In the ledger of {session.name}, position {row.position} follows position {last}."
+            )
         if step and not (isinstance(row, PullRow) and row.step == step[0].step):
-            _repeat_step(session, step)
+            _replay_step(session, step)
             step = []
         if isinstance(row, PullRow):
             if session.new_entries:
-                raise _disagreement(session, row, session.new_entries[0])
+                raise _describe_difference(session, row, session.new_entries[0])
             step.append(row)
         else:
-            _repeat_entry(session, row)
+            _replay_entry(session, row)
     if step:
-        _repeat_step(session, step)
+        _replay_step(session, step)
 
 
-def settle(session: Session, head: Head) -> None:
-    """Compare where the rows have led to with what is stored of it.  Raises :class:`Disagreement`."""
-    session.note_state()
+def check_head(session: Session, head: Head) -> None:
+    """Compare a session with its stored head.  Raises :class:`Disagreement`."""
+    session.update_state()
     for what in ("position", "step", "status", "state", "digest"):
         found, kept = getattr(session.head, what), getattr(head, what)
         if found != kept and (head.position or what != "digest"):
             raise Disagreement(
-                f"The head of {session.name} has the {what} {_short(kept)}; its ledger leads to {_short(found)}."
+                f"The head of {session.name} has the {what} {_shorten(kept)}; its ledger leads to {_shorten(found)}."
             )
-    session.begin_draft()
+    session.mark_committed()
 
 
 def _load(session: Session, snapshot: Snapshot) -> None:
     try:
-        clients, status, step, digest, content, series = msgspec.msgpack.decode(
-            snapshot.content, type=tuple[list[str], str, int, bytes, bytes, StoredSeries]
-        )
-        for client in clients[len(session.clients) :]:
+        stored = decode_snapshot(snapshot.content)
+        for client in stored.clients[len(session.clients) :]:
             session.roster.admit(client)
-        session.campaign = restored(session.settings.setup(session.clients), content)
-        session.series.load(series)
+        session.campaign = restore_campaign(session.settings.setup(session.clients), stored.campaign)
+        session.series.load(stored.series)
     except (msgspec.MsgspecError, ValueError, InputError) as error:
         raise Disagreement(f"The snapshot of {session.name} cannot be read: {error}.") from error
     session.position = session.snapshot_position = snapshot.position
-    session.status, session.step, session.digest = status, step, digest
+    session.status, session.step, session.digest = stored.status, stored.step, stored.digest
     session.state = encode_state(session.begun.state)
 
 
-def _repeat_step(session: Session, rows: Sequence[PullRow]) -> None:
+def _replay_step(session: Session, rows: Sequence[PullRow]) -> None:
     settings = session.settings
     for row in rows:
-        is_one = 0 <= row.client < len(session.clients) and 0 <= row.arm < len(settings.arms)
-        if not (is_one and settings.low <= row.observed <= settings.high):
-            raise Disagreement(f"Position {row.position} of {session.name} holds no pull of it: {row}.")
-    pulls = [Pull(row.client, row.arm, row.observed, row.bypassed) for row in rows]
+        is_valid = 0 <= row.client < len(session.clients) and 0 <= row.arm < len(settings.arms)
+        if not (is_valid and settings.low <= row.observed <= settings.high):
+            raise Disagreement(f"Position {row.position} of {session.name} is not a valid pull: {row}.")
     try:
-        made = session.advance(pulls, [row.id for row in rows], rows[0].time, [row.index for row in rows])
+        made = session.advance(
+            [row.client for row in rows],
+            [row.arm for row in rows],
+            [row.observed for row in rows],
+            [row.bypassed for row in rows],
+            [row.id for row in rows],
+            rows[0].time,
+            [row.index for row in rows],
+        )
     except Refusal as error:
         raise Disagreement(f"Position {rows[0].position} of {session.name}: {error}") from error
     session.new_pulls.clear()
-    session.remembered.forget_oldest()
+    session.cache.drop_oldest()
     for row, expected in zip(rows, made, strict=True):
         if row != expected:
-            raise _disagreement(session, row, expected)
+            raise _describe_difference(session, row, expected)
 
 
-def _repeat_entry(session: Session, row: EntryRow) -> None:
+def _replay_entry(session: Session, row: EntryRow) -> None:
     if not session.new_entries:
         try:
-            _act(session, row)
+            _apply(session, row)
         except (Refusal, msgspec.MsgspecError, TypeError, LookupError) as error:
-            raise Disagreement(f"Position {row.position} of {session.name} cannot be: {error}") from error
+            raise Disagreement(
+                f"Position {row.position} of {session.name} cannot be applied: {error}"
+            ) from error
     expected = session.new_entries.pop(0) if session.new_entries else None
     if row != expected:
-        raise _disagreement(session, row, expected)
+        raise _describe_difference(session, row, expected)
 
 
-def _act(session: Session, row: EntryRow) -> None:
-    """Do what an entry says was done."""
+def _apply(session: Session, row: EntryRow) -> None:
+    """Do again what an entry records."""
     if row.kind == "registered":
-        session.register(msgspec.json.decode(row.content, type=_Client).client, row.time)
+        session.register(read_client(row.content), row.time)
     elif row.kind == "excluded":
-        session.exclude(msgspec.json.decode(row.content, type=_Client).client, row.time)
+        session.exclude(read_client(row.content), row.time)
     elif row.kind == "bypassed":
-        pull = PullRow(**msgspec.json.decode(row.content, type=_Bypassed).pull)  # type: ignore[arg-type]
+        pull = PullRow(**read_bypassed(row.content))  # type: ignore[arg-type]
         session.bypass(StoredPull(pull, corrected=False), row.time)
     elif row.kind == "started":
         session.start(row.time)
     elif row.kind == "stopped":
         session.stop(row.time)
     elif row.kind == "exported":
-        session.exported(row.position - 1, row.time)
+        session.note_export(row.position - 1, row.time)
 
 
-def _disagreement(
+def _describe_difference(
     session: Session, row: PullRow | EntryRow, expected: PullRow | EntryRow | None
 ) -> Disagreement:
     place = f"Position {row.position} of {session.name}"
     if type(row) is not type(expected):
-        return Disagreement(f"{place} is {_short(row)}; what comes before leads to {_short(expected)}.")
+        return Disagreement(f"{place} is {_shorten(row)}; the earlier rows lead to {_shorten(expected)}.")
     fields = row._fields if isinstance(row, PullRow) else row.__slots__
     for what in fields:
         found, wanted = getattr(row, what), getattr(expected, what)
         if found != wanted:
             break
-    return Disagreement(f"{place} has {what} = {_short(found)}; what comes before leads to {_short(wanted)}.")
+    return Disagreement(
+        f"{place} has {what} = {_shorten(found)}; the earlier rows lead to {_shorten(wanted)}."
+    )
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = str(value)
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -1,9 +1,8 @@
-"""Who takes part in a campaign: clients and arms by name and by number, and what pulls may tell of them."""
+"""Names of clients and arms and their numbers in a campaign, and the check of pulls against them."""
 
 from collections.abc import Sequence
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Pull
 from tutelage.service.campaigns.messages import Fault, PullRequest, Refusal
 from tutelage.service.campaigns.settings import (
     MOST_CELLS,
@@ -18,7 +17,7 @@ from tutelage.text import plain, quoted
 
 
 class Roster:
-    """The ``clients`` by number, those too that registered; arms and the range of rewards are the settings'."""
+    """The clients by number, including those that registered; arms and reward range are the settings'."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -30,22 +29,24 @@ class Roster:
         return client in self._clients
 
     def number(self, client: str) -> int:
-        """A client's number."""
+        """Return a client's number."""
         if client not in self._clients:
-            raise Refusal("invalid", f"The campaign {self.settings.name} has no client {client!r}.")
+            raise Refusal("invalid", f"Unknown client {client!r} in the campaign {self.settings.name}.")
         return self._clients[client]
 
     def admit(self, client: str) -> None:
-        """Add a client.  Raises ``InputError`` if its name is none, or there is no room."""
+        """Add a client.  Raises ``InputError`` for an invalid name, or if the campaign is full."""
         most = min(MOST_CLIENTS, MOST_CELLS // len(self.settings.arms))
         if len(self.clients) == most:
-            raise InputError(f"The campaign {self.settings.name} has {most} clients, and no room for more.")
+            raise InputError(
+                f"The campaign {self.settings.name} is full: it has {most} clients, the most that it can have."
+            )
         check_names("client", [client], 1)
         self._clients[client] = len(self.clients)
         self.clients.append(client)
 
     def check(self, pulls: Sequence[PullRequest]) -> None:
-        """Raise ``Refusal`` with everything that is wrong with these pulls."""
+        """Raise ``Refusal`` with all faults of these pulls."""
         low, high = self.settings.low, self.settings.high
         if (
             _are_plain([pull.id for pull in pulls])
@@ -59,31 +60,29 @@ class Roster:
             if fault := name_fault(pull.id):
                 faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
             if pull.client not in self._clients:
-                faults.append(Fault(index, pull.id, "client", f"There is no client {quoted(pull.client)}."))
+                faults.append(Fault(index, pull.id, "client", f"Unknown client {quoted(pull.client)}."))
             if pull.arm not in self._arms:
-                faults.append(Fault(index, pull.id, "arm", f"There is no arm {quoted(pull.arm)}."))
+                faults.append(Fault(index, pull.id, "arm", f"Unknown arm {quoted(pull.arm)}."))
             if not low <= pull.reward <= high:
-                what = f"{pull.reward!r} lies outside [{plain(low)}, {plain(high)}]."
+                what = f"The reward {pull.reward!r} is outside [{plain(low)}, {plain(high)}]."
                 faults.append(Fault(index, pull.id, "reward", what))
         if faults:
-            one = "One thing is" if len(faults) == 1 else f"{len(faults)} things are"
-            raise Refusal("invalid", f"{one} wrong with these pulls; none of them was taken.", tuple(faults))
+            number = "one fault" if len(faults) == 1 else f"{len(faults)} faults"
+            raise Refusal("invalid", f"The pulls have {number}; none of them was stored.", tuple(faults))
 
-    def numbered(self, pulls: Sequence[PullRequest]) -> list[Pull]:
-        """Pulls that were checked, with numbers for names; -0.0 becomes 0.0."""
+    def to_numbers(self, pulls: Sequence[PullRequest]) -> tuple[list[int], list[int]]:
+        """Return the numbers of the clients and of the arms of checked pulls."""
         clients, arms = self._clients, self._arms
-        return [
-            Pull(clients[sent.client], arms[sent.arm], sent.reward + 0.0, sent.bypassed) for sent in pulls
-        ]
+        return [clients[pull.client] for pull in pulls], [arms[pull.arm] for pull in pulls]
 
-    def agrees(self, row: PullRow, pull: PullRequest) -> bool:
-        """Whether a pull that was checked is the one that is stored."""
-        told = (self._clients[pull.client], self._arms[pull.arm], pull.reward)
-        return told == (row.client, row.arm, row.observed)
+    def matches(self, row: PullRow, pull: PullRequest) -> bool:
+        """Whether a checked pull has the content of a stored one."""
+        sent = (self._clients[pull.client], self._arms[pull.arm], pull.reward)
+        return sent == (row.client, row.arm, row.observed)
 
 
 def _are_plain(ids: Sequence[str]) -> bool:
-    """Whether nothing is wrong with these ids, seen in one look at all of them together."""
+    """Whether all ids are printable ASCII of valid length, checked together for speed."""
     together = "".join(ids)
     sizes = [len(id) for id in ids]
     return together.isascii() and together.isprintable() and min(sizes) >= 1 and max(sizes) <= MOST_NAME

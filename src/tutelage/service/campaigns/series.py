@@ -1,7 +1,7 @@
-"""What a campaign's charts are drawn from: its counters over time, the older the coarser.
+"""Time series of a campaign's counters for charts: the older, the coarser.
 
-The points follow from the rows of the ledger and their times alone, so that a campaign that is rebuilt has
-the same ones bit for bit.
+The points depend only on the rows of the ledger and their times, so that a rebuilt campaign has the same
+points bit for bit.
 
 Shapes: K arms, P points.
 """
@@ -21,7 +21,7 @@ _SIZES = (np.uint8, np.uint16, np.uint32, np.uint64)
 
 
 class Point(NamedTuple):
-    """The counters at a time, in microseconds since 1970: the cost, and all pulls of each arm [K]."""
+    """The counters at a time, in microseconds since 1970: the cost, and the pulls of each arm [K]."""
 
     time: int
     cost: float
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
 
 class StoredSeries(msgspec.Struct, array_like=True):
-    """A trail as it is stored: ``growth`` [P, K] are the pulls since the point before, of ``size`` bytes."""
+    """A series in a snapshot; ``growth`` [P, K] are the pulls since the previous point, of ``size`` bytes each."""
 
     last: int
     times: list[int]
@@ -39,7 +39,7 @@ class StoredSeries(msgspec.Struct, array_like=True):
 
 
 class Series:
-    """At most ``MOST_POINTS`` points.  ``last`` is when a counter changed last, 0 before that."""
+    """At most ``MOST_POINTS`` points.  ``last`` is the time of the last change, 0 before the first."""
 
     def __init__(self, num_arms: int) -> None:
         self._num_arms = num_arms
@@ -48,11 +48,11 @@ class Series:
         self.last = 0
 
     def is_due(self, time: int) -> bool:
-        """To be asked before every change of a counter, with its time; if so, :meth:`keep` comes next."""
+        """Whether to call :meth:`keep` before a change of a counter at this time."""
         return not self.points or time - self.points[-1].time >= SECOND
 
     def keep(self, time: int, cost: float, pulls: Counts) -> None:
-        """The counters as they stand before a change; where nothing happened for long, at both ends of it."""
+        """Add the counters before a change; after a long pause, at both of its ends."""
         if self.points and self.last > self.points[-1].time:
             self.points.append(Point(self.last, cost, pulls))
         if not self.points or time - self.last >= SECOND:
@@ -62,11 +62,11 @@ class Series:
             self.points = self.points[:-fine:2] + self.points[-fine:]
 
     def change(self, time: int) -> None:
-        """A counter has changed; a clock that was set back stands still here until it has caught up."""
+        """Note the time of a change; a clock that was set back counts once it has caught up."""
         self.last = max(self.last, time)
 
     def dump(self) -> StoredSeries:
-        """The trail as it is stored."""
+        """Return the stored form."""
         pulls = np.array([point.pulls for point in self.points], dtype=np.int64).reshape(-1, self._num_arms)
         growth = np.diff(pulls, axis=0, prepend=0)
         most = int(growth.max(initial=0))
@@ -80,7 +80,7 @@ class Series:
         )
 
     def load(self, kept: StoredSeries) -> None:
-        """Put back what :meth:`dump` gave."""
+        """Restore what :meth:`dump` returned."""
         kind = next(kind for kind in _SIZES if np.dtype(kind).itemsize == kept.size)
         growth = np.frombuffer(kept.growth, dtype=kind).reshape(-1, self._num_arms).astype(np.int64)
         pulls = growth.cumsum(axis=0)

@@ -1,7 +1,7 @@
-"""A campaign that this server leads: its settings, its memory, and what is new and not yet on disk.
+"""A session: a campaign that this server leads, with its settings, its memory and the rows not yet on disk.
 
-Requests are checked whole before anything changes.  What they change in memory is drafted as rows of the
-ledger; :meth:`Session.drafted` gives them to whoever commits.
+A request is checked completely before anything changes.  The changes are collected as rows of the ledger,
+which :meth:`Session.pending_change` returns for the commit.
 """
 
 import hashlib
@@ -11,14 +11,24 @@ from itertools import count, repeat
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Campaign, Decision, Pull
+from tutelage.service.campaigns.campaign import Campaign, Decision
+from tutelage.service.campaigns.entries import (
+    BypassedPull,
+    DecisionContent,
+    EntryContent,
+    ExportContent,
+    NamedClientContent,
+    encode_content,
+)
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse, Reason, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.roster import Roster
 from tutelage.service.campaigns.series import Series
 from tutelage.service.campaigns.settings import decode_settings
+from tutelage.service.campaigns.snapshot_format import StoredSession, dump_campaign, encode_snapshot
 from tutelage.stores.base import (
     Change,
     EntryKind,
@@ -36,7 +46,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Session:
-    """A campaign in memory, with its draft.  ``last_id`` is the greatest id among its stored pulls."""
+    """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls."""
 
     def __init__(self, stored: StoredCampaign, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
@@ -45,12 +55,12 @@ class Session:
         self.roster = Roster(self.settings)
         self.campaign: Campaign | None = None
         self.series = Series(len(self.settings.arms))
-        self.remembered = PullCache(last_id)
+        self.cache = PullCache(last_id)
         self.replays = self.conflicts = 0
         self.digest = b""
-        self._digest(stored.name, stored.settings, stored.rules_version, stored.created)
+        self._extend_digest(stored.name, stored.settings, stored.rules_version, stored.created)
         self.snapshot_position, self.snapshot_time = 0, time.monotonic()
-        self.begin_draft()
+        self.mark_committed()
 
     @property
     def clients(self) -> Sequence[str]:
@@ -64,35 +74,35 @@ class Session:
             raise Refusal("not-started", f"The campaign {self.name} has not started.")
         return self.campaign
 
-    def _digest(self, *what: Any) -> None:
-        """Add to what vouches for all so far: whoever changes a stored number does not come by its digest."""
+    def _extend_digest(self, *what: Any) -> None:
+        """Extend the hash of all rows so far, which reveals any change of a stored row."""
         self.digest = hashlib.blake2b(_ENCODER.encode((self.digest, what)), digest_size=16).digest()
 
-    def begin_draft(self) -> None:
-        """All so far is on disk."""
+    def mark_committed(self) -> None:
+        """Note that all rows so far are on disk."""
         self.after = self.position
         self.new_pulls: list[PullRow] = []
         self.new_entries: list[EntryRow] = []
         self.has_decided = False
-        self.remembered.forget_oldest()  # never within a group, which was told what is remembered
+        self.cache.drop_oldest()  # never within a group, whose ids were looked up before
 
-    def drafted(self) -> Change | None:
-        """What is to be committed; None if nothing is new."""
+    def pending_change(self) -> Change | None:
+        """Return what must be committed; None if nothing is new."""
         if self.position == self.after:
             return None
-        self.note_state()
+        self.update_state()
         return Change(
             self.name, self.token, self.after, self.head, self.new_pulls, self.new_entries, self._snapshot()
         )
 
-    def note_state(self) -> None:
-        """Write the teacher's state down, if it has changed."""
+    def update_state(self) -> None:
+        """Encode the teacher's state, if it has changed."""
         if self.has_decided:
             self.state = encode_state(self.begun.state)
 
     @property
     def head(self) -> Head:
-        """Where the campaign stands, as it is stored."""
+        """The head of the ledger, as it is stored."""
         return Head(self.position, self.step, self.status, self.state, self.digest.hex())
 
     def _snapshot(self) -> Snapshot | None:
@@ -107,35 +117,37 @@ class Session:
         return Snapshot(self.position, self.dump())
 
     def dump(self) -> bytes:
-        """All that the rows so far have led to, as it is stored in a snapshot."""
-        kept = (self.clients, self.status, self.step, self.digest, self.begun.dump(), self.series.dump())
-        return _ENCODER.encode(kept)
+        """Return the content of a snapshot: what all rows so far have led to."""
+        campaign, series = dump_campaign(self.begun), self.series.dump()
+        return encode_snapshot(
+            StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series)
+        )
 
-    def _enter(self, kind: EntryKind, now: int, content: dict[str, Any], id: str = "") -> None:
+    def _enter(self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "") -> None:
         self.position += 1
-        text = msgspec.json.encode(content).decode()
+        text = encode_content(content)
         self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id))
-        self._digest(self.new_entries[-1])
+        self._extend_digest(self.new_entries[-1])
 
     def register(self, client: str, now: int) -> None:
-        """A client joins before the start; one that is in already stays."""
+        """Add a client before the start; a client that is already registered stays."""
         if client in self.roster:
             return
         if self.status != "registering" or not self.settings.open_registration:
-            raise Refusal("stopped", f"The campaign {self.name} takes no more clients.")
+            raise Refusal("stopped", f"The campaign {self.name} no longer accepts new clients.")
         try:
             self.roster.admit(client)
         except InputError as error:
             raise Refusal("invalid", str(error)) from error
-        self._enter("registered", now, {"client": client})
+        self._enter("registered", now, NamedClientContent(client))
 
     def start(self, now: int) -> None:
-        """Begin, or go on after a stop."""
+        """Start the campaign, or continue it after a stop."""
         if self.status == "running":
             return
         if not self.clients:
             raise Refusal(
-                "invalid", f"The campaign {self.name} has no client yet: register one before the start."
+                "invalid", f"The campaign {self.name} has no clients yet: register one before the start."
             )
         if self.campaign is None:
             try:
@@ -144,24 +156,23 @@ class Session:
                 raise Refusal("invalid", str(error)) from error
             self.state = encode_state(self.campaign.state)
         self.status = "running"
-        self._enter("started", now, {})
+        self._enter("started", now)
 
     def stop(self, now: int) -> None:
-        """Pause: new pulls are refused until the next start, but for what was bypassed."""
+        """Pause: until the next start only pulls that were bypassed are accepted."""
         if self.status == "registering":
             raise Refusal(
                 "not-started",
-                f"The campaign {self.name} has not started, so there is nothing to stop: "
-                "it can be deleted as it is.",
+                f"The campaign {self.name} has not started and need not be stopped: delete it directly.",
             )
         if self.status == "running":
             self.status = "stopped"
-            self._enter("stopped", now, {})
+            self._enter("stopped", now)
 
     def exclude(self, client: str, now: int) -> None:
-        """This client is no evidence any more."""
+        """Exclude a client: its pulls are no longer evidence."""
         campaign, number = self.begun, self.roster.number(client)
-        if why := campaign.stays(number):
+        if why := campaign.find_exclusion_fault(number):
             raise Refusal("invalid", f"The client {client!r} {why}.")
         try:
             decision = campaign.exclude(number)
@@ -169,39 +180,38 @@ class Session:
             raise Refusal("invalid", str(error)) from error
         self.step += 1
         self.has_decided = True
-        self._enter("excluded", now, {"client": client} | self._decided(decision))
+        self._enter("excluded", now, self._describe(decision, client))
 
-    def exported(self, position: int, now: int) -> None:
-        """The ledger has been handed out up to a position: that is noted if it is all of it."""
-        if position != self.position:
-            return
-        self._enter("exported", now, {"position": self.position})
+    def note_export(self, position: int, now: int) -> None:
+        """Note that the ledger was exported up to a position, if that is all of it."""
+        if position == self.position:
+            self._enter("exported", now, ExportContent(self.position))
 
-    def perhaps_stored(self, pulls: Sequence[PullRequest]) -> list[str]:
-        """The ids of which only the store can tell whether they are known."""
-        return self.remembered.perhaps_stored([pull.id for pull in pulls])
+    def find_uncertain(self, pulls: Sequence[PullRequest]) -> list[str]:
+        """Return the ids that must be looked up in the store."""
+        return self.cache.find_uncertain([pull.id for pull in pulls])
 
-    def take(
+    def answer(
         self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int
     ) -> list[PullResponse]:
-        """Answer a request.  ``known`` are the stored pulls among those that are not remembered."""
+        """Answer a request.  ``known`` are its stored pulls that are not in the cache."""
         self.roster.check(pulls)
         ids = [pull.id for pull in pulls]
-        if len(set(ids)) < len(ids) or self.remembered.knows_any(ids) or not known.keys().isdisjoint(ids):
-            return self._take_again(pulls, known, now)
-        self._check_running(pulls)
+        if len(set(ids)) < len(ids) or self.cache.has_any(ids) or not known.keys().isdisjoint(ids):
+            return self._answer_repeated(pulls, known, now)
+        self._require_running(pulls)
         return [
             PullResponse(row.id, row.revealed, row.revealed - row.observed, row.directive, False)
             for row in self._step(pulls, now, count())
         ]
 
-    def _take_again(
+    def _answer_repeated(
         self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int
     ) -> list[PullResponse]:
-        """The same for a request in which an id was sent before, or twice."""
-        stored = {pull.id: self.remembered.get(pull.id) or known.get(pull.id) for pull in pulls}
-        fresh = self._fresh(pulls, stored)
-        self._check_running(list(fresh.values()))
+        """Answer a request in which an id was sent before, or twice."""
+        stored = {pull.id: self.cache.get(pull.id) or known.get(pull.id) for pull in pulls}
+        fresh = self._select_new(pulls, stored)
+        self._require_running(list(fresh.values()))
         for pull in pulls:
             old = stored[pull.id]
             if pull.bypassed and old is not None:
@@ -209,125 +219,128 @@ class Session:
         places = {pull.id: index for index, pull in reversed(list(enumerate(pulls)))}
         rows = self._step(list(fresh.values()), now, [places[id] for id in fresh])
         new = {row.id: StoredPull(row, corrected=False) for row in rows}
-        told, seen = [], set()
+        responses, answered = [], set()
         for pull in pulls:
-            is_new = pull.id in new and pull.id not in seen
-            seen.add(pull.id)
+            is_new = pull.id in new and pull.id not in answered
+            answered.add(pull.id)
             self.replays += not is_new
-            told.append(_told(new[pull.id] if pull.id in new else stored[pull.id], replayed=not is_new))
-        return told
+            found = new.get(pull.id) or stored[pull.id]
+            assert found is not None  # noqa: S101 - it was stored before, or is new
+            row = found.pull
+            reward = row.observed if found.corrected else row.revealed
+            responses.append(PullResponse(row.id, reward, reward - row.observed, row.directive, not is_new))
+        return responses
 
-    def _check_running(self, fresh: Sequence[PullRequest]) -> None:
-        """Refuse new pulls of a campaign that does not run, but for reports of what was bypassed."""
+    def _require_running(self, fresh: Sequence[PullRequest]) -> None:
+        """Refuse new pulls of a campaign that is not running, except those that were bypassed."""
         if self.status == "running" or not fresh:
             return
         if self.campaign is None or not all(pull.bypassed for pull in fresh):
             what = "is stopped" if self.status == "stopped" else "has not started"
             reason: Reason = "stopped" if self.status == "stopped" else "not-started"
-            raise Refusal(reason, f"The campaign {self.name} {what}: it takes no new pulls.")
+            raise Refusal(reason, f"The campaign {self.name} {what}: it accepts no new pulls.")
 
-    def _fresh(
+    def _select_new(
         self, pulls: Sequence[PullRequest], stored: Mapping[str, StoredPull | None]
     ) -> dict[str, PullRequest]:
-        """The pulls that are new, each once; a report that one was bypassed counts for it."""
+        """Return the new pulls, each once; of a pull and its bypass report, the report."""
         fresh: dict[str, PullRequest] = {}
         for index, pull in enumerate(pulls):
             old, first = stored[pull.id], fresh.setdefault(pull.id, pull)
             if old is not None:
                 del fresh[pull.id]
-                if not self.roster.agrees(old.pull, pull):
-                    self._conflict(index, pull)
+                if not self.roster.matches(old.pull, pull):
+                    self._raise_conflict(index, pull)
             elif first is pull:
                 continue
             elif (first.client, first.arm, first.reward) != (pull.client, pull.arm, pull.reward):
-                self._conflict(index, pull)
+                self._raise_conflict(index, pull)
             elif pull.bypassed:
                 fresh[pull.id] = pull
         return fresh
 
-    def _conflict(self, index: int, pull: PullRequest) -> None:
+    def _raise_conflict(self, index: int, pull: PullRequest) -> None:
         self.conflicts += 1
         raise Refusal(
             "conflict",
-            f"The id {pull.id!r} has been sent before with another client, arm or reward.",
-            (Fault(index, pull.id, "id", "It belongs to another pull."),),
+            f"The id {pull.id!r} was sent before with another client, arm or reward: use a new id for each pull.",
+            (Fault(index, pull.id, "id", "The id belongs to another pull."),),
         )
 
     def bypass(self, stored: StoredPull, now: int) -> StoredPull:
-        """Take an adjustment back that came too late; the pull as it now stands."""
+        """Take back an adjustment that came too late; return the pull as it is now."""
         row = stored.pull
         if stored.corrected or row.bypassed or row.revealed == row.observed:
             return stored
-        self._trace(now)
-        self.begun.correct(Pull(row.client, row.arm, row.observed), row.revealed, row.number)
-        self._enter("bypassed", now, {"pull": row._asdict()}, row.id)
-        self.remembered.correct(row)
+        self._record_series(now)
+        self.begun.correct(row.client, row.arm, row.observed, row.revealed, row.number)
+        self._enter("bypassed", now, BypassedPull(row._asdict()), row.id)
+        self.cache.correct(row)
         return StoredPull(row, corrected=True)
 
-    def _trace(self, now: int) -> None:
-        """Keep what the charts show, before a counter changes."""
+    def _record_series(self, now: int) -> None:
+        """Record a point of the charts, if one is due, before the counters change."""
         if self.series.is_due(now):
             self.series.keep(now, self.begun.cost, self.begun.pulls.sum(axis=0))
         self.series.change(now)
 
-    def _step(self, fresh: Sequence[PullRequest], now: int, places: Iterable[int]) -> list[PullRow]:
-        if not fresh:
+    def _step(self, pulls: Sequence[PullRequest], now: int, indexes: Iterable[int]) -> list[PullRow]:
+        if not pulls:
             return []
-        return self.advance(self.roster.numbered(fresh), [sent.id for sent in fresh], now, places)
+        clients, arms = self.roster.to_numbers(pulls)
+        rewards = [pull.reward + 0.0 for pull in pulls]  # -0.0 becomes 0.0
+        bypassed, ids = [pull.bypassed for pull in pulls], [pull.id for pull in pulls]
+        return self.advance(clients, arms, rewards, bypassed, ids, now, indexes)
 
     def advance(
-        self, pulls: Sequence[Pull], ids: Sequence[str], now: int, places: Iterable[int]
+        self,
+        clients: Sequence[int],
+        arms: Sequence[int],
+        rewards: Sequence[float],
+        bypassed: Sequence[bool],
+        ids: Sequence[str],
+        now: int,
+        indexes: Iterable[int],
     ) -> list[PullRow]:
-        """A step with these pulls, which are new: its rows.  ``places`` are theirs in the request."""
-        self._trace(now)
-        step = self.begun.step(pulls)
+        """Make a step with new pulls and return its rows; ``indexes`` are their places in the request."""
+        self._record_series(now)
+        numbers, revealed, directive, decision = self.begun.step(clients, arms, rewards, bypassed)
         self.step += 1
-        clients, arms, observed, bypassed = zip(*pulls, strict=True)
-        revealed, directives, numbers = zip(*step.answers, strict=True)
         columns = (
             count(self.position + 1),
             repeat(self.step),
-            places,
+            indexes,
             clients,
             arms,
             numbers,
-            observed,
+            rewards,
             revealed,
-            directives,
+            repeat(directive),
             bypassed,
             repeat(now),
             ids,
         )
-        rows = list(map(PullRow._make, zip(*columns, strict=False)))  # some of them have no end
+        rows = list(map(PullRow._make, zip(*columns, strict=False)))  # some of them are endless
         self.position += len(rows)
-        self.remembered.add(dict(zip(ids, rows, strict=True)))
+        self.cache.add(dict(zip(ids, rows, strict=True)))
         self.new_pulls += rows
-        self._digest(rows)
-        if step.decision:
+        self._extend_digest(rows)
+        if decision:
             self.has_decided = True
-            self._enter("decided", now, self._decided(step.decision))
+            self._enter("decided", now, self._describe(decision))
         return rows
 
-    def _decided(self, decision: Decision) -> dict[str, Any]:
-        """A decision for people: arms by name, the evidence that was new."""
-        directive, arms = decision.directive, self.settings.arms
-        sums = [rows.tolist() for rows in decision.evidence.sums] if decision.evidence else []
-        report = self.begun.report()
-        return {
-            "round": self.begun.round,
-            "directive": self.begun.consultations,
-            "cost": self.begun.cost,
-            "active_arms": [arms[arm] for arm in directive.active_arms],
-            "target": None if directive.target is None else arms[directive.target],
-            "report": report.sentence,
-            "lower": report.lower,
-            "upper": report.upper,
-            "evidence": sums,
-        }
-
-
-def _told(stored: StoredPull | None, *, replayed: bool) -> PullResponse:
-    assert stored is not None  # noqa: S101 - it was stored before, or is new
-    row = stored.pull
-    reward = row.observed if stored.corrected else row.revealed
-    return PullResponse(row.id, reward, reward - row.observed, row.directive, replayed)
+    def _describe(self, decision: Decision, client: str | UnsetType = UNSET) -> DecisionContent:
+        directive, arms, report = decision.directive, self.settings.arms, self.begun.report()
+        return DecisionContent(
+            client=client,
+            round=self.begun.round,
+            directive=self.begun.consultations,
+            cost=self.begun.cost,
+            active_arms=[arms[arm] for arm in directive.active_arms],
+            target=None if directive.target is None else arms[directive.target],
+            report=report.sentence,
+            lower=report.lower,
+            upper=report.upper,
+            evidence=[sums.tolist() for sums in decision.evidence.sums] if decision.evidence else [],
+        )

@@ -256,8 +256,8 @@ def read_metrics(session: Session) -> Metrics:
         evidence_pulls=collected.pulls,
         quota=np.array(quota.counts if quota else (0,) * size[1], dtype=np.int64),
         mode=quota.mode if quota else "all",
-        missing=collected.behind(),
-        is_evidence=collected.counted.copy(),
+        missing=collected.count_missing(),
+        is_evidence=collected.is_evidence.copy(),
         directive=1 + campaign.consultations,
         active_arms=campaign.directive.active_arms,
         target=campaign.target,
@@ -295,7 +295,7 @@ def _common_fields(session: Session) -> dict[str, Any]:
 
 def _estimate_means(campaign: Campaign) -> Array:
     """sum_m w_m (mean observed reward of arm k at client m) over the clients that are not excluded, [K]."""
-    is_evidence = campaign.collected.counted
+    is_evidence = campaign.collected.is_evidence
     pulls = np.array([client.pulls for client in campaign.clients], dtype=np.float64)[is_evidence]
     sums = np.array([client.observed for client in campaign.clients])[is_evidence]
     weights = np.array(campaign.setup.problem.weights)[is_evidence]

@@ -8,7 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tutelage.service.campaigns.pull_cache import PullCache
-from tutelage.service.campaigns.rebuilding import as_committed, repeat, rows_between, settle
+from tutelage.service.campaigns.rebuilding import (
+    check_head,
+    read_rows_between,
+    rebuild_committed,
+    replay_rows,
+)
 from tutelage.service.campaigns.session import Session
 from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth, sample_counters
 from tutelage.service.monitoring.event_log import EventLog
@@ -30,7 +35,7 @@ class Follower:
 
     def __init__(self, reader: Reader, stored: StoredCampaign, snapshot: Snapshot | None, now: float) -> None:
         self._identity = stored.created, stored.settings
-        self._session = as_committed(reader, stored, snapshot)
+        self._session = rebuild_committed(reader, stored, snapshot)
         self._history = start_history(reader, self._session, now)
         self._event_log = EventLog(self._session.settings.arms)
         read_entries(reader, stored.name, self._event_log, self._session.position)
@@ -46,9 +51,9 @@ class Follower:
         session, settings = self._session, self._session.settings
         if stored.head.position == session.position:
             return
-        rows = list(rows_between(reader, stored.name, session.position, stored.head.position))
-        repeat(session, rows)
-        settle(session, stored.head)
+        rows = list(read_rows_between(reader, stored.name, session.position, stored.head.position))
+        replay_rows(session, rows)
+        check_head(session, stored.head)
         _drop_pull_cache(session)
         pulled = (row for row in rows if isinstance(row, PullRow))
         self._history.read(pulled, sample_counters(session), settings.high - settings.low)
@@ -112,4 +117,4 @@ def _follow(
 
 def _drop_pull_cache(session: Session) -> None:
     """A follower answers no replays, and the cache is most of a campaign's memory."""
-    session.remembered = PullCache()
+    session.cache = PullCache()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tutelage.service.campaigns.messages import Refusal
-from tutelage.service.campaigns.rebuilding import Disagreement, repeat, without_rows
+from tutelage.service.campaigns.rebuilding import Disagreement, make_session, replay_rows
 from tutelage.service.campaigns.session import Session
 from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since, read_history
 from tutelage.service.monitoring.campaign_view import (
@@ -64,8 +64,8 @@ def view_at_round(reader: Reader, name: str, round: int, server: ServerHealth) -
         )
     last = [0.0]
     try:
-        session = without_rows(stored)
-        repeat(session, _until_round(pages(reader, name), round, last))
+        session = make_session(stored)
+        replay_rows(session, _until_round(pages(reader, name), round, last))
     except Disagreement as error:
         raise Refusal("unavailable", str(error)) from error
     if session.campaign is not None and session.status == "registering":

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tutelage.service.campaigns.messages import Refusal
-from tutelage.service.campaigns.rebuilding import rebuilt
+from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.monitoring.ledger_views import ReaderPool
 from tutelage.service.monitoring.status import StatusItem
 from tutelage.service.monitoring.status.unservable import describe_unservable
@@ -34,7 +34,7 @@ def find_fault(reader: Reader, name: str) -> str | None:
     """Load a campaign from all of its rows; return why that fails, or None if it works or is deleted."""
     try:
         stored, snapshot = reader.load(name)
-        rebuilt(stored, 0, snapshot, pages(reader, name, snapshot.position if snapshot else 0))
+        rebuild(stored, 0, snapshot, pages(reader, name, snapshot.position if snapshot else 0))
     except StoreError:
         raise
     except CampaignNotFound:

@@ -1,0 +1,61 @@
+"""The JSON content of the ledger's entries, and how it is read."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+
+class EntryContent(msgspec.Struct):
+    """The content of an entry; those that say all with their kind have the empty object."""
+
+
+class NamedClientContent(EntryContent):
+    """Of ``registered``: the client that was added."""
+
+    client: str
+
+
+class ExportContent(EntryContent):
+    """Of ``exported``: the position up to which the ledger was handed out."""
+
+    position: int
+
+
+class BypassedPull(EntryContent):
+    """Of ``bypassed``: the pull whose adjustment was taken back, as its row."""
+
+    pull: dict[str, int | float | bool | str]
+
+
+class DecisionContent(EntryContent, kw_only=True):
+    """Of ``decided`` and ``excluded``: the decision for people, with arms by name, and the new evidence.
+
+    ``client`` is the excluded one; ``directive`` is the number of consultations so far.
+    """
+
+    client: str | UnsetType = UNSET
+    round: int
+    directive: int
+    cost: float
+    active_arms: list[str]
+    target: str | None
+    report: str
+    lower: Sequence[float | None]
+    upper: Sequence[float | None]
+    evidence: list[list[list[float]]]
+
+
+def encode_content(content: EntryContent | None) -> str:
+    """Return an entry's content as JSON."""
+    return msgspec.json.encode(content or EntryContent()).decode()
+
+
+def read_client(content: str) -> str:
+    """Return the client that an entry names."""
+    return msgspec.json.decode(content, type=NamedClientContent).client
+
+
+def read_bypassed(content: str) -> dict[str, int | float | bool | str]:
+    """Return the fields of the row of a bypassed pull."""
+    return msgspec.json.decode(content, type=BypassedPull).pull

@@ -54,5 +54,5 @@ clients = "all"
 
 @pytest.fixture(scope="session")
 def small():
-    """The text of a small experiment: an instance and a set of three, three teachers."""
+    """The text of a small experiment: one instance, a set of three instances, three teachers."""
     return SMALL

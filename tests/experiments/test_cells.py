@@ -11,8 +11,8 @@ from tutelage.experiments.cells import load_entry, make_cells
 from tutelage.experiments.parsing import parse_experiment
 
 
-def digests(experiment, number=0):
-    """The hashes of the cells of one instance."""
+def hash_cells(experiment, number=0):
+    """Return the hashes of the cells of one instance."""
     loaded = load_entry(experiment.instances[number], "test", None)
     return [cell.digest for cell in make_cells(experiment, loaded, experiment.clients[0], 300)]
 
@@ -30,33 +30,33 @@ def digests(experiment, number=0):
     ],
 )
 def test_a_setting_changes_the_hash(small, written, instead):
-    """Nothing that a result depends on is left out; the teachers' cells differ from each other."""
-    before = digests(parse_experiment(small, "a"))
-    after = digests(parse_experiment(small.replace(written, instead, 1), "a"))
+    """The hash covers everything that a result depends on, and each teacher has its own."""
+    before = hash_cells(parse_experiment(small, "a"))
+    after = hash_cells(parse_experiment(small.replace(written, instead, 1), "a"))
     assert len(set(before) | set(after)) == 2 * len(before)
 
 
 def test_the_set_and_its_seeds_change_the_hash(small):
-    """A set of other instances is another set, also if it is as large."""
-    before = digests(parse_experiment(small, "a"), 1)
-    after = digests(parse_experiment(small.replace("4..6", "5..7"), "a"), 1)
+    """A set of the same size with other seeds has other hashes."""
+    before = hash_cells(parse_experiment(small, "a"), 1)
+    after = hash_cells(parse_experiment(small.replace("4..6", "5..7"), "a"), 1)
     assert not set(before) & set(after)
 
 
 def test_shifts_change_the_hash(small):
-    """Conditions of an instance are settings too."""
+    """The hash covers the conditions of an instance."""
     one = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=100"')
     other = small.replace('"paper"', '"shift:paper,then=planted:seed=1,at=101"')
     third = small.replace('"paper"', '"shift:paper,then=planted:seed=2,at=100"')
-    found = {tuple(digests(parse_experiment(text, "a"))) for text in (small, one, other, third)}
+    found = {tuple(hash_cells(parse_experiment(text, "a"))) for text in (small, one, other, third)}
     assert len(found) == 4
 
 
 def test_the_version_changes_the_hash(small, monkeypatch):
-    """Another version of Tutelage may play otherwise."""
-    before = digests(parse_experiment(small, "a"))
+    """Another version of Tutelage may simulate differently."""
+    before = hash_cells(parse_experiment(small, "a"))
     monkeypatch.setattr(results, "version", lambda package="tutelage": "99.0")
-    assert not set(before) & set(digests(parse_experiment(small, "a")))
+    assert not set(before) & set(hash_cells(parse_experiment(small, "a")))
 
 
 @pytest.mark.parametrize(
@@ -67,30 +67,30 @@ def test_the_version_changes_the_hash(small, monkeypatch):
         ('"twl", "known", "none"', '"none", "known", "twl"'),
     ],
 )
-def test_what_no_result_depends_on_keeps_the_hash(small, written, instead):
-    """Titles, claims and the order of the teachers can be changed without playing again."""
-    before = digests(parse_experiment(small, "a"))
-    assert sorted(digests(parse_experiment(small.replace(written, instead, 1), "a"))) == sorted(before)
+def test_other_keys_do_not_change_the_hash(small, written, instead):
+    """Titles, claims and the order of the teachers can be changed without simulating again."""
+    before = hash_cells(parse_experiment(small, "a"))
+    assert sorted(hash_cells(parse_experiment(small.replace(written, instead, 1), "a"))) == sorted(before)
 
 
-def test_moved_data_is_the_same_data(small, tmp_path):
-    """The hash is of the means, not of the path that they were read from."""
+def test_moved_data_has_the_same_hash(small, tmp_path):
+    """The hash covers the means, not the path of their file."""
     found = []
     for name in ("here.csv", "there.csv"):
         (tmp_path / name).write_text("0.1,0.9\n0.3,0.2\n")
-        found.append(digests(parse_experiment(small.replace('"paper"', f'"{tmp_path / name}"'), "a")))
+        found.append(hash_cells(parse_experiment(small.replace('"paper"', f'"{tmp_path / name}"'), "a")))
     assert found[0] == found[1]
 
 
 @pytest.fixture(scope="module")
-def played(small, tmp_path_factory):
-    """The small experiment, played."""
+def small_result(small, tmp_path_factory):
+    """The result of the small experiment."""
     return experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path_factory.mktemp("small"))
 
 
-def test_a_panel_is_what_simulate_gives(played):
-    """The cells of all teachers together equal one simulation of them side by side."""
-    panel = played.panels[0]
+def test_a_panel_equals_one_simulation(small_result):
+    """The joined cells of all teachers equal one simulation of all teachers."""
+    panel = small_result.panels[0]
     once = tutelage.simulate(
         "paper", ["twl", "known", "none"], "ucb1", horizon=300, runs=2, seed=7, checkpoints=6
     )
@@ -99,9 +99,9 @@ def test_a_panel_is_what_simulate_gives(played):
     assert panel.dataset.attrs == once.attrs
 
 
-def test_a_dot_can_be_simulated_by_itself(played):
-    """Instance i of a set plays the runs of seed + i: one command repeats any dot."""
-    dots = played.panels[2].dataset
+def test_a_dot_can_be_simulated_by_itself(small_result):
+    """Instance i of a set has the runs of seed + i, so one command repeats any dot."""
+    dots = small_result.panels[2].dataset
     assert dots.sizes["instance"] == 3
     assert dots["instance"].values.tolist() == [4, 5, 6]
     for number, seed in enumerate((4, 5, 6)):
@@ -123,18 +123,18 @@ def test_a_dot_can_be_simulated_by_itself(played):
         assert str(mine["instance_name"].values) == f"uniform:clients=3,arms=2,seed={seed},rewards=bernoulli"
 
 
-def test_events_are_padded_alike(played):
-    """Beyond a run's events there is round 0, no target and no active arm."""
-    dots = played.panels[2].dataset
+def test_padding_of_events(small_result):
+    """After a run's events there are round 0, no target and no active arm."""
+    dots = small_result.panels[2].dataset
     empty = dots["event_round"].values == 0
     assert empty.any()
     assert (dots["event_target"].values[empty] == results.NONE).all()
     assert not dots["event_active"].values[empty].any()
 
 
-def test_a_changed_value_changes_the_content(played):
-    """The mark of a cell's content sees one bit in any variable."""
-    dataset = played.panels[0].dataset
+def test_a_changed_value_changes_the_content(small_result):
+    """The hash of the content covers every variable."""
+    dataset = small_result.panels[0].dataset
     before = cells.hash_content(dataset)
     for name in dataset.variables:
         other = dataset.copy(deep=True)
@@ -148,7 +148,7 @@ def test_a_changed_value_changes_the_content(played):
 
 
 def test_names_of_files(small):
-    """A cell's file says what it is and is unique by its hash."""
+    """A cell's file name describes the cell and contains its hash."""
     experiment = parse_experiment(small, "a")
     experiment = replace(experiment, teachers=("blt", "tal(gamma1=0.5,gamma2=0)"))
     loaded = load_entry(experiment.instances[0], "test", None)
@@ -158,7 +158,7 @@ def test_names_of_files(small):
 
 
 def test_a_flipped_bit_is_never_accepted(small, tmp_path):
-    """Wherever one bit is flipped, the cell is equal or is played again with a sentence that says why."""
+    """Wherever one bit is flipped, the cell is equal or is refused in one sentence."""
     experiment = parse_experiment(small, "small.toml")
     experiments.run_experiment(experiment, tmp_path)
     loaded = load_entry(experiment.instances[0], "test", None)
@@ -184,9 +184,9 @@ def test_a_flipped_bit_is_never_accepted(small, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["\udce8", "x"])
-def test_a_changed_text_changes_the_content(played, text):
-    """Also one that is no Unicode, as a damaged file may hold, and that of a single variable."""
-    before = played.panels[0].dataset
+def test_a_changed_text_changes_the_content(small_result, text):
+    """The hash covers attributes, also of one variable and with lone surrogates, as in a damaged file."""
+    before = small_result.panels[0].dataset
     changed = before.assign_attrs(request=text)
     assert cells.hash_content(changed) != cells.hash_content(before)
     changed = before.copy()

@@ -13,11 +13,11 @@ from tutelage.experiments.data_sets import DATA_SETS, DataSet, DataSetFile, chec
 
 @pytest.fixture
 def known(monkeypatch):
-    """A small data set in place of the real ones."""
+    """A small data set that replaces the real ones."""
     content = {"ratings.csv": b"1,2,3\n", "README.txt": b"read me\n"}
     parts = tuple(
-        DataSetFile(name, len(told), hashlib.sha256(told).hexdigest(), needed=name == "ratings.csv")
-        for name, told in content.items()
+        DataSetFile(name, len(data), hashlib.sha256(data).hexdigest(), needed=name == "ratings.csv")
+        for name, data in content.items()
     )
     archive = DataSetFile("little.zip", 1, "0")
     little = DataSet(
@@ -27,66 +27,66 @@ def known(monkeypatch):
     return little, content
 
 
-def fill(folder, content):
-    """The files, written into a folder."""
+def write_files(folder, content):
+    """Write the files into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, told in content.items():
-        (folder / name).write_bytes(told)
+    for name, data in content.items():
+        (folder / name).write_bytes(data)
 
 
-def states(path):
-    """What check finds, by file name."""
+def find_states(path):
+    """Return the states that check_files finds, by file name."""
     return {finding.part: finding.state for finding in check_files(str(path))}
 
 
 @pytest.mark.parametrize("layout", ["folder", "outer", "zip", "zip in folder"])
 def test_a_whole_copy(known, tmp_path, layout):
-    """The unpacked folder, the folder above it, the archive, and a folder that holds the archive."""
+    """It may be unpacked, in a parent folder, an archive, or an archive in a folder."""
     _, content = known
     if "zip" in layout:
         with zipfile.ZipFile(tmp_path / "little.zip", "w") as archive:
-            for name, told in content.items():
-                archive.writestr(f"little/{name}", told)
+            for name, data in content.items():
+                archive.writestr(f"little/{name}", data)
         place = tmp_path if "folder" in layout else tmp_path / "little.zip"
     else:
-        fill(tmp_path / "little", content)
+        write_files(tmp_path / "little", content)
         place = tmp_path if layout == "outer" else tmp_path / "little"
-    assert states(place) == {"ratings.csv": "as published", "README.txt": "as published"}
+    assert find_states(place) == {"ratings.csv": "as published", "README.txt": "as published"}
 
 
 def test_one_file(known, tmp_path):
-    """A single file is known by its name."""
-    fill(tmp_path, known[1])
-    assert states(tmp_path / "README.txt") == {"README.txt": "as published"}
+    """A single file is recognised by its name."""
+    write_files(tmp_path, known[1])
+    assert find_states(tmp_path / "README.txt") == {"README.txt": "as published"}
 
 
 def test_a_changed_copy(known, tmp_path):
-    """The sentence gives size and sum of both, and where to get it."""
+    """The sentence has the sizes and sums of both, and the address."""
     little, content = known
-    fill(tmp_path, content | {"ratings.csv": b"1,2,4\n"})
-    assert states(tmp_path) == {"ratings.csv": "different", "README.txt": "as published"}
-    (told,) = data_sets.list_differences(str(tmp_path))
+    write_files(tmp_path, content | {"ratings.csv": b"1,2,4\n"})
+    assert find_states(tmp_path) == {"ratings.csv": "different", "README.txt": "as published"}
+    (sentence,) = data_sets.list_differences(str(tmp_path))
     for word in (hashlib.sha256(b"1,2,4\n").hexdigest(), little.parts[0].sha256, "6 bytes", little.address):
-        assert word in told
+        assert word in sentence
 
 
-def test_what_is_not_needed_raises_no_doubt(known, tmp_path):
-    """Another README changes no result."""
-    fill(tmp_path, known[1] | {"README.txt": b"other"})
+def test_a_changed_file_that_is_not_needed(known, tmp_path):
+    """Another README does not change results, so there is no warning."""
+    write_files(tmp_path, known[1] | {"README.txt": b"other"})
     assert data_sets.list_differences(str(tmp_path)) == []
 
 
-def test_a_readme_of_something_else_is_no_fault(known, tmp_path):
-    """It is looked at only beside the file that makes the data set."""
-    fill(tmp_path / "little", known[1])
-    fill(tmp_path / "other", {"README.txt": b"of another"})
-    assert states(tmp_path) == {"ratings.csv": "as published", "README.txt": "as published"}
+def test_a_readme_of_something_else_is_ignored(known, tmp_path):
+    """A README counts only in the folder of a data set."""
+    write_files(tmp_path / "little", known[1])
+    write_files(tmp_path / "other", {"README.txt": b"of another"})
+    assert find_states(tmp_path) == {"ratings.csv": "as published", "README.txt": "as published"}
 
 
 @pytest.mark.parametrize("content", [{}, {"notes.txt": b"x"}])
-def test_nothing_known(known, tmp_path, content):
-    """A folder without any known file is an error that names those."""
-    fill(tmp_path, content)
+def test_a_folder_without_known_files(known, tmp_path, content):
+    """The error lists the known files."""
+    write_files(tmp_path, content)
     with pytest.raises(
         InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"
     ):
@@ -94,7 +94,7 @@ def test_nothing_known(known, tmp_path, content):
 
 
 def test_a_damaged_archive(known, tmp_path):
-    """A member whose sum is wrong inside the archive is told by its path."""
+    """The error names the member whose checksum is wrong."""
     path = tmp_path / "little.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("ratings.csv", known[1]["ratings.csv"])
@@ -113,8 +113,8 @@ def test_a_damaged_archive(known, tmp_path):
         ("little.zip", "little.zip"),
     ],
 )
-def test_find(known, tmp_path, monkeypatch, place, named):
-    """The set's own folder, its files, or its archive; by option or by TUTELAGE_DATA."""
+def test_locate(known, tmp_path, monkeypatch, place, named):
+    """A copy is found in its own folder, as files or as an archive, by option or by TUTELAGE_DATA."""
     little, _ = known
     file = tmp_path / place
     file.parent.mkdir(exist_ok=True)
@@ -126,8 +126,8 @@ def test_find(known, tmp_path, monkeypatch, place, named):
     assert locate(little, None) == expected
 
 
-def test_find_nothing(known, tmp_path, monkeypatch):
-    """No folder named, an empty one, or a file of something else."""
+def test_locate_nothing(known, tmp_path, monkeypatch):
+    """There is no copy without a folder, in an empty one, and in another file."""
     little, _ = known
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
     assert locate(little, None) is None
@@ -136,8 +136,8 @@ def test_find_nothing(known, tmp_path, monkeypatch):
     assert locate(little, str(tmp_path / "notes.txt")) is None
 
 
-def test_every_known_set_can_be_checked_and_got():
-    """Address, page, licence, and at least one file that simulating needs, with a sum of 64 digits."""
+def test_every_data_set_is_described():
+    """It has address, page and licence, and a file that simulations need, with sums of 64 digits."""
     for each in DATA_SETS:
         assert each.address.startswith("https://")
         assert each.page.startswith("https://")
@@ -152,7 +152,7 @@ def test_every_known_set_can_be_checked_and_got():
 
 
 def test_real_files_are_as_published(data):
-    """What TUTELAGE_DATA holds has the sizes and sums that are told."""
+    """The files in TUTELAGE_DATA have the published sizes and sums."""
     findings = check_files(str(data))
     assert {finding.part for finding in findings} >= {"ratings.csv", "grenoble.k7.gz"}
     assert {finding.state for finding in findings} == {"as published"}

@@ -8,8 +8,8 @@ from tutelage.experiments import ClientsEntry, Experiment, InstanceEntry, Panel
 from tutelage.experiments.parsing import parse_experiment
 
 
-def test_without_panels_everything_is_shown(small):
-    """A panel for each quantity of every instance, clients and horizon; a set has no curves."""
+def test_without_panels_everything_has_one(small):
+    """There is one for each quantity of every instance, clients and horizon; a set has no curves."""
     text = small[: small.index("[[panels]]")].replace("[300]", "[300, 400]")
     shown = parse_experiment(text, "small.toml").all_panels()
     assert [panel.name for panel in shown] == [
@@ -20,15 +20,15 @@ def test_without_panels_everything_is_shown(small):
     assert {panel.horizon for panel in shown} == {300, 400}
 
 
-def test_only_narrows_the_matrix(small):
-    """What no chosen panel shows need not be played."""
+def test_select_keeps_only_what_panels_show(small):
+    """Instances and clients that no selected panel shows are removed."""
     chosen = parse_experiment(small, "small.toml").select({"dots"})
     assert [entry.label for entry in chosen.instances] == ["random"]
     assert [panel.name for panel in chosen.panels] == ["dots"]
 
 
-def test_panels_take_the_only_horizon(small):
-    """A panel that names none is of the experiment's, also where that is changed later."""
+def test_panels_have_the_only_horizon(small):
+    """A panel without a horizon has that of the experiment, also after it is changed."""
     experiment = replace(parse_experiment(small, "small.toml"), horizons=(77,))
     assert {panel.horizon for panel in experiment.all_panels()} == {77}
 
@@ -56,12 +56,12 @@ def test_panels_take_the_only_horizon(small):
     ],
 )
 def test_specs_of_an_entry(entry, path, specs):
-    """The path of a data set and the seeds of a set are put where a SPEC has them."""
+    """The path of a data set and the seeds of a set become parameters of the SPEC."""
     assert list(entry.specs(path)) == specs
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("values", "message"),
     [
         ({"runs": "3"}, "Experiment: invalid runs '3': use a whole number in [1, "),
         ({"runs": -1}, "Experiment: invalid runs -1: use a whole number in [1, "),
@@ -74,8 +74,8 @@ def test_specs_of_an_entry(entry, path, specs):
         ({"panels": ({"name": "a b"},)}, "Experiment: invalid panels ({'name': 'a b'},): use [[panels]]"),
     ],
 )
-def test_values_are_checked_in_python_too(given, told):
-    """What is made by hand, or changed, is checked as a file is, and told in one sentence."""
+def test_values_are_checked_in_python_too(values, message):
+    """Sections made or replaced in Python are checked like a file, with one sentence."""
     whole = {
         "name": "x",
         "teachers": ("twl",),
@@ -83,16 +83,16 @@ def test_values_are_checked_in_python_too(given, told):
         "clients": (ClientsEntry(label="c", spec="ucb1"),),
     }
     with pytest.raises(InputError) as made:
-        Experiment(**whole | given)
-    assert str(made.value).startswith(told)
+        Experiment(**whole | values)
+    assert str(made.value).startswith(message)
     assert "\n" not in str(made.value)
-    if set(given) <= {"runs", "name"}:
+    if set(values) <= {"runs", "name"}:
         with pytest.raises(InputError):
-            replace(Experiment(**whole), **given)
+            replace(Experiment(**whole), **values)
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: InstanceEntry(label="a", spec="zz"), "InstanceEntry: invalid spec 'zz': "),
         (lambda: ClientsEntry(label="a", spec=""), "ClientsEntry: invalid spec ''"),
@@ -103,14 +103,14 @@ def test_values_are_checked_in_python_too(given, told):
         ),
     ],
 )
-def test_every_section_tells_its_faults(make, told):
-    """Not only the whole experiment."""
+def test_every_section_is_checked(make, message):
+    """Not only the whole experiment is checked."""
     with pytest.raises(InputError) as raised:
         make()
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_an_instance_that_there_is_none_of(small):
-    """Asking for it is an error of the one who asks."""
+def test_an_unknown_instance(small):
+    """The error lists the labels of the instances."""
     with pytest.raises(InputError, match="Unknown instance 'zz' in small: the instances are fixed, random"):
         parse_experiment(small, "small.toml").instance("zz")

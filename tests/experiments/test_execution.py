@@ -1,4 +1,4 @@
-"""Playing into a folder: what is there is kept, what is damaged replaced, what is missing told."""
+"""Running experiments into a folder: reused, replaced and missing results."""
 
 import os
 import shutil
@@ -20,90 +20,90 @@ def experiment(small):
 
 
 @pytest.fixture(scope="module")
-def once(small, tmp_path_factory):
-    """A folder in which the small experiment has been played."""
+def finished_folder(small, tmp_path_factory):
+    """A folder with the results of the small experiment."""
     folder = tmp_path_factory.mktemp("once")
     experiments.run_experiment(parse_experiment(small, "small.toml"), folder)
     return folder
 
 
 @pytest.fixture
-def folder(once, tmp_path):
-    """A copy of that folder."""
-    return shutil.copytree(once, tmp_path / "copy")
+def folder(finished_folder, tmp_path):
+    """A copy of the finished folder."""
+    return shutil.copytree(finished_folder, tmp_path / "copy")
 
 
-def contents(folder):
-    """Every file with what is in it."""
+def read_cells(folder):
+    """Return the content of every cell by file name."""
     return {path.name: path.read_bytes() for path in sorted((folder / preparation.CELLS).iterdir())}
 
 
 def refuse(*arguments, **options):
-    """Stands where nothing may be played."""
-    raise AssertionError("something was played")
+    """Replace a function that must not be called."""
+    raise AssertionError("something was simulated")
 
 
-def test_a_finished_one_does_nothing(experiment, folder, monkeypatch):
-    """Not a run is played and not a file touched; the panels are the same."""
-    before, times = contents(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
+def test_a_finished_experiment_is_not_run_again(experiment, folder, monkeypatch):
+    """Nothing is simulated or written, and the panels are the same."""
+    before, times = read_cells(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
     monkeypatch.setattr(lab, "run", refuse)
-    told = []
-    again = experiments.run_experiment(experiment, folder, progress=lambda *what: told.append(what))
-    assert contents(folder) == before
+    calls = []
+    again = experiments.run_experiment(experiment, folder, progress=lambda *what: calls.append(what))
+    assert read_cells(folder) == before
     assert [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()] == times
     assert not any(cell.is_new for cell in again.cells)
     assert len(again.cells) == 6
     assert [data.panel.name for data in again.panels] == ["curves", "costs", "dots"]
-    assert not told
+    assert not calls
     assert not again.notes
 
 
 def test_panels_of_the_same_cells_share_them(experiment, folder):
-    """Regret and cost of the same cells are one dataset, each with its own claims."""
-    played = experiments.run_experiment(experiment, folder)
-    assert played.panels[0].dataset is played.panels[1].dataset
-    assert [verdict.text for verdict in played.panels[0].verdicts] == ["Knowing is better than not teaching."]
-    assert played.panels[0].verdicts[0].figures.startswith("regret: known ")
-    assert played.panels[1].verdicts == []
+    """Panels of regret and cost of the same cells have one dataset and their own claims."""
+    result = experiments.run_experiment(experiment, folder)
+    assert result.panels[0].dataset is result.panels[1].dataset
+    assert [verdict.text for verdict in result.panels[0].verdicts] == ["Knowing is better than not teaching."]
+    assert result.panels[0].verdicts[0].figures.startswith("regret: known ")
+    assert result.panels[1].verdicts == []
 
 
-def test_only_what_is_new_is_played(experiment, folder):
-    """One teacher more costs two cells; those of the others stay."""
+def test_only_new_cells_are_simulated(experiment, folder):
+    """One more teacher costs two cells; the others are reused."""
     more = replace(experiment, teachers=(*experiment.teachers, "na"))
-    played = experiments.run_experiment(more, folder)
-    assert [cell.name for cell in played.cells if cell.is_new] == ["fixed-all-na-300", "random-all-na-300"]
+    result = experiments.run_experiment(more, folder)
+    assert [cell.name for cell in result.cells if cell.is_new] == ["fixed-all-na-300", "random-all-na-300"]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_workers_change_nothing(experiment, once, tmp_path, workers):
-    """Every cell has the same bytes, however many runs are played at a time."""
+def test_workers_change_nothing(experiment, finished_folder, tmp_path, workers):
+    """Every cell has the same bytes for any number of workers."""
     experiments.run_experiment(experiment, tmp_path, workers=workers)
-    assert contents(tmp_path) == contents(once)
+    assert read_cells(tmp_path) == read_cells(finished_folder)
 
 
-def test_processes_change_nothing(experiment, once, tmp_path):
-    """Nor do processes, here for the cells of one teacher."""
+def test_processes_change_nothing(experiment, finished_folder, tmp_path):
+    """Processes give the same bytes, here for the cells of one teacher."""
     one = replace(experiment, teachers=("none",), panels=())
     experiments.run_experiment(one, tmp_path, workers=2, executor="processes")
-    made = contents(tmp_path)
+    made = read_cells(tmp_path)
     assert len(made) == 2
-    assert made == {name: content for name, content in contents(once).items() if name in made}
+    assert made == {name: content for name, content in read_cells(finished_folder).items() if name in made}
 
 
-def cut(path):
-    """The end is missing."""
+def truncate(path):
+    """Remove the end of the file."""
     path.write_bytes(path.read_bytes()[:-100])
 
 
-def flip(path):
-    """Another value in a place without checksum, in a file that can be read."""
+def change_value(path):
+    """Change a value without a checksum, so that the file can still be read."""
     changed = results.load(path)
     changed["consultations"][0, 0] += 1
     results.save(changed, path)
 
 
-def swap(path):
-    """The cell of another teacher under this name."""
+def replace_cell(path):
+    """Replace the file by the cell of another teacher."""
     other = next(each for each in path.parent.iterdir() if "none" in each.name and each != path)
     shutil.copy(other, path)
 
@@ -111,28 +111,28 @@ def swap(path):
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (cut, "cannot be read"),
-        (flip, "was changed or damaged"),
-        (swap, "is the result of other settings"),
+        (truncate, "cannot be read"),
+        (change_value, "was changed or damaged"),
+        (replace_cell, "is the result of other settings"),
         (lambda path: path.write_bytes(b""), "cannot be read"),
         (lambda path: path.write_text("not a result"), "cannot be read"),
     ],
 )
-def test_a_damaged_or_foreign_cell_is_replaced(experiment, once, folder, harm, reason):
-    """It is played again, with a sentence, and is then what it was."""
+def test_a_damaged_or_foreign_cell_is_replaced(experiment, finished_folder, folder, harm, reason):
+    """It is simulated again with a sentence, and then has the same bytes as before."""
     path = next(path for path in (folder / "cells").iterdir() if "fixed-all-twl" in path.name)
     harm(path)
-    played = experiments.run_experiment(experiment, folder)
-    assert [cell.path for cell in played.cells if cell.is_new] == [path]
-    (note,) = played.notes
+    result = experiments.run_experiment(experiment, folder)
+    assert [cell.path for cell in result.cells if cell.is_new] == [path]
+    (note,) = result.notes
     assert reason in note
     assert str(path) in note
     assert note.endswith("fixed-all-twl-1-0-300 is simulated again.")
-    assert contents(folder) == contents(once)
+    assert read_cells(folder) == read_cells(finished_folder)
 
 
 def test_a_folder_in_place_of_a_cell(experiment, folder):
-    """What cannot be replaced is an error of the machine's, told by its path."""
+    """The error says that the path is a folder."""
     path = next(iter((folder / "cells").iterdir()))
     path.unlink()
     path.mkdir()
@@ -141,7 +141,7 @@ def test_a_folder_in_place_of_a_cell(experiment, folder):
 
 
 def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
-    """What was left half written beside cells or report goes with the next play, however new it is."""
+    """The next run removes partial files next to cells and report, whatever their age."""
     left = [place / ".tutelage-0123456789abcdef.part" for place in (folder, folder / "cells")]
     for path in left:
         path.write_bytes(b"half")
@@ -150,8 +150,8 @@ def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such lock there")
-def test_two_at_once_are_refused(experiment, folder):
-    """The second is told so, and what the first is writing is not removed."""
+def test_a_second_process_is_refused(experiment, folder):
+    """The error says so, and the file that the first is writing stays."""
     with alone_in(folder):
         left = folder / "cells" / ".tutelage-0123456789abcdef.part"
         left.write_bytes(b"half")
@@ -161,23 +161,23 @@ def test_two_at_once_are_refused(experiment, folder):
     experiments.run_experiment(experiment, folder)
 
 
-def test_progress_that_is_no_function_is_refused(experiment, tmp_path):
-    """Before anything is played or made."""
+def test_progress_must_be_a_function(experiment, tmp_path):
+    """The error comes before anything is simulated or created."""
     with pytest.raises(InputError, match="Invalid progress 3: give a function"):
         experiments.run_experiment(experiment, tmp_path / "new", progress=3)
     assert not (tmp_path / "new").exists()
 
 
 def test_progress_ends_with_all_runs(experiment, tmp_path):
-    """It rises from 0 to the number of runs that had to be played: 3 teachers of 2 and 3 x 2 runs."""
-    told = []
-    experiments.run_experiment(experiment, tmp_path, progress=lambda *what: told.append(what))
-    done = [played for played, _, _ in told]
+    """It rises from 0 to the number of runs to simulate: 3 teachers with 2 and 3 x 2 runs."""
+    calls = []
+    experiments.run_experiment(experiment, tmp_path, progress=lambda *what: calls.append(what))
+    done = [runs for runs, _, _ in calls]
     assert done == sorted(done)
-    assert {total for _, total, _ in told} == {24}
+    assert {total for _, total, _ in calls} == {24}
     assert done[0] == 0
     assert done[-1] == 24
-    assert {name for _, _, name in told} == {
+    assert {name for _, _, name in calls} == {
         f"{instance}-all-{teacher}-300"
         for instance in ("fixed", "random")
         for teacher in ("twl-1-0", "known", "none")
@@ -185,18 +185,18 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
 
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
-    """The error comes out as it was; cells before it are kept."""
+    """The error is passed on unchanged, and earlier cells stay."""
     real = lab.simulate_request
 
     def run(request, **options):
         if request.instance.name.startswith("uniform:clients=3,arms=2,seed=5"):
-            raise InputError("Instance 5 cannot be played.")
+            raise InputError("Instance 5 cannot be simulated.")
         return real(request, **options)
 
     monkeypatch.setattr(lab, "run", run)
-    with pytest.raises(InputError, match=r"Instance 5 cannot be played\."):
+    with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
         experiments.run_experiment(experiment, tmp_path, workers=2)
-    assert len(contents(tmp_path)) == 3
+    assert len(read_cells(tmp_path)) == 3
 
 
 MOVIES = """
@@ -219,12 +219,12 @@ def with_movies(small):
     return parse_experiment(small + MOVIES, "small.toml")
 
 
-def test_data_not_at_hand_is_told(with_movies, folder, monkeypatch):
-    """The panel is missing with a sentence on how to get it, and all else is there."""
+def test_data_that_is_not_found(with_movies, folder, monkeypatch):
+    """The panel is missing with a sentence on how to get the data, and the others are made."""
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
-    played = experiments.run_experiment(with_movies, folder)
-    assert [data.panel.name for data in played.panels] == ["curves", "costs", "dots"]
-    (missing,) = played.missing
+    result = experiments.run_experiment(with_movies, folder)
+    assert [data.panel.name for data in result.panels] == ["curves", "costs", "dots"]
+    (missing,) = result.missing
     assert missing.panel.name == "films"
     for word in ("ml-latest-small.zip", "https://files.grouplens.org", "--data", "TUTELAGE_DATA"):
         assert word in missing.sentence
@@ -238,7 +238,7 @@ RATINGS = "userId,movieId,rating,timestamp\n" + "".join(
 @pytest.mark.parametrize("place", ["ml-latest-small/ratings.csv", "ratings.csv"])
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_data_is_found(with_movies, folder, tmp_path, monkeypatch, place, by):
-    """In the folder's own folder of that name or itself; a copy that is not as published is told of."""
+    """A copy is found in the folder or in its own folder within; a note says that it differs."""
     file = tmp_path / "data" / place
     file.parent.mkdir(parents=True)
     file.write_text(RATINGS, encoding="utf-8")
@@ -246,39 +246,39 @@ def test_data_is_found(with_movies, folder, tmp_path, monkeypatch, place, by):
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
     if by == "environment":
         monkeypatch.setenv("TUTELAGE_DATA", data)
-    played = experiments.run_experiment(with_movies, folder, data=data if by == "option" else None)
-    assert not played.missing
-    assert "films" in [data.panel.name for data in played.panels]
-    (note,) = played.notes
+    result = experiments.run_experiment(with_movies, folder, data=data if by == "option" else None)
+    assert not result.missing
+    assert "films" in [data.panel.name for data in result.panels]
+    (note,) = result.notes
     assert "differs from the published ratings.csv of ml-latest-small" in note
 
 
-def test_damaged_data_is_no_reason_to_fail(with_movies, folder, tmp_path):
-    """The panel is missing with the reason, the others are there."""
+def test_damaged_data_leaves_out_its_panels(with_movies, folder, tmp_path):
+    """The panel is missing with the reason, and the others are made."""
     (tmp_path / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,2,many,3\n", encoding="utf-8")
-    played = experiments.run_experiment(with_movies, folder, data=str(tmp_path))
-    assert [each.panel.name for each in played.missing] == ["films"]
-    assert "'many'" in played.missing[0].sentence
-    assert len(played.panels) == 3
+    result = experiments.run_experiment(with_movies, folder, data=str(tmp_path))
+    assert [each.panel.name for each in result.missing] == ["films"]
+    assert "'many'" in result.missing[0].sentence
+    assert len(result.panels) == 3
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"workers": 0}, "0 workers are too few"),
         ({"executor": "clouds"}, "no executor 'clouds'"),
         ({"data": "/no/such/folder"}, "no file or folder '/no/such/folder'"),
     ],
 )
-def test_bad_options_are_refused_first(experiment, tmp_path, options, told):
-    """Before anything is played or made."""
-    with pytest.raises(InputError, match=told):
+def test_bad_options_are_refused_first(experiment, tmp_path, options, message):
+    """The error comes before anything is simulated or created."""
+    with pytest.raises(InputError, match=message):
         experiments.run_experiment(experiment, tmp_path / "new", **options)
     assert not (tmp_path / "new").exists()
 
 
 def test_a_place_that_cannot_be_a_folder(experiment, tmp_path):
-    """A file stands where the folder should be."""
+    """A file is in place of the folder."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be created"):
         experiments.run_experiment(experiment, tmp_path / "file")
@@ -298,51 +298,51 @@ def test_an_instance_that_cannot_be_loaded(small, tmp_path):
         experiments.run_experiment(parse_experiment(text, "small.toml"), tmp_path)
 
 
-@pytest.mark.parametrize("given", [None, 3, [], [None], "small.toml", {}])
-def test_what_is_no_experiment(given, tmp_path):
-    """It is told before a folder is made."""
+@pytest.mark.parametrize("value", [None, 3, [], [None], "small.toml", {}])
+def test_a_value_that_is_not_an_experiment(value, tmp_path):
+    """The error comes before a folder is created."""
     with pytest.raises(InputError, match="Not an experiment"):
-        experiments.run_experiment(given, tmp_path / "new")
+        experiments.run_experiment(value, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("folder", [None, 3, "", " ", b"x", "\0"])
-def test_what_is_no_folder(experiment, folder):
-    """Nothing is played into a place without a name."""
+def test_a_value_that_is_not_a_folder(experiment, folder):
+    """Values that name no folder are refused."""
     with pytest.raises(InputError):
         experiments.run_experiment(experiment, folder)
 
 
 def test_cells_in_no_panel_are_counted(experiment, tmp_path):
-    """They are played and kept, and one line says how many and which."""
+    """They are simulated and stored, and one sentence says how many and which."""
     fewer = replace(experiment, panels=experiment.panels[:2])
-    played = experiments.run_experiment(fewer, tmp_path)
-    assert played.notes == [
+    result = experiments.run_experiment(fewer, tmp_path)
+    assert result.notes == [
         "small: 3 cells are in no panel (random with all at 300); the results are only stored as files in cells."
     ]
-    assert len(played.cells) == 6
-    one = replace(fewer, teachers=("none",), panels=tuple(map(bare, fewer.panels)))
+    assert len(result.cells) == 6
+    one = replace(fewer, teachers=("none",), panels=tuple(map(remove_claims, fewer.panels)))
     (note,) = experiments.run_experiment(one, tmp_path).notes
     assert "1 cell is in no panel" in note
     assert "only stored as a file" in note
 
 
-def bare(panel):
-    """The panel without its claims."""
+def remove_claims(panel):
+    """Return the panel without its claims."""
     return replace(panel, claims=())
 
 
 def test_several_experiments_share_a_folder(experiment, folder):
-    """Equal cells of two are played and listed once."""
+    """Cells that two experiments share are simulated and listed once."""
     twin = replace(experiment, name="twin")
-    played = experiments.run_experiment((experiment, twin), folder)
-    assert len(played.panels) == 6
-    assert len(played.cells) == 6
-    assert [each.name for each in played.experiments] == ["small", "twin"]
+    result = experiments.run_experiment((experiment, twin), folder)
+    assert len(result.panels) == 6
+    assert len(result.cells) == 6
+    assert [each.name for each in result.experiments] == ["small", "twin"]
 
 
-def test_the_fingerprint_is_of_what_is_shown(experiment, folder):
-    """The same again has the same; another claim has another although no cell changes."""
+def test_the_fingerprint_covers_titles_and_claims(experiment, folder):
+    """It is the same for the same experiment and changes with the title, although no cell changes."""
     first = experiments.run_experiment(experiment, folder).fingerprint
     assert experiments.run_experiment(experiment, folder).fingerprint == first
     other = replace(experiment, title="Another")

@@ -1,4 +1,4 @@
-"""Killed at any moment, an experiment leaves no half-written cell and goes on where it stopped."""
+"""An experiment that is killed leaves no partial cell and continues where it stopped."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from tutelage.experiments.parsing import parse_experiment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 
-# The first horizon is played at once, the second would take hours: the signal always comes in between.
+# The first horizon takes a moment, the second would take hours: the signal always comes in between.
 ENDLESS = """
 name = "endless"
 runs = 2
@@ -52,7 +52,7 @@ _KILL_AT = """if True:
 
 @pytest.mark.parametrize("at", [1, 5])
 def test_killed_while_writing_a_cell(small, python, tmp_path, at):
-    """SIGKILL between the bytes of a cell and its place: those before are whole, it is played again."""
+    """After SIGKILL before a cell is complete, earlier cells are intact and this one is simulated again."""
     ended = python("-c", _KILL_AT, small, tmp_path, at, check=False)
     assert ended.returncode == -signal.SIGKILL
     cells = tmp_path / "cells"
@@ -61,19 +61,19 @@ def test_killed_while_writing_a_cell(small, python, tmp_path, at):
     assert len(whole) == at - 1
     for path in whole:
         results.load(path)
-    played = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path)
-    assert sorted(cell.path for cell in played.cells if not cell.is_new) == whole
-    assert not played.notes
+    result = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path)
+    assert sorted(cell.path for cell in result.cells if not cell.is_new) == whole
+    assert not result.notes
     assert not list(cells.glob(".*"))
     fresh = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path / "fresh")
-    for mine, its in zip(played.panels, fresh.panels, strict=True):
+    for mine, its in zip(result.panels, fresh.panels, strict=True):
         assert mine.dataset.identical(its.dataset)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(("spec", "seeds"), KINDS)
-def test_interrupted_while_playing(tmp_path, number, spec, seeds):
-    """The cells that were finished are kept, by the command line too; the rest was not begun."""
+def test_interrupted_while_simulating(tmp_path, number, spec, seeds):
+    """Complete cells stay, also with the command line, and the others do not exist."""
     text = ENDLESS.format(spec=spec, seeds=seeds)
     file, out = tmp_path / "endless.toml", tmp_path / "out"
     file.write_text(text, encoding="utf-8")
@@ -95,5 +95,5 @@ def test_interrupted_while_playing(tmp_path, number, spec, seeds):
         assert (running.returncode, printed, error) == (130, "", "Interrupted.\n")
     assert [path.suffix for path in (out / "cells").iterdir()] == [".nc", ".nc"]
     short = text.replace(", 1_000_000_000", "")
-    played = experiments.run_experiment(parse_experiment(short, "endless.toml"), out)
-    assert [cell.is_new for cell in played.cells] == [False, False]
+    result = experiments.run_experiment(parse_experiment(short, "endless.toml"), out)
+    assert [cell.is_new for cell in result.cells] == [False, False]

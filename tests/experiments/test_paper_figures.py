@@ -17,8 +17,8 @@ TEACHERS = (
 )
 
 
-def panels():
-    """All panels with the experiment that they are of."""
+def map_panels():
+    """Return all panels by name, each with its experiment."""
     return {
         panel.name: (panel, each)
         for each in experiments.load_paper_experiments()
@@ -26,16 +26,16 @@ def panels():
     }
 
 
-def test_every_panel_is_there():
-    """Twelve panels of Figure 2 and two of Figure 3, in their order."""
+def test_all_panels_are_listed():
+    """There are twelve panels of Figure 2 and two of Figure 3, in their order."""
     names = [f"fig2{letter}" for letter in "abcdefghijkl"] + ["fig3a", "fig3b"]
     assert list(experiments.list_paper_figures()) == names
-    assert list(panels()) == names
+    assert list(map_panels()) == names
 
 
 def test_panels_are_as_in_the_paper():
-    """Section VIII: clients, quantities, instances, T = 50,000, 100 runs or 100 instances, the teachers."""
-    found = panels()
+    """Clients, quantities, instances, teachers, T and the numbers of runs are those of Section VIII."""
+    found = map_panels()
     kinds = ("ucb1", "eps-greedy", "ts", "2*ucb1,2*eps-greedy,1*ts")
     for letter, kind in zip("abcdefgh", [kind for kind in kinds for _ in range(2)], strict=True):
         panel, experiment = found[f"fig2{letter}"]
@@ -61,8 +61,8 @@ def test_panels_are_as_in_the_paper():
         assert panel.claims, "each panel has what the paper says of it"
 
 
-def test_options_reach_what_they_are_for():
-    """Runs are for the curves, runs per instance for the dots, the horizon and seed for all."""
+def test_options_change_the_right_experiments():
+    """Runs change the curves, runs per instance the dots, horizon and seed everything."""
     fixed, random, movies = experiments.load_paper_experiments(
         runs=7, horizon=900, runs_per_instance=3, seed=5
     )
@@ -82,15 +82,15 @@ def test_options_reach_what_they_are_for():
     ],
 )
 def test_a_choice_of_figures(figures, names, clients):
-    """Only what the chosen panels show is to be played."""
+    """Only what the chosen panels show remains."""
     chosen = experiments.load_paper_experiments(figures)
     assert [panel.name for each in chosen for panel in each.panels] == names
     assert [entry.label for each in chosen for entry in each.clients] == clients
 
 
 @pytest.mark.parametrize("figure", ["fig4", "fig2m", "", "fig", 3, None])
-def test_a_figure_that_there_is_none_of(figure):
-    """The sentence lists those that there are."""
+def test_an_unknown_figure(figure):
+    """The error lists the figures."""
     with pytest.raises(InputError, match="fig2a"):
         experiments.load_paper_experiments([figure])
 
@@ -109,21 +109,21 @@ def test_a_figure_that_there_is_none_of(figure):
         {"seed": -1},
     ],
 )
-def test_numbers_that_cannot_be(options):
-    """They are refused before anything is played."""
+def test_numbers_out_of_range(options):
+    """They are refused before anything is simulated."""
     with pytest.raises(InputError, match="use a whole number in"):
         experiments.load_paper_experiments(**options)
 
 
-def test_a_short_one_plays_through(tmp_path, monkeypatch):
-    """Each file gives its panels with a verdict for every claim; MovieLens is told of where it is not."""
+def test_a_short_version_runs(tmp_path, monkeypatch):
+    """Each file gives its panels with a verdict on every claim, and MovieLens is missing."""
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
     short = experiments.load_paper_experiments(["fig2a", "fig2i", "fig3"], runs=2, horizon=400)
-    short = [replace(each, instances=tuple(_few(entry) for entry in each.instances)) for each in short]
-    played = experiments.run_experiment(short, tmp_path)
-    assert [data.panel.name for data in played.panels] == ["fig2a", "fig2i"]
-    assert [missing.panel.name for missing in played.missing] == ["fig3a", "fig3b"]
-    for data in played.panels:
+    short = [replace(each, instances=tuple(_shrink(entry) for entry in each.instances)) for each in short]
+    result = experiments.run_experiment(short, tmp_path)
+    assert [data.panel.name for data in result.panels] == ["fig2a", "fig2i"]
+    assert [missing.panel.name for missing in result.missing] == ["fig3a", "fig3b"]
+    for data in result.panels:
         assert len(data.verdicts) == len(data.panel.claims)
         assert all(
             verdict.figures and verdict.section in ("VI-D", "VIII-A", "VIII-B") for verdict in data.verdicts
@@ -131,22 +131,22 @@ def test_a_short_one_plays_through(tmp_path, monkeypatch):
         assert tuple(data.dataset["teacher"].values) == TEACHERS
 
 
-def _few(entry):
+def _shrink(entry):
     return replace(entry, seeds="0..3") if entry.is_set else entry
 
 
 def test_movielens_as_published(data, tmp_path):
-    """The real files give the paper's 15 x 15, and are as published."""
+    """The real files give 15 clients and 15 arms, and are as published."""
     (movies,) = experiments.load_paper_experiments(["fig3a"], runs=1, horizon=50)
-    movies = replace(movies, teachers=("known", "none"), panels=(_bare(movies.panels[0]),))
-    played = experiments.run_experiment(movies, tmp_path, data=str(data))
-    assert not played.missing
-    assert not played.notes
-    assert played.panels[0].dataset.sizes["client"] == 15
-    assert played.panels[0].dataset.sizes["arm"] == 15
+    movies = replace(movies, teachers=("known", "none"), panels=(_remove_claims(movies.panels[0]),))
+    result = experiments.run_experiment(movies, tmp_path, data=str(data))
+    assert not result.missing
+    assert not result.notes
+    assert result.panels[0].dataset.sizes["client"] == 15
+    assert result.panels[0].dataset.sizes["arm"] == 15
 
 
-def _bare(panel):
+def _remove_claims(panel):
     return replace(panel, claims=())
 
 
@@ -162,8 +162,8 @@ def _bare(panel):
         ("gil", "balance", "tal(gamma1=1 twl(gamma1=1"),  # a balance between regret and cost
     ],
 )
-def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teachers):
-    """What Section VIII-A says of these panels, by the kind of claim and the teachers it is about."""
+def test_every_claim_of_the_section_belongs_to_its_panels(panels, kind, teachers):
+    """Section VIII-A makes these kinds of claims about these teachers and panels."""
     known = {
         panel.name: panel
         for experiment in experiments.load_paper_experiments()
@@ -184,8 +184,8 @@ def test_every_claim_of_the_section_stands_beside_its_panels(panels, kind, teach
         assert "".join(found) == wanted
 
 
-def test_one_figure_may_be_named_alone():
-    """A text is one figure, not a list of letters; what is no list is told."""
+def test_one_figure_may_be_a_text():
+    """A text is one figure, not a list of letters; other values are refused."""
     (only,) = experiments.load_paper_experiments("fig2a")
     assert [panel.name for panel in only.panels] == ["fig2a"]
     with pytest.raises(InputError, match="Unknown figure ''"):
@@ -195,8 +195,8 @@ def test_one_figure_may_be_named_alone():
 
 
 @pytest.mark.parametrize("each", [1, 2])
-def test_instability_is_told_from_runs_on_the_same_instance(tmp_path, each):
-    """Of fig2k the paper says that TAL(1,0) and TWL(1,0) are unstable: one run an instance cannot tell."""
+def test_instability_needs_several_runs_on_an_instance(tmp_path, each):
+    """With one run per instance the claim of fig2k about instability is inconclusive."""
     (random,) = experiments.load_paper_experiments(["fig2k"], runs_per_instance=each, horizon=500)
     random = replace(
         random,

@@ -1,4 +1,4 @@
-"""Strict reading: a fault is one sentence with the key and the section where it stands."""
+"""Reading experiment files: a fault is one sentence with section, key, value and what is allowed."""
 
 import re
 import textwrap
@@ -23,7 +23,7 @@ COUNT = "use a whole number in [1, 9007199254740991]"
 
 
 def test_a_file_is_read(small, tmp_path):
-    """Every section arrives, SPECs in full, what is left out by its default."""
+    """Every section is read, with full SPECs and with defaults for missing keys."""
     path = tmp_path / "small.toml"
     path.write_text(small, encoding="utf-8")
     experiment = read_experiment(path)
@@ -163,8 +163,8 @@ def test_a_list_of_values_in_place_of_sections():
         parse_experiment(text, "x")
 
 
-def test_a_claim_about_a_scatter_says_of_what(small):
-    """A panel of both quantities leaves its claims' quantity open, so they must name it."""
+def test_a_claim_about_a_scatter_plot_needs_a_quantity(small):
+    """A panel of both quantities has no default for its claims."""
     claim = """
 [[panels.claims]]
 kind = "below"
@@ -182,7 +182,7 @@ than = ["none"]
 
 
 def test_growth_needs_curves(small):
-    """A set of instances keeps no course of time."""
+    """A set of instances has no curves over time."""
     claim = """
 [[panels.claims]]
 kind = "growth"
@@ -197,8 +197,8 @@ quantity = "regret"
 
 
 @pytest.mark.parametrize("path", ["no-such.toml", "."])
-def test_what_is_no_file(path):
-    """A path that leads nowhere, or to a folder."""
+def test_a_path_that_is_not_a_file(path):
+    """A missing file and a folder are named in the error."""
     with pytest.raises(InputError, match=re.escape(repr(path))):
         read_experiment(path)
 
@@ -215,14 +215,14 @@ def test_every_key_is_documented():
 
 
 @pytest.mark.parametrize("path", [None, 3, b"x", ["small.toml"], float("nan")])
-def test_what_is_no_path(path):
-    """It is told as such, whatever its text would be."""
-    with pytest.raises(InputError, match="is not a path"):
+def test_a_value_that_is_not_a_path(path):
+    """The error says so, whatever the value's text is."""
+    with pytest.raises(InputError, match="Invalid path"):
         read_experiment(path)
 
 
-def test_the_longest_labels_make_files(small, tmp_path):
-    """The names of pictures are made of two labels, a horizon and a quantity: any file system takes them."""
+def test_the_longest_labels_are_valid_file_names(small, tmp_path):
+    """Names of pictures consist of two labels, a horizon and a quantity, and any file system allows them."""
     text = small[: small.index("[[panels]]")].replace("[300]", "[300, 9007199254740991]")
     for label in ("fixed", "random", "all"):
         text = text.replace(f'label = "{label}"', f'label = "{label}{"x" * (100 - len(label))}"')
@@ -230,8 +230,8 @@ def test_the_longest_labels_make_files(small, tmp_path):
         (tmp_path / f"{panel.name}.pdf").touch()
 
 
-def test_the_pages_example_shows_all_that_it_plays():
-    """docs/experiments.md's own file is read, and every instance, clients and horizon stands in a panel."""
+def test_the_example_in_the_docs_shows_everything():
+    """The example in docs/experiments.md has a panel for every instance, clients and horizon."""
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
     block = next(
         part for part in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.MULTILINE) if "[[" in part

@@ -1,4 +1,4 @@
-"""Each kind of claim on figures for which the answer is plain."""
+"""Each kind of claim on data with an obvious answer."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ ROUNDS = np.arange(1, 101)
 
 @pytest.fixture(autouse=True)
 def few_runs(monkeypatch):
-    """A few runs are enough here, where all is plain."""
+    """Let a few runs be enough, since the answers are obvious."""
     monkeypatch.setattr(verdicts, "FEWEST_RUNS", 1)
 
 
@@ -22,7 +22,7 @@ SHARED = {"text": "It does.", "section": "VIII-A"}
 
 
 def dataset(regret, cost=None, target=None):
-    """Teachers by name with curves [R, C] of one client, four arms of which arm 2 is best."""
+    """Make a dataset from curves [R, C] of one client by teacher; arm 2 of four arms is best."""
     names = list(regret)
     costs = regret if cost is None else cost
     runs = len(next(iter(regret.values())))
@@ -43,15 +43,15 @@ def dataset(regret, cost=None, target=None):
     )
 
 
-def runs(*ends):
-    """Straight lines to these values at T."""
+def make_lines(*ends):
+    """Return straight lines to these values at T."""
     return [end * ROUNDS / ROUNDS[-1] for end in ends]
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.0, False), (1.9, False), (2.0, True)])
 def test_below_compares_means(factor, holds):
     """The mean 20 is at most twice the mean 10, and not 1.9 times."""
-    data = dataset({"na": runs(20, 20), "ng": runs(10, 10)})
+    data = dataset({"na": make_lines(20, 20), "ng": make_lines(10, 10)})
     claim = claims.Below(teachers=("na",), than=("ng",), factor=factor, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
@@ -59,9 +59,9 @@ def test_below_compares_means(factor, holds):
     assert (found.text, found.section) == ("It does.", "VIII-A")
 
 
-def test_every_teacher_must_hold_against_every_other():
-    """One pair that fails is enough, and all pairs are told."""
-    data = dataset({"na": runs(1), "ng": runs(2), "none": runs(3)})
+def test_a_claim_must_hold_for_every_pair_of_teachers():
+    """One failing pair is enough, and the figures list all teachers."""
+    data = dataset({"na": make_lines(1), "ng": make_lines(2), "none": make_lines(3)})
     both = claims.Below(teachers=("na", "ng"), than=("none",), **SHARED)
     assert judge_claim(both, "cost", data).holds is True
     one = claims.Below(teachers=("na",), than=("ng", "none"), **SHARED)
@@ -72,8 +72,10 @@ def test_every_teacher_must_hold_against_every_other():
 
 
 def test_a_claims_own_quantity_comes_before_the_panels():
-    """Cost and regret tell otherwise here."""
-    data = dataset({"na": runs(1), "ng": runs(2)}, cost={"na": runs(2), "ng": runs(1)})
+    """Cost and regret give different verdicts here."""
+    data = dataset(
+        {"na": make_lines(1), "ng": make_lines(2)}, cost={"na": make_lines(2), "ng": make_lines(1)}
+    )
     claim = {"teachers": ("na",), "than": ("ng",)} | SHARED
     assert judge_claim(claims.Below(**claim), "regret", data).holds is True
     assert judge_claim(claims.Below(**claim, quantity="cost"), "regret", data).holds is False
@@ -82,7 +84,7 @@ def test_a_claims_own_quantity_comes_before_the_panels():
 @pytest.mark.parametrize(("share", "holds"), [(0.75, True), (0.76, False)])
 def test_mostly_below_counts_runs(share, holds):
     """Three of four runs are below, although the mean is far above."""
-    data = dataset({"na": runs(1, 1, 2, 99), "ng": runs(2, 2, 2, 2)})
+    data = dataset({"na": make_lines(1, 1, 2, 99), "ng": make_lines(2, 2, 2, 2)})
     claim = claims.MostlyBelow(teachers=("na",), than=("ng",), share=share, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
@@ -100,28 +102,28 @@ def test_mostly_below_counts_runs(share, holds):
     ],
 )
 def test_growth_looks_at_the_second_half(curve, linear, logarithmic):
-    """Lines, logarithms and a learning phase that is over; a square root is neither."""
+    """A line, a logarithm and a finished learning phase have a shape; a square root has neither."""
     data = dataset({"na": [curve]})
     for shape, holds in (("linear", linear), ("logarithmic", logarithmic)):
         claim = claims.Growth(teachers=("na",), shape=shape, **SHARED)
         assert judge_claim(claim, "regret", data).holds is holds
 
 
-def test_growth_of_nothing_cannot_be_told():
-    """No cost at all has no shape; without a checkpoint in the middle there is none to see."""
+def test_growth_may_be_inconclusive():
+    """It is so for a cost of 0, and without a checkpoint near the middle."""
     claim = claims.Growth(teachers=("na",), shape="linear", **SHARED)
-    assert judge_claim(claim, "regret", dataset({"na": runs(0)})).holds is None
-    late = dataset({"na": runs(5)}).isel(checkpoint=[-1])
+    assert judge_claim(claim, "regret", dataset({"na": make_lines(0)})).holds is None
+    late = dataset({"na": make_lines(5)}).isel(checkpoint=[-1])
     found = judge_claim(claim, "regret", late)
     assert found.holds is None
     assert "no checkpoint near the middle" in found.figures
 
 
 def test_balance_is_the_distance_from_the_diagonal():
-    """Twice as much cost as regret is nearer than a tenth; without any cost it is farthest."""
+    """A ratio of 2 is closer to the diagonal than 1/10, and a cost of 0 is farthest."""
     data = dataset(
-        {"twl": runs(10), "ng": runs(10), "none": runs(10)},
-        cost={"twl": runs(20), "ng": runs(1), "none": runs(0)},
+        {"twl": make_lines(10), "ng": make_lines(10), "none": make_lines(10)},
+        cost={"twl": make_lines(20), "ng": make_lines(1), "none": make_lines(0)},
     )
     claim = SHARED
     good = claims.Balance(teachers=("twl(gamma1=1,gamma2=0)",), than=("ng", "none"), **claim)
@@ -134,25 +136,28 @@ def test_balance_is_the_distance_from_the_diagonal():
     )
 
 
-def test_spread_is_measured_in_means():
-    """A band of 80 % of the mean compared with one of 8 %."""
+def test_spread_is_relative_to_the_mean():
+    """A band of 80 % of the mean is wider than one of 8 %."""
     wide, narrow = np.linspace(50, 150, 11), np.linspace(950, 1050, 11)
-    data = dataset({"na": runs(*wide), "ng": runs(*narrow)})
+    data = dataset({"na": make_lines(*wide), "ng": make_lines(*narrow)})
     claim = {"teachers": ("na",), "than": ("ng",)} | SHARED
     assert judge_claim(claims.Spread(factor=9.9, **claim), "regret", data).holds is True
     assert judge_claim(claims.Spread(factor=10.1, **claim), "regret", data).holds is False
-    told = judge_claim(claims.Spread(**claim), "regret", data).figures
+    figures = judge_claim(claims.Spread(**claim), "regret", data).figures
     assert (
-        told
+        figures
         == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
     )
     assert (
-        judge_claim(claims.Spread(**claim), "regret", dataset({"na": runs(1), "ng": runs(1)})).holds is None
+        judge_claim(
+            claims.Spread(**claim), "regret", dataset({"na": make_lines(1), "ng": make_lines(1)})
+        ).holds
+        is None
     )
 
 
 def set_of(**regrets):
-    """Teachers by name with regrets [instance, run] at T."""
+    """Make a dataset of a set from regrets [instance, run] at T by teacher."""
     values = np.array([regrets[name] for name in regrets], dtype=float)
     return xr.Dataset(
         {
@@ -166,7 +171,7 @@ def set_of(**regrets):
 
 
 def test_spread_of_a_set_is_that_of_runs_on_the_same_instance():
-    """Instances that differ a hundredfold do not make a teacher unstable; its runs on each of them do."""
+    """Differences between instances do not count, only those between runs on the same instance."""
     steady, shaky = [[10, 10], [1000, 1000]], [[9, 11], [900, 1100]]
     claim = {"teachers": ("na",), "than": ("ng",)} | SHARED
     found = judge_claim(claims.Spread(**claim), "regret", set_of(na=shaky, ng=steady))
@@ -177,17 +182,17 @@ def test_spread_of_a_set_is_that_of_runs_on_the_same_instance():
     assert judge_claim(claims.Spread(**claim), "regret", set_of(na=steady, ng=shaky)).holds is False
 
 
-def test_spread_of_a_set_with_one_run_each_cannot_be_told():
-    """The sentence says how to get what would tell."""
+def test_spread_of_a_set_with_one_run_each_is_inconclusive():
+    """The figures say which option gives more runs."""
     claim = {"teachers": ("na",), "than": ("ng",)} | SHARED
     found = judge_claim(claims.Spread(**claim), "regret", set_of(na=[[1], [99]], ng=[[5], [5]]))
     assert found.holds is None
     assert "--runs-per-instance" in found.figures
 
 
-def test_claims_show_of_a_teacher_what_is_not_as_by_default():
-    """BLT's dozen of parameters would hide the figures; a SPEC that cannot be read is shown as it is."""
-    data = dataset({"blt(a)": runs(1), "x:Y(b=1)": runs(2)})
+def test_figures_name_teachers_briefly():
+    """Parameters with defaults are left out, and a SPEC that cannot be read is unchanged."""
+    data = dataset({"blt(a)": make_lines(1), "x:Y(b=1)": make_lines(2)})
     full = TEACHERS.spec(TEACHERS.parse("blt"))
     data = data.assign_coords(teacher=[full, "nowhere:Y(b=1)"])
     claim = claims.Below(teachers=(full,), than=("na",), **SHARED)
@@ -197,15 +202,15 @@ def test_claims_show_of_a_teacher_what_is_not_as_by_default():
 
 @pytest.mark.parametrize(("share", "holds"), [(0.5, True), (0.6, False)])
 def test_reaches_counts_best_arms(share, holds):
-    """Of four runs two decided for arm 2, one for a wrong arm, one for none."""
-    data = dataset({"na": runs(1, 1, 1, 1)}, target={"na": [2, 2, 0, -1]})
+    """Of four runs two decided for arm 2, one for a wrong arm, and one did not decide."""
+    data = dataset({"na": make_lines(1, 1, 1, 1)}, target={"na": [2, 2, 0, -1]})
     claim = claims.Reaches(teachers=("na",), share=share, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
     assert "in 2 of 4 runs, for another arm in 1, and did not decide in 1" in found.figures
 
 
-def test_decided_looks_up_each_instances_own_gaps():
+def test_decisions_are_judged_by_each_instances_gaps():
     """In a set, arm 0 is best for the first instance and wrong for the second."""
     data = xr.Dataset(
         {
@@ -217,33 +222,38 @@ def test_decided_looks_up_each_instances_own_gaps():
     assert count_decided(data, "na") == (3, 2, 4)
 
 
-def test_too_few_runs_cannot_tell(monkeypatch):
-    """Below the fewest runs there is no verdict, whatever the figures say."""
+def test_too_few_runs_are_inconclusive(monkeypatch):
+    """Below the smallest number of runs every verdict is inconclusive."""
     monkeypatch.setattr(verdicts, "FEWEST_RUNS", 3)
     claim = claims.Below(teachers=("na",), than=("ng",), **SHARED)
-    found = judge_claim(claim, "regret", dataset({"na": runs(1, 1), "ng": runs(2, 2)}))
+    found = judge_claim(claim, "regret", dataset({"na": make_lines(1, 1), "ng": make_lines(2, 2)}))
     assert found.holds is None
     assert found.figures == "regret: na 1 compared with ng 2; fewer than 3 runs are inconclusive"
-    assert judge_claim(claim, "regret", dataset({"na": runs(1, 1, 1), "ng": runs(2, 2, 2)})).holds is True
+    assert (
+        judge_claim(claim, "regret", dataset({"na": make_lines(1, 1, 1), "ng": make_lines(2, 2, 2)})).holds
+        is True
+    )
 
 
 def test_a_difference_within_two_standard_errors_may_be_chance():
-    """NG's runs are far apart: whether 10 is below their mean cannot be told from four, but from many."""
+    """NG's runs differ so much that four are inconclusive and many are not."""
     claim = claims.Below(teachers=("na",), than=("ng",), **SHARED)
-    found = judge_claim(claim, "regret", dataset({"na": runs(*[10] * 4), "ng": runs(0, 0, 0, 50)}))
+    found = judge_claim(
+        claim, "regret", dataset({"na": make_lines(*[10] * 4), "ng": make_lines(0, 0, 0, 50)})
+    )
     assert found.holds is None
     assert "may be chance" in found.figures
-    many = dataset({"na": runs(*[10] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})
+    many = dataset({"na": make_lines(*[10] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
     assert judge_claim(claim, "regret", many).holds is True
     assert (
         judge_claim(
-            claim, "regret", dataset({"na": runs(*[13] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})
+            claim, "regret", dataset({"na": make_lines(*[13] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
         ).holds
         is None
     )
     assert (
         judge_claim(
-            claim, "regret", dataset({"na": runs(*[16] * 400), "ng": runs(*[0, 0, 0, 50] * 100)})
+            claim, "regret", dataset({"na": make_lines(*[16] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
         ).holds
         is False
     )

@@ -94,16 +94,18 @@ def test_every_page_is_complete_under_the_policy(site, see, way):
     seen = see()
     for path in PAGES:
         answer = seen.page.goto(f"{address}/{path}")
-        assert answer.headers["content-security-policy"] == POLICY
+        policy = answer.headers["content-security-policy"]
+        assert policy.replace(" data:", "" if path == "docs" else "?") == POLICY
         if answer.status == 404:
             assert path == "c/nothing/"
             seen.errors.clear()  # the browser logs the status
-        expect(seen.page.get_by_role("heading", level=1)).to_be_visible()
+        role = {"role": "link", "name": "/metrics"} if path == "docs" else {"role": "heading", "level": 1}
+        expect(seen.page.get_by_role(**role)).to_be_visible(timeout=30_000)
     with seen.page.expect_response(lambda answer: "/panels" in answer.url) as fetched:
         seen.page.goto(f"{address}/c/plain/")
     assert fetched.value.status == 200
     assert seen.errors == []
-    assert {url for url in seen.requests if not url.startswith(f"{address}/")} == set()
+    assert {url for url in seen.requests if not url.startswith((f"{address}/", "data:"))} == set()
 
 
 def test_the_page_by_roles_and_text(site, see):
@@ -124,7 +126,7 @@ def test_the_page_by_roles_and_text(site, see):
     grid.get_by_role("link", name="a", exact=True).click()
     expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
     page.get_by_role("link", name="API").click()
-    expect(page.get_by_role("region", name="POST /v1/campaigns/{name}/pulls")).to_contain_text("PullRequest")
+    expect(page.get_by_text("/v1/campaigns/{name}/pulls").first).to_be_visible(timeout=30_000)
 
 
 @pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "light"), ({"width": 1400, "height": 900}, "dark")])

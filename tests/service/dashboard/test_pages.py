@@ -75,8 +75,9 @@ def test_every_link_of_every_page_works(address, prefix):
             seen.add(path)
             answer = http.get(path)
             assert answer.status_code == 200, path
-            if "json" not in answer.headers["content-type"]:
-                assert answer.headers["content-security-policy"] == POLICY
+            if "html" in answer.headers["content-type"]:  # the API page may show data: images as well
+                policy = answer.headers["content-security-policy"]
+                assert policy.replace(" data:", "" if path.endswith("docs") else "?") == POLICY
             if "html" not in answer.headers["content-type"]:
                 continue
             for found in PageContent(answer.text).addresses:

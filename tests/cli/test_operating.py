@@ -81,7 +81,7 @@ def test_a_key_is_told_with_its_store(here, capsys):
     assert json.loads(said(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {
         "campaigns": []
     }
-    assert "schema 1 already" in said(capsys, "db", "upgrade", "--config", "other.toml")
+    assert "already has schema 2" in said(capsys, "db", "upgrade", "--config", "other.toml")
     assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--config", "other.toml")
 
 
@@ -99,7 +99,7 @@ def test_a_key_is_told_with_its_store(here, capsys):
 def test_only_what_makes_a_store_creates_one(here, capsys, arguments):
     """All else says that there is none, and leaves nothing behind."""
     err = refused(capsys, 2, *arguments)
-    assert err.startswith(f"There is no database {here}/tutelage.db: ")
+    assert err.startswith(f"The database {here}/tutelage.db does not exist: ")
     assert list(here.iterdir()) == []
 
 
@@ -140,7 +140,9 @@ def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
         told = json.loads(said(capsys, "campaign", "register", "c", "ben", "--json"))
         assert told == {"client": "ben"}
         assert "2 clients, 1 arm, " in said(capsys, "campaign", "list")
-        assert "has not started and need not be stopped: delete it directly." in refused(capsys, 1, "campaign", "stop", "c")
+        assert "has not started and need not be stopped: delete it directly." in refused(
+            capsys, 1, "campaign", "stop", "c"
+        )
         assert json.loads(said(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
         assert said(capsys, "campaign", "list") == ""
 
@@ -215,8 +217,7 @@ def test_sentences_have_names_in_them(here, capsys, monkeypatch):
         err = refused(capsys, 2, "campaign", "exclude", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
         assert (
-            refused(capsys, 2, "campaign", "exclude", "c", "ben")
-            == "The client 'ben' is already excluded.\n"
+            refused(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
         )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"

@@ -14,7 +14,7 @@ from tutelage.stores import open_store
 __all__ = ["new_database", "postgresql"]
 
 
-class Running:
+class InProcessServer:
     """An application between its start and its end, called in one loop."""
 
     def __init__(self, url, client=("127.0.0.1", 5000), **settings):
@@ -61,7 +61,7 @@ def serve(url):
     with contextlib.ExitStack() as stack:
 
         def begin(**options):
-            running = Running(url, **options)
+            running = InProcessServer(url, **options)
             stack.callback(running.close)
             return running
 

@@ -1,4 +1,4 @@
-"""A run of the lab played over HTTP: the same pulls in the same rounds, and whether all is the same."""
+"""A run of the lab repeated over HTTP: the same pulls in the same rounds, and the comparison."""
 
 import dataclasses
 import itertools
@@ -74,7 +74,7 @@ def turns(targets):
     return [target for before, target in itertools.pairwise([None, *targets]) if target != before]
 
 
-class Play:
+class LabRun:
     """A run of the lab, round by round against a campaign of its own on a server."""
 
     def __init__(self, server, instance, spec, horizon=HORIZON):
@@ -122,7 +122,7 @@ class Play:
 
 def check_against_the_lab(server, instance, spec, horizon=HORIZON):
     """All of a run; gives it."""
-    play = Play(server, instance, spec, horizon)
+    play = LabRun(server, instance, spec, horizon)
     play.check_rounds(server, range(horizon))
     play.check_end(server)
     return play.run

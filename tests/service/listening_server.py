@@ -1,4 +1,4 @@
-"""A server that listens, in a thread of this process, and a proxy before it that cuts its prefix off."""
+"""A listening server in a thread of this process, behind a proxy that removes a path prefix."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from tutelage.stores import open_store
 PREFIX = "/behind/a/proxy"
 
 
-class Listening:
+class ListeningServer:
     """``whole`` passes the prefix on to the server, ``cut`` cuts it off, ``plain`` has none."""
 
     def __init__(self, path, **settings):

@@ -1,4 +1,4 @@
-"""``tutelage serve`` in a process of its own, and a client of it without retries."""
+"""``tutelage serve`` in a child process, with a client that does not retry."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def pull(number):
     return {"id": f"p{number}", "client": "ab"[number % 2], "arm": "xy"[number // 2 % 2], "reward": 0.25}
 
 
-class Served:
+class ServerProcess:
     """A server on a store, until :meth:`end`.  ``before`` are commands of Python's that come first.
 
     With ``advertise`` others find it.  It is ready then, unless it is not ``awaited``.

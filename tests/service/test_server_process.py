@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.service.server_processes import Served
+from tests.service.server_processes import ServerProcess
 
 from tutelage import stores
 
@@ -24,7 +24,7 @@ def serve(tmp_path):
     with contextlib.ExitStack() as stack:
 
         def begin(*arguments, url=f"sqlite:///{tmp_path}/t.db", before="", **changed):
-            served = Served(url, tmp_path, *arguments, before=before)
+            served = ServerProcess(url, tmp_path, *arguments, before=before)
             stack.callback(served.end, signal.SIGKILL)
             served.create(**changed)
             return served
@@ -117,7 +117,7 @@ def test_a_failing_disk_ends_the_server(serve, tmp_path):
     assert "The disk under" in served.log.read_text()
     url = f"sqlite:///{tmp_path}/t.db"
     assert positions(url) == 2
-    again = Served(url, tmp_path)
+    again = ServerProcess(url, tmp_path)
     assert again.pull(0, 7).json()["pulls"][0]["replayed"]
     again.end()
 
@@ -212,7 +212,7 @@ def test_a_corrupted_page_ends_the_server(serve, tmp_path):
         for page in range(20, path.stat().st_size // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 512)
-    again = Served(f"sqlite:///{path}", tmp_path, awaited=False)
+    again = ServerProcess(f"sqlite:///{path}", tmp_path, awaited=False)
     try:
         while again.process.poll() is None:
             answer = again.pull(*range(0, 8000, 97))

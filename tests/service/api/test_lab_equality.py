@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 from tests.reference_live_server import ReferenceLiveServer
-from tests.service.conftest import Running
+from tests.service.conftest import InProcessServer
 from tests.service.lab_runs import (
     SHIFTED,
     check_against_the_lab,
@@ -42,7 +42,7 @@ def instance(tmp_path):
 @pytest.fixture
 def server(either_url):
     """A server on a store of either kind."""
-    with contextlib.closing(Running(either_url)) as running:
+    with contextlib.closing(InProcessServer(either_url)) as running:
         yield running
 
 

@@ -170,7 +170,7 @@ def test_an_export_that_was_not_noted_is_asked_for_again(server):
     server.call("POST", "/v1/campaigns/c/stop")
     refused = server.call("DELETE", "/v1/campaigns/c")
     assert kind(refused) == "not-removable"
-    assert "again if it was exported before, now that it is stopped" in refused.json()["detail"]
+    assert "export the stopped campaign with an administrator's key" in refused.json()["detail"]
     server.call("GET", "/v1/campaigns/c/export")
     assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
 

@@ -4,7 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service.listening_server import Listening
+from tests.service.listening_server import ListeningServer
 
 schemathesis = pytest.importorskip("schemathesis")
 MODES = schemathesis.GenerationMode
@@ -17,7 +17,7 @@ LENIENT = ("negative_data_rejection", "positive_data_acceptance")
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory):
     """A server with a campaign."""
-    found = Listening(tmp_path_factory.mktemp("served") / "t.db")
+    found = ListeningServer(tmp_path_factory.mktemp("served") / "t.db")
     found.play("c", ["a", "b"], ["x", "y"])
     yield found
     found.close()

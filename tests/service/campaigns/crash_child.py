@@ -1,4 +1,4 @@
-"""A server's life in a process of its own, over a pipe: it is killed, or its transaction fails, at a point.
+"""A server in a child process, controlled over a pipe: at a chosen point it is killed or its transaction fails.
 
 The hooks are in this process's drivers, sqlite3 and psycopg; the server knows nothing of them.
 """
@@ -37,7 +37,7 @@ FAILURES = {"full at insert": False, "full at commit": False, "lost before commi
 
 
 def die():
-    """The end, without any tidying up."""
+    """End the process at once, without any cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -48,11 +48,11 @@ class Trap:
         self.armed, self.point, self.has_inserted, self.part = None, None, False, 0.0
 
     def arm(self, point, part=0.0):
-        """At the next such statement; ``part`` of the database file is written by a checkpoint then."""
+        """Snap at the next such statement; a checkpoint then writes ``part`` of the database file."""
         self.armed, self.point, self.has_inserted, self.part = point, point, False, part
 
     def around(self, connection, statement, run):
-        """Run a statement of this connection, unless the trap snaps."""
+        """Run a statement of this connection unless the trap snaps."""
         is_insert = statement.startswith(("INSERT INTO pulls", "INSERT INTO entries"))
         self.has_inserted = self.has_inserted or is_insert
         kind = "insert" if is_insert else "commit" if statement == "COMMIT" and self.has_inserted else None
@@ -82,10 +82,10 @@ TRAP = Trap()
 
 
 class TrappedSqlite(sqlite3.Connection):
-    """A connection to a file that tells the trap of its statements."""
+    """A connection to a file that reports its statements to the trap."""
 
     def execute(self, statement, *parameters):
-        """Run it, unless the trap snaps."""
+        """Run a statement unless the trap snaps."""
         return TRAP.around(
             self, statement, lambda: super(TrappedSqlite, self).execute(statement, *parameters)
         )
@@ -102,7 +102,7 @@ class TrappedSqlite(sqlite3.Connection):
         return error
 
     def write_only(self, part):
-        """Whoever writes behind this part of the database file from now on is killed in the midst of it."""
+        """From now on, kill the process when it writes after this part of the database file."""
         path = next(super().execute("PRAGMA database_list"))[2]
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -111,10 +111,10 @@ class TrappedSqlite(sqlite3.Connection):
 
 
 class TrappedPostgresql(psycopg.Connection):
-    """A connection to a server that tells the trap of its statements."""
+    """A connection to a server that reports its statements to the trap."""
 
     def execute(self, statement, *arguments, **options):
-        """Run it, unless the trap snaps."""
+        """Run a statement unless the trap snaps."""
         run = super().execute
         return TRAP.around(self, statement, lambda: run(statement, *arguments, **options))
 
@@ -130,14 +130,14 @@ class TrappedPostgresql(psycopg.Connection):
 
 
 def install():
-    """Put the trap into this process's drivers."""
+    """Install the trap in this process's drivers."""
     connect = sqlite3.connect
     sqlite3.connect = lambda *given, **options: connect(*given, factory=TrappedSqlite, **options)
     psycopg.connect = TrappedPostgresql.connect
 
 
 def migrate(url, statements):
-    """Make the tables, but die at one of the statements."""
+    """Create the tables, but die at one of the statements."""
     from alembic.ddl.impl import DefaultImpl
 
     left, run = itertools.count(), DefaultImpl._exec

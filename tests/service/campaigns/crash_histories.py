@@ -1,6 +1,6 @@
-"""Histories of a server that is killed, restarted, overtaken and refused room, beside a model of it.
+"""Histories of a server that is killed, restarted, overtaken and out of disk, compared with a model of it.
 
-``python -m tests.service.campaigns.crash_histories --histories 3000`` plays many; ``--store postgresql`` does so on a PostgreSQL
+``python -m tests.service.campaigns.crash_histories --histories 3000`` runs many; ``--store postgresql`` does so on a PostgreSQL
 server of its own.
 """
 
@@ -51,8 +51,8 @@ COUNTS = Counter()  # what all histories have been through
 
 
 @dataclass
-class StoredPull:
-    """What the model knows of a pull.  None: it may be so or not."""
+class ExpectedPull:
+    """What the model knows about a pull; None where either is possible."""
 
     stored: bool | None = False
     corrected: bool | None = False  # reported as bypassed, and the report is kept
@@ -91,7 +91,7 @@ class Model:
 
     def of(self, number):
         """What is known of a pull."""
-        return self.pulls.setdefault(number, StoredPull())
+        return self.pulls.setdefault(number, ExpectedPull())
 
     def heard(self, request, outcome, committed=True):
         """Check the outcome of a request, None if nobody heard it, and change as it must have changed."""

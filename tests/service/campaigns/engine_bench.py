@@ -1,4 +1,4 @@
-"""An engine whose groups a test makes itself, on a file of its own."""
+"""An engine on a SQLite file, for tests that form the groups of jobs themselves."""
 
 from tutelage.service.campaigns.engine import Engine
 from tutelage.service.campaigns.jobs import CreateJob, PullJob, ReadJob
@@ -16,7 +16,7 @@ def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
     return PullRequest(str(id), client, arm, reward, bypassed)
 
 
-class Bench:
+class EngineBench:
     """An engine whose groups a test makes itself, without its thread."""
 
     def __init__(self, path):
@@ -54,7 +54,7 @@ class Bench:
         return self.do(ReadJob("c", look=look))
 
     def verify(self):
-        """All that is kept, from the first row on, against what is in memory."""
+        """Rebuild the campaign from its first row and compare it with the one in memory."""
         stored, _ = self.store.load("c")
         again = rebuild(stored, 0, None, pages(self.store, "c"))
         session = self.engine.sessions["c"]

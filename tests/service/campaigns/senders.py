@@ -1,4 +1,4 @@
-"""Clients of several servers at once: each sends pull after pull, every one until somebody answers it."""
+"""Clients of several servers: each sends one pull after another, repeating each until a server answers."""
 
 import contextlib
 import itertools

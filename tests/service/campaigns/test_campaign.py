@@ -1,4 +1,4 @@
-"""A campaign in memory: round by round it is the lab, pull by pull the plain reference."""
+"""A campaign in memory equals the lab, round by round."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MIXED = "2*ucb1,2*eps-greedy,1*ts"
 
 
 def traced(instance, clients, teacher, horizon, seed, **options):
-    """A run of the lab with all its pulls."""
+    """Simulate a run of the lab and keep all its pulls."""
     return simulate_once(
         instance,
         parse_clients(clients, instance.num_clients),

@@ -1,4 +1,4 @@
-"""A server is killed at every point, and nothing that it answered is lost: histories beside a model."""
+"""A server is killed at every point and loses nothing that it answered: histories compared with a model."""
 
 import contextlib
 import signal
@@ -6,7 +6,7 @@ import signal
 import pytest
 from hypothesis import settings
 from tests.service.campaigns import crash_histories
-from tests.service.server_processes import Served
+from tests.service.server_processes import ServerProcess
 from tests.stores import cluster
 
 from tutelage.service.campaigns.verifying import verify_ledger
@@ -30,7 +30,7 @@ def test_histories(store, histories, steps):
 TRAPPED = """
 from tests.service.campaigns.crash_child import TRAP, install
 install()
-around, left = TRAP.around, [6]  # the start of the campaign, and pulls
+around, left = TRAP.around, [5]  # pulls
 def later(connection, statement, run):
     left[0] -= statement.startswith("INSERT INTO pulls")
     if left[0] == 0:
@@ -45,14 +45,14 @@ TRAP.around = later
 def test_over_http(tmp_path, point, committed):
     """The answers before the death repeat after it, and the request that it hit is answered once."""
     url = f"sqlite:///{tmp_path}/t.db"
-    served = Served(url, tmp_path, before=TRAPPED.format(point=point))
+    served = ServerProcess(url, tmp_path, before=TRAPPED.format(point=point))
     try:
         served.create()
         told = [served.pull(number) for number in range(5)]
         assert [answer is None for answer in told] == [False] * 4 + [True]
     finally:
         assert served.end() == -signal.SIGKILL
-    served = Served(url, tmp_path)
+    served = ServerProcess(url, tmp_path)
     try:
         again = [served.pull(number).json()["pulls"][0] for number in range(8)]
     finally:

@@ -1,9 +1,9 @@
-"""The engine over SQLite: bypass in all its cases, groups, failures, and the ledger that gives all again."""
+"""The engine on SQLite: all cases of bypass, groups, failures, and rebuilding from the ledger."""
 
 from dataclasses import replace
 
 import pytest
-from tests.service.campaigns.engine_bench import Bench, sent
+from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import pull_cache
@@ -18,7 +18,7 @@ from tutelage.stores import StoreError, StoreFull, pages
 @pytest.fixture
 def bench(tmp_path):
     """A bench with a running campaign."""
-    bench = Bench(tmp_path / "t.db")
+    bench = EngineBench(tmp_path / "t.db")
     bench.create()
     yield bench
     bench.store.close()
@@ -91,7 +91,7 @@ def test_bypassed_after_an_adjusted_answer(bench):
 
 def test_bypassed_without_an_adjustment(tmp_path):
     """There is nothing to take back, and nothing is written."""
-    bench = Bench(tmp_path / "t.db")
+    bench = EngineBench(tmp_path / "t.db")
     bench.create(teacher="none")
     bench.pull(sent(1))
     before = bench.look(lambda session: session.position)
@@ -160,7 +160,7 @@ def test_a_failed_transaction_changes_nothing(bench, failure):
     bench.verify()
 
 
-def test_a_exclusion_is_a_step(bench):
+def test_an_exclusion_is_a_step(bench):
     """It is written with its decision, and rebuilt."""
     bench.pull(sent(1), sent(2, "b", "y", 0.5))
     bench.do(ActionJob("c", act="exclude", client="a"))
@@ -172,7 +172,7 @@ def test_a_exclusion_is_a_step(bench):
 
 def test_decisions_are_rebuilt(tmp_path):
     """A campaign that decides many times comes out of its ledger the same, snapshot or not."""
-    bench = Bench(tmp_path / "t.db")
+    bench = EngineBench(tmp_path / "t.db")
     bench.create(horizon=60, teacher="blt")
     for number in range(60):
         rewards = {"x": 0.75, "y": 0.125}
@@ -219,7 +219,7 @@ def test_everything_led_is_given_up(bench):
 
 
 def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
-    """What a group was told is remembered stays so until the group is over."""
+    """A pull that was in the cache at the start of a group stays there until the end of the group."""
     monkeypatch.setattr(pull_cache, "MIN_CACHED", 1)
     bench.pull(sent(1))
     bench.pull(sent(2))
@@ -272,7 +272,7 @@ def test_who_cannot_start_is_told_alone(bench):
 
 def test_a_pull_from_before_a_restart_costs_only(tmp_path):
     """Evidence and sums began anew: its correction is the cost's, and S is not touched."""
-    bench = Bench(tmp_path / "t.db")
+    bench = EngineBench(tmp_path / "t.db")
     bench.create(horizon=4000, teacher="change-detector(teacher=known(target=0))")
     bench.pull(sent(0, arm="y", reward=0.75))
     campaign = bench.engine.sessions["c"].campaign

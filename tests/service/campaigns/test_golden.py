@@ -1,9 +1,9 @@
-"""What a server of the first release has left behind is understood: verified, replayed and gone on from."""
+"""The file of a server of the first release can be verified, replayed and continued."""
 
 import shutil
 
 import pytest
-from tests.service.campaigns.engine_bench import Bench, sent
+from tests.service.campaigns.engine_bench import EngineBench, sent
 from tests.service.campaigns.golden import make_served
 
 from tutelage.service.campaigns.jobs import PullJob
@@ -43,7 +43,7 @@ def test_it_is_gone_on_from(path, name):
     rows = rows_of(path, name)
     corrected = {row.id for row in rows if isinstance(row, EntryRow) and row.kind == "bypassed"}
     then = [row for row in rows if isinstance(row, PullRow)]
-    bench = Bench(path)
+    bench = EngineBench(path)
     pulls = [
         sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed)
         for row in then

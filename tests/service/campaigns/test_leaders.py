@@ -1,4 +1,4 @@
-"""Two lead one campaign at once, on PostgreSQL: the first is halted, overtaken and goes on."""
+"""Two servers lead one campaign at once on PostgreSQL: the first is halted, overtaken and continued."""
 
 import contextlib
 import http.client
@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from tests.service.campaigns import crash_histories
 from tests.service.campaigns.senders import Senders, until
-from tests.service.server_processes import Served, pull
+from tests.service.server_processes import ServerProcess, pull
 from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
@@ -105,7 +105,7 @@ def test_of_two_servers_that_lead_at_once_the_later_alone_is_heard(new_database,
     """SIGSTOP under load, a takeover once the lease has ended, SIGCONT: nothing that was in hand enters."""
     url = new_database()
     with contextlib.ExitStack() as stack:
-        old, new = (Served(url, tmp_path, advertise=True) for _ in range(2))
+        old, new = (ServerProcess(url, tmp_path, advertise=True) for _ in range(2))
         stack.callback(old.end, signal.SIGKILL)
         stack.callback(new.end, signal.SIGKILL)
         old.create(horizon=100_000, teacher="twl(gamma1=1,gamma2=0)")

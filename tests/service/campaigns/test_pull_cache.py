@@ -1,4 +1,4 @@
-"""What is remembered of pulls for replays, and which ids the store need not be asked about."""
+"""Which pulls the cache holds for replays, and which ids need no query of the store."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def few(monkeypatch):
     monkeypatch.setattr(pull_cache, "MIN_CACHED", 2)
 
 
-def test_the_newest_are_remembered(few):
+def test_the_newest_pulls_are_cached(few):
     """As many as are promised, and at most twice as many; the rest may be in the store."""
     memory = PullCache()
     for first in "acegi":
@@ -50,7 +50,7 @@ def test_after_a_start_the_store_knows_up_to_its_last_id():
     assert memory.find_uncertain(["a", "c", "m", "m0", "n", "x", "M", "é"]) == ["a", "m", "M"]
 
 
-def test_a_correction_is_remembered_with_its_pull(few):
+def test_a_correction_is_cached_with_its_pull(few):
     """It moves to the newest, and goes with them."""
     memory = PullCache()
     add(memory, ["a", "b"])
@@ -69,7 +69,7 @@ def test_a_correction_is_remembered_with_its_pull(few):
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6)), st.text(max_size=3), st.integers(1, 4))
 def test_no_stored_pull_is_taken_for_new(groups, last, size):
-    """Whatever the ids and their order: each that was ever added is remembered, or asked of the store."""
+    """For any ids in any order, each that was ever added is cached or looked up in the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pull_cache, "MIN_CACHED", size)
         memory, stored = PullCache(last), {last}

@@ -1,4 +1,4 @@
-"""A campaign whose server ends and begins in the midst of it is the lab all the same, bit for bit."""
+"""A campaign whose server is restarted in the middle still equals the lab, bit for bit."""
 
 import contextlib
 import itertools
@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.service.conftest import Running
-from tests.service.lab_runs import HORIZON, SHIFTED, Play, far_apart, shifted, turns
-from tests.service.server_processes import Served
+from tests.service.conftest import InProcessServer
+from tests.service.lab_runs import HORIZON, SHIFTED, LabRun, far_apart, shifted, turns
+from tests.service.server_processes import ServerProcess
 from tests.stores import cluster
 
 TEACHERS = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", SHIFTED)
@@ -24,25 +24,25 @@ def instance(tmp_path):
 @pytest.mark.parametrize("spec", TEACHERS)
 def test_stopped_and_begun_again_it_is_the_labs(either_url, instance, spec):
     """Six times another application on the same store goes on with it."""
-    server = Running(either_url)
+    server = InProcessServer(either_url)
     try:
-        play = Play(server, shifted(instance) if spec == SHIFTED else instance, spec)
+        play = LabRun(server, shifted(instance) if spec == SHIFTED else instance, spec)
         for first, last in itertools.pairwise((0, *STOPS, HORIZON)):
             play.check_rounds(server, range(first, last))
             server.close()
-            server = Running(either_url)
+            server = InProcessServer(either_url)
         play.check_end(server)
     finally:
         server.close()
     assert 0 in turns(event.target for event in play.run.events)
 
 
-class Mortal:
+class RestartableServer:
     """A server in a process of its own, which is killed and followed by another on the same store."""
 
     def __init__(self, url, folder):
         self.url, self.folder = url, folder
-        self.served = Served(url, folder)
+        self.served = ServerProcess(url, folder)
 
     def keys_changed(self):
         """A process finds that out by itself."""
@@ -68,7 +68,7 @@ class Mortal:
         self.served.end()
         if self.url.startswith("postgresql"):
             cluster.end_leases(self.url)
-        self.served = Served(self.url, self.folder)
+        self.served = ServerProcess(self.url, self.folder)
         return answer
 
     def close(self):
@@ -77,8 +77,8 @@ class Mortal:
 
 def test_killed_and_begun_again_it_is_the_labs(either_url, tmp_path, instance):
     """SIGKILL over a request, which is sent again: taken before or not, it gets the lab's answers."""
-    with contextlib.closing(Mortal(either_url, tmp_path)) as server:
-        play = Play(server, shifted(instance), SHIFTED)
+    with contextlib.closing(RestartableServer(either_url, tmp_path)) as server:
+        play = LabRun(server, shifted(instance), SHIFTED)
         for first, last in itertools.pairwise((0, 75, 260)):
             play.check_rounds(server, range(first, last - 1))
             answer = server.killed_over(*play.pulls(last - 1))

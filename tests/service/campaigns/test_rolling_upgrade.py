@@ -1,4 +1,4 @@
-"""Servers of an older and a newer release on one PostgreSQL: what docs/operating.md says of an upgrade."""
+"""Servers of an older and a newer release on one PostgreSQL: what docs/operating.md says about upgrades."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.service.campaigns.senders import Senders, until
-from tests.service.server_processes import ROOT, Served
+from tests.service.server_processes import ROOT, ServerProcess
 
 from tutelage.stores.sql import migrations
 
-# The release that is to come: its schema has one revision more.
+# The next release, whose schema has one more revision.
 NEWER = """
 from tutelage.stores.postgresql import database, store
 from tutelage.stores.sql import migrations, schema
@@ -23,7 +23,7 @@ for module in (migrations, schema, store, database):
     module.VERSION = 3
 migrations.__file__ = {file!r}
 """
-# The older release's statements would all work on that schema; nothing but the version tells them apart.
+# The older release's statements would all work on that schema; only the version differs.
 REVISION = '''
 """The next schema."""
 
@@ -73,7 +73,7 @@ def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp
     with contextlib.ExitStack() as stack:
 
         def begin(**options):
-            server = Served(url, tmp_path, advertise=True, **options)
+            server = ServerProcess(url, tmp_path, advertise=True, **options)
             stack.callback(server.end, signal.SIGKILL)
             return server
 
@@ -115,7 +115,7 @@ def test_servers_of_one_schema_are_replaced_one_by_one(new_database, tmp_path):
     with contextlib.ExitStack() as stack:
 
         def begin(*arguments):
-            server = Served(url, tmp_path, *arguments, advertise=True)
+            server = ServerProcess(url, tmp_path, *arguments, advertise=True)
             stack.callback(server.end, signal.SIGKILL)
             return server
 

@@ -1,4 +1,4 @@
-"""What the charts are drawn from: kept with the snapshot, and the same if made from the ledger anew."""
+"""The series of the charts: the same from a snapshot and from the ledger."""
 
 import itertools
 

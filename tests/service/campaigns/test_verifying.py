@@ -1,4 +1,4 @@
-"""Whatever is changed in what is kept of a campaign, one field at a time, `ledger verify` finds it."""
+"""`ledger verify` finds any change of a stored campaign, one field at a time."""
 
 import contextlib
 import math
@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 
 import pytest
-from tests.service.campaigns.engine_bench import Bench, sent
+from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.campaigns.jobs import ActionJob
 from tutelage.service.campaigns.verifying import verify_ledger
@@ -21,7 +21,7 @@ KINDS = ("registered", "started", "decided", "bypassed", "excluded", "stopped", 
 def kept(tmp_path_factory):
     """A file with a campaign that has been through everything, its triggers gone."""
     path = tmp_path_factory.mktemp("kept") / "t.db"
-    bench = Bench(path)
+    bench = EngineBench(path)
     bench.create(clients=(), open_registration=True, horizon=60, teacher="blt", start=False)
     for client in "abz":
         bench.do(ActionJob("c", act="register", client=client))
@@ -118,7 +118,7 @@ def test_a_row_that_is_gone_counts(kept, tmp_path):
 
 
 @pytest.mark.parametrize("far", [1, 5])
-def test_a_row_behind_the_head_counts(kept, tmp_path, far):
+def test_a_row_after_the_head_is_a_fault(kept, tmp_path, far):
     """Nobody is told of such a row, and the next would fall upon it."""
     path = tmp_path / "t.db"
     shutil.copy(kept, path)

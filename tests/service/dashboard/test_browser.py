@@ -9,7 +9,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from tests.service.listening_server import PREFIX, Listening
+from tests.service.listening_server import PREFIX, ListeningServer
 
 from tutelage.service.api.security_headers import POLICY
 from tutelage.text import format_name
@@ -51,7 +51,7 @@ def browser():
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A server without keys, with a campaign of hostile names and a plain one."""
-    server = Listening(tmp_path_factory.mktemp("pages") / "pages.db")
+    server = ListeningServer(tmp_path_factory.mktemp("pages") / "pages.db")
     server.play("hostile", HOSTILE, HOSTILE)
     server.play("plain", ["a", "b"], ["x", "y"])
     yield server
@@ -258,7 +258,7 @@ def test_changes_appear_without_reloading(site, see):
 
 def test_a_page_whose_server_stopped_says_so(see, tmp_path):
     """With the age of its data, also in the title; the data stays."""
-    server = Listening(tmp_path / "t.db", outdated_seconds=2)
+    server = ListeningServer(tmp_path / "t.db", outdated_seconds=2)
     try:
         server.play("plain", ["a", "b"], ["x", "y"])
         page = see().page
@@ -277,7 +277,7 @@ def test_a_page_whose_server_stopped_says_so(see, tmp_path):
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
     """A server with keys."""
-    server = Listening(tmp_path_factory.mktemp("locked") / "locked.db")
+    server = ListeningServer(tmp_path_factory.mktemp("locked") / "locked.db")
     server.play("plain", ["a", "b"], ["x", "y"])
     server.secret = server.key("eye", "viewer")
     with pytest.MonkeyPatch.context() as patch:

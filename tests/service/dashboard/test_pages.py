@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.service import factories
-from tests.service.listening_server import PREFIX, Listening
+from tests.service.listening_server import PREFIX, ListeningServer
 
 from tutelage.cli.app import execute
 from tutelage.service.api.security_headers import POLICY
@@ -56,7 +56,7 @@ class PageContent(HTMLParser):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """The address of a server with campaigns of hostile and of plain names."""
-    server = Listening(tmp_path_factory.mktemp("pages") / "pages.db")
+    server = ListeningServer(tmp_path_factory.mktemp("pages") / "pages.db")
     server.play("hostile", HOSTILE, HOSTILE)
     server.play("plain", ["a", "b"], ["x", "y"])
     yield server.plain

@@ -8,7 +8,7 @@ decisions, a exclusion, reports, a stop, registrations.
 import random
 from pathlib import Path
 
-from tests.service.campaigns.engine_bench import Bench, sent
+from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.api.access import make_key
 from tutelage.service.campaigns.jobs import ActionJob, PullJob
@@ -41,7 +41,7 @@ def play(bench, name, rounds):
 def main():
     """Writes the file."""
     FILE.unlink(missing_ok=True)
-    bench = Bench(FILE)
+    bench = EngineBench(FILE)
     bench.store.create_key(make_key("boss", "admin", None, (), 1)[1])
     for name, (teacher, rounds) in CAMPAIGNS.items():
         bench.create(

@@ -129,6 +129,36 @@ def test_the_page_by_roles_and_text(site, see):
     expect(page.get_by_text("/v1/campaigns/{name}/pulls").first).to_be_visible(timeout=30_000)
 
 
+@pytest.mark.parametrize("way", ["plain", "whole", "cut"])
+def test_a_call_can_be_tried(site, see, way):
+    """The API page sends a request to this server, under any prefix, and shows the answer."""
+    seen = see()
+    seen.page.goto(f"{getattr(site, way)}/docs")
+    block = seen.page.locator("#operations-campaigns-show")
+    block.get_by_role("button").first.click()
+    block.get_by_role("button", name="Try it out").click()
+    block.get_by_role("textbox").fill("plain")
+    block.get_by_role("button", name="Execute").click()
+    answer = block.locator(".live-responses-table")
+    expect(answer).to_contain_text("200")
+    expect(answer).to_contain_text('"num_pulls"')
+    assert seen.errors == []
+
+
+def test_a_call_is_tried_with_the_key_of_the_session(locked, see):
+    """After signing in the page's requests carry the key; Authorize takes another one."""
+    page = see().page
+    page.goto(f"{locked.whole}/docs")
+    page.get_by_label("key").fill(locked.secret)
+    page.get_by_role("button", name="Sign in").click()
+    block = page.locator("#operations-campaigns-list_campaigns")
+    block.get_by_role("button").first.click()
+    block.get_by_role("button", name="Try it out").click()
+    block.get_by_role("button", name="Execute").click()
+    expect(block.locator(".live-responses-table")).to_contain_text('"campaigns"')
+    expect(page.get_by_role("button", name="Authorize").first).to_be_visible()
+
+
 @pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "light"), ({"width": 1400, "height": 900}, "dark")])
 def test_hostile_names_are_shown_as_text(site, see, viewport, scheme):
     """Nothing in them runs, and no page becomes wider than the window."""

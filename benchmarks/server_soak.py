@@ -29,7 +29,7 @@ import httpx
 from arguments import make_parser
 from live_server import ServerProcess, create_campaign
 
-from tutelage.client import AsyncClient, Observed
+from tutelage.client import AsyncClient, ObservedReward
 
 CAMPAIGNS = {"betting": "blt", "epochs": "twl"}
 ARMS, CLIENTS = [f"k{k}" for k in range(5)], [f"m{m}" for m in range(5)]
@@ -121,7 +121,7 @@ class MixedLoad:
     async def _batch(self, name: str, draw: random.Random, http: httpx.AsyncClient) -> None:
         await self._send(name, [self._pull(draw) for _ in range(BATCH)])
 
-    async def _send(self, name: str, pulls: list[Observed]) -> None:
+    async def _send(self, name: str, pulls: list[ObservedReward]) -> None:
         self.record.pulls[name] += len(pulls)
         answers = await self.clients[name].reveal_all(pulls)
         for pull, one in zip(pulls, answers, strict=True):
@@ -129,8 +129,8 @@ class MixedLoad:
             self.record.shown[name].append({"pull": sent, "shown": one.reward})
             self.record.done["bypassed" if one.bypassed else "answered"] += 1
 
-    def _pull(self, draw: random.Random) -> Observed:
-        return Observed(draw.choice(CLIENTS), draw.choice(ARMS), float(draw.random() < 0.5))
+    def _pull(self, draw: random.Random) -> ObservedReward:
+        return ObservedReward(draw.choice(CLIENTS), draw.choice(ARMS), float(draw.random() < 0.5))
 
     async def _bypass(self, name: str, draw: random.Random, http: httpx.AsyncClient) -> None:
         """Cancel a call, as a client does that no longer waits and uses the observed reward."""

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.client.pretended import Server, client_of
+from tests.client.fake_server import FakeServer, client_of
 
-from tutelage.client import Client, Observed, new_id
+from tutelage.client import Client, ObservedReward, new_id
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,15 @@ from tutelage.client import Client, Observed, new_id
 )
 def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
     """Also while the server is dead: nothing wrong ends in the spool."""
-    server = Server()
+    server = FakeServer()
     with client_of(server) as client:
-        with pytest.raises(ValueError, match="is no "):
+        with pytest.raises(ValueError, match=r"^Invalid (reward|client|arm) "):
             client.reveal(*pull)
         for id in ("", "a\0b", "\udfff", "x" * 129, 5):
-            with pytest.raises(ValueError, match=r"The id .* is no "):
+            with pytest.raises(ValueError, match=r"^Invalid id "):
                 client.reveal("anna", "a", 0.5, id=id)
-        with pytest.raises(ValueError, match="number of ids is 2, and that of the pulls 1"):
-            client.reveal_all([Observed("anna", "a", 0.5)], ids=["x", "y"])
+        with pytest.raises(ValueError, match="There are 2 ids for 1 pulls: give one id per pull"):
+            client.reveal_all([ObservedReward("anna", "a", 0.5)], ids=["x", "y"])
         assert client.reveal_all([]) == []
         assert not len(client.spool)
     assert not server.taken
@@ -57,7 +57,7 @@ def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
 @pytest.mark.parametrize("reward", [np.float32(0.5), Decimal("0.5"), Fraction(1, 2), np.float64(0.5)])
 def test_every_kind_of_number_is_a_reward(reward):
     """It is sent as JSON's; whole ones too, of Python and of numpy."""
-    server = Server()
+    server = FakeServer()
     with client_of(server) as client:
         assert client.reveal("anna é", "a\u2028", reward, id="x" * 128).reward == 0.5
         assert client.reveal("anna", "a", type(reward)(1)).reward == 0.0
@@ -71,17 +71,17 @@ def test_every_kind_of_number_is_a_reward(reward):
 )
 def test_an_address_that_is_none_is_refused(server):
     """At once: otherwise every reward would be shown as observed for ever."""
-    with pytest.raises(ValueError, match="no server's address"):
+    with pytest.raises(ValueError, match="Invalid server address"):
         Client(server, "c")
 
 
 def test_a_refused_address_is_shown_without_its_password():
     """Nor does a key that none can be, in characters that no header takes, show itself."""
-    with pytest.raises(ValueError, match=r"^'\*\*\*@host' is no server's address"):
+    with pytest.raises(ValueError, match=r"^Invalid server address '\*\*\*@host': use http://HOST:PORT"):
         Client("ftp://me:sesame@host", "c")
-    with pytest.raises(ValueError, match=r"The key is none: it holds a character that no key has\.$"):
+    with pytest.raises(ValueError, match=r"The key contains a character that is not allowed in a key\.$"):
         Client("http://host", "c", key="sesame\n")
-    with pytest.raises(ValueError, match="'1' seconds is no positive number"):
+    with pytest.raises(ValueError, match="Invalid deadline '1': use a positive number of seconds"):
         Client("http://host", "c", deadline="1")
 
 

@@ -15,16 +15,16 @@ from email.utils import format_datetime
 
 import httpx
 import pytest
-from tests.client.pretended import Server, client_of, emptied, problem
+from tests.client.fake_server import FakeServer, client_of, emptied, problem
 
-from tutelage.client import AsyncClient, Client, PullRefused
+from tutelage.client import AsyncClient, Client, PullRefusal
 
 ANSWER = b'{"pulls": [{"id": "mine", "reward": 0.9, "adjustment": 0.4, "directive": 1, "replayed": false}]}'
 
 
 def test_reveals_what_the_server_says():
     """The answer's reward and adjustment, under the id that was sent."""
-    server = Server()
+    server = FakeServer()
     with client_of(server) as client:
         told = client.reveal("anna", "a", 0.25)
     assert (told.reward, told.adjustment, told.bypassed) == (0.75, 0.5, False)
@@ -61,7 +61,7 @@ def test_reveals_what_the_server_says():
 )
 def test_tries_again_with_the_same_id(fault):
     """What may pass is tried again; the pull keeps its id, so that it counts once."""
-    server = Server(fault, fault)
+    server = FakeServer(fault, fault)
     with client_of(server, deadline=10.0) as client:
         told = client.reveal("anna", "a", 0.25, id="mine")
     assert told.reward == 0.75
@@ -71,7 +71,7 @@ def test_tries_again_with_the_same_id(fault):
 @pytest.mark.parametrize(("encoding", "most"), [("identity", 2), ("gzip", 0)])
 def test_an_answer_is_read_no_further_than_an_answer_can_be_long(encoding, most):
     """Whatever a server sends, memory and time stay bounded: nothing compressed, and nothing endless."""
-    server, asked, sent = Server(), [], []
+    server, asked, sent = FakeServer(), [], []
 
     def endless(request):
         async def content():
@@ -92,7 +92,7 @@ def test_an_answer_is_read_no_further_than_an_answer_can_be_long(encoding, most)
 
 def test_a_strangers_sentence_is_one_line_of_the_log(caplog):
     """It cannot pretend to be other lines, nor fill the disk."""
-    server = Server(problem("forbidden", 403, "No.\nERROR:root:All\x1b[2J is lost. " + "x" * 9_000))
+    server = FakeServer(problem("forbidden", 403, "No.\nERROR:root:All\x1b[2J is lost. " + "x" * 9_000))
     with client_of(server) as client:
         assert client.reveal("anna", "a", 0.25).bypassed
         assert emptied(client.spool)
@@ -103,7 +103,7 @@ def test_a_strangers_sentence_is_one_line_of_the_log(caplog):
 
 def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
     """Nobody waits for ever; the report says ``bypassed`` and carries the same pull."""
-    server = Server(*[httpx.ConnectError("no")] * 6)
+    server = FakeServer(*[httpx.ConnectError("no")] * 6)
     with client_of(server, deadline=0.05, spool=tmp_path / "spool") as client:
         told = client.reveal("anna", "a", 0.25)
         assert (told.reward, told.adjustment, told.bypassed) == (0.25, 0.0, True)
@@ -121,8 +121,8 @@ def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
 @pytest.mark.parametrize("kind", ["conflict", "invalid", "malformed", "too-large"])
 def test_what_will_never_be_taken_is_raised(kind):
     """A conflict or an unknown arm is the caller's to mend; its text is the server's."""
-    server = Server(problem(kind, 409, "Sent before."))
-    with client_of(server) as client, pytest.raises(PullRefused, match="Sent before") as caught:
+    server = FakeServer(problem(kind, 409, "Sent before."))
+    with client_of(server) as client, pytest.raises(PullRefusal, match="Sent before") as caught:
         client.reveal("anna", "a", 0.5)
     assert caught.value.status == 409
 
@@ -134,14 +134,14 @@ def test_a_refusal_says_what_is_wrong():
         {"index": 0, "id": "1", "field": "reward", "what": "2.5 lies outside [0, 1]."},
     ]
     content = {"type": "urn:tutelage:problem:invalid", "detail": "2 things are wrong.", "faults": faults}
-    server = Server(httpx.Response(422, json=content))
-    with client_of(server) as client, pytest.raises(PullRefused) as caught:
+    server = FakeServer(httpx.Response(422, json=content))
+    with client_of(server) as client, pytest.raises(PullRefusal) as caught:
         client.reveal("anna", "z", 2.5)
     assert str(caught.value) == "2 things are wrong. Pull 0, arm: There is no arm 'z'."
     assert (caught.value.status, caught.value.faults, caught.value.problem) == (422, faults, content)
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own
     assert (str(again), again.faults) == (str(caught.value), faults)
-    assert str(PullRefused(400, {"faults": ["odd"]})) == "The server answered with status 400."
+    assert str(PullRefusal(400, {"faults": ["odd"]})) == "The server answered with status 400."
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_refusal_says_what_is_wrong():
 )
 def test_what_the_operator_has_to_mend_is_not_raised(fault):
     """The observed reward is shown at once, without using the deadline up, and the pull is reported."""
-    server = Server(fault)
+    server = FakeServer(fault)
     with client_of(server, deadline=600.0) as client:
         told = client.reveal("anna", "a", 0.25)
         assert (told.reward, told.bypassed) == (0.25, True)
@@ -171,7 +171,7 @@ def test_what_the_operator_has_to_mend_is_not_raised(fault):
 def test_retry_after_is_honoured(form):
     """A server that asks for more time than is left is not asked again: the observed reward is shown."""
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    server = Server(problem("unavailable", 503, Retry_After={"seconds": "2", "date": date}[form]))
+    server = FakeServer(problem("unavailable", 503, Retry_After={"seconds": "2", "date": date}[form]))
     asked = []
 
     def counting(request):
@@ -188,7 +188,7 @@ def test_retry_after_is_honoured(form):
 def test_retry_after_delays_the_next_try():
     """It is waited for if the deadline allows."""
     times = []
-    server = Server(problem("busy", 429, Retry_After="1"))
+    server = FakeServer(problem("busy", 429, Retry_After="1"))
 
     def timed(request):
         times.append(time.monotonic())
@@ -224,11 +224,11 @@ def test_the_deadline_holds_for_a_server_that_drips():
 
 def test_a_repeated_id_is_answered_as_it_was_shown(tmp_path):
     """While its report waits, the pull goes out as bypassed: no second answer can differ."""
-    server = Server(*[httpx.ConnectError("no")] * 10_000)
+    server = FakeServer(*[httpx.ConnectError("no")] * 10_000)
     client = client_of(server, deadline=0.01, spool=tmp_path / "spool")
     client.reveal("anna", "a", 0.25, id="mine")
     client.close(seconds=0)
-    fixed = Server(problem("unavailable", 503, Retry_After="600"))  # its report waits, the call does not
+    fixed = FakeServer(problem("unavailable", 503, Retry_After="600"))  # its report waits, the call does not
     with client_of(fixed, deadline=600, spool=tmp_path / "spool") as client:
         end = time.monotonic() + 30
         while fixed.faults and time.monotonic() < end:
@@ -242,7 +242,7 @@ def test_a_cancelled_call_is_reported():
     """Whoever stops waiting has shown what was observed."""
 
     async def play():
-        server = Server(problem("unavailable", 503, Retry_After="60"))
+        server = FakeServer(problem("unavailable", 503, Retry_After="60"))
         async with client_of(server, AsyncClient, deadline=600.0) as client:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(client.reveal("anna", "a", 0.25), 0.05)
@@ -255,7 +255,7 @@ def test_async_client_does_the_same():
     """Retry, deadline and report, awaited."""
 
     async def play():
-        server = Server(httpx.Response(503))
+        server = FakeServer(httpx.Response(503))
         async with client_of(server, AsyncClient, deadline=10.0) as client:
             told = await client.reveal("anna", "a", 0.25)
             server.faults = [httpx.ConnectError("no")] * 6

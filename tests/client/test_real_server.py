@@ -8,9 +8,9 @@ import time
 import httpx
 import pytest
 from tests.cli.test_serve import serving
-from tests.client.pretended import emptied
+from tests.client.fake_server import emptied
 
-from tutelage.client import Client, Observed, PullRefused
+from tutelage.client import Client, ObservedReward, PullRefusal
 
 CAMPAIGN = {"name": "c", "arms": ["x", "y"], "clients": ["anna", "ben"], "horizon": 10**6, "start": True}
 
@@ -42,10 +42,10 @@ def test_no_pull_is_lost_or_counted_twice_whatever_becomes_of_the_server(tmp_pat
             assert all(pull(client, 2))
             server.send_signal(signal.SIGCONT)
             assert emptied(client.spool)
-            batch = client.reveal_all([Observed("anna", "y", 0.5)] * 3)
+            batch = client.reveal_all([ObservedReward("anna", "y", 0.5)] * 3)
             shown.extend((one, "y") for one in batch)
             assert [one.reward for one in batch] == [0.0] * 3
-            with pytest.raises(PullRefused, match="sent before"):
+            with pytest.raises(PullRefusal, match="sent before"):
                 client.reveal("anna", "x", 0.5, id=shown[1][0].id)
             server.kill()
             server.wait()

@@ -7,7 +7,7 @@ import time
 
 import httpx
 import pytest
-from tests.client.pretended import Server, client_of, emptied, problem, report
+from tests.client.fake_server import FakeServer, client_of, emptied, problem, report
 
 from tutelage.client import Spool
 
@@ -15,12 +15,12 @@ from tutelage.client import Spool
 def test_reports_outlive_the_process(tmp_path):
     """What could not be reported is in the file, and the next client delivers it; a cut line is left out."""
     path = tmp_path / "spool"
-    client = client_of(Server(*[httpx.ConnectError("no")] * 10_000), deadline=0.01, spool=path)
+    client = client_of(FakeServer(*[httpx.ConnectError("no")] * 10_000), deadline=0.01, spool=path)
     told = client.reveal("anna", "a", 0.25)
     client.close(seconds=0)
     with path.open("a") as file:
         file.write('{"id": "cut o')
-    server = Server()
+    server = FakeServer()
     with client_of(server, spool=path) as client:
         assert emptied(client.spool)
     assert [pull["id"] for pull in server.taken] == [told.id]
@@ -40,7 +40,7 @@ def test_a_report_that_is_refused_does_not_hold_up_the_others(tmp_path, refusal)
     spool = Spool(tmp_path / "spool")
     spool.add([report(id, arm=id) for id in "xyz"])
     spool.close()
-    server = Server()
+    server = FakeServer()
 
     def choosy(request):
         return refusal if b'"x"' in request.content else server(request)
@@ -76,7 +76,7 @@ def test_a_damaged_spool_loses_only_its_damage(tmp_path):
     odd = [*damaged, b'{"id": "cut o']
     good = [json.dumps(report(id)).encode() + b"\n" for id in "xy"]
     path.write_bytes(odd[0] + good[0] + b"".join(odd[1:-1]) + good[1] + odd[-1])
-    server = Server()
+    server = FakeServer()
     with client_of(server, spool=path) as client:
         assert emptied(client.spool)
     assert [pull["id"] for pull in server.taken] == ["x", "y"]
@@ -86,11 +86,11 @@ def test_a_damaged_spool_loses_only_its_damage(tmp_path):
 def test_a_spool_belongs_to_one_process(tmp_path):
     """A second one is told so when it opens it; a file that cannot be written likewise."""
     spool = Spool(tmp_path / "spool")
-    with pytest.raises(OSError, match="in use already as a spool, by this process or another"):
+    with pytest.raises(OSError, match="is already used as a spool by this or another process"):
         Spool(tmp_path / "spool")
     link = tmp_path / "link"
     link.symlink_to("spool")
-    with pytest.raises(OSError, match="in use already as a spool"):
+    with pytest.raises(OSError, match="is already used as a spool"):
         Spool(link)
     spool.close()
     Spool(tmp_path / "spool").close()
@@ -108,7 +108,7 @@ def test_a_spool_is_a_regular_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(OSError, match="is no regular file"):
+        with pytest.raises(OSError, match="is not a regular file"):
             Spool(tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
 

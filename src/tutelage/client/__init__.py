@@ -1,16 +1,16 @@
-"""For a platform that delivers rewards: asks a live server what to show, and never waits too long.
+"""The client of a live server, for a platform that delivers rewards; it never waits longer than its deadline.
 
-:class:`Client` and :class:`AsyncClient` answer each observed reward with the reward to show.  Within their
-deadline they try again after every failure that may pass.  Then they give the observed reward back, so that
-nobody waits, and report later that this pull was bypassed: the server's account stays right.  With a spool,
-a file of reports not yet delivered, that holds across restarts of the platform.
+:class:`Client` and :class:`AsyncClient` send observed rewards and return the rewards to reveal.  Within the
+deadline they repeat a request after every failure that may pass.  Then they return the observed reward and
+report later that the pull was bypassed, so that the server's totals stay right.  With a spool, a file of
+reports that are not delivered yet, reports outlive the process.
 
-This package needs httpx alone; it imports no other part of the project.  docs/client.md is its page.
+This package needs only httpx and imports no other part of the project.  docs/client.md describes it.
 """
 
-from tutelage.client.asking import AsyncClient
-from tutelage.client.blocking import Client
-from tutelage.client.messages import Observed, PullRefused, Revealed, new_id
+from tutelage.client.async_client import AsyncClient
+from tutelage.client.blocking_client import Client
+from tutelage.client.pull_messages import ObservedReward, PullRefusal, RevealedReward, new_id
 from tutelage.client.spool import Spool
 
-__all__ = ["AsyncClient", "Client", "Observed", "PullRefused", "Revealed", "Spool", "new_id"]
+__all__ = ["AsyncClient", "Client", "ObservedReward", "PullRefusal", "RevealedReward", "Spool", "new_id"]

@@ -1,4 +1,4 @@
-"""Reports that wait to be delivered."""
+"""The spool: reports of bypassed pulls that wait to be delivered."""
 
 import contextlib
 import errno
@@ -11,35 +11,34 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tutelage.client.messages import Pull, as_report
+from tutelage.client.pull_messages import Pull, parse_report
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing tells two processes apart
+except ImportError:  # on Windows two processes on one file are not detected
     _HAS_LOCKS = False
 else:
     _HAS_LOCKS = True
 
 LOG = logging.getLogger("tutelage.client")
 MOST_REPORTS = 100_000
-_SLACK = 1_000  # delivered lines that may stay in the file
+_SLACK = 1_000  # lines of delivered reports that may stay in the file
 
 
 class Spool:
-    """Pulls to be reported as bypassed, kept in a file of JSON lines; without a path in memory alone.
+    """Reports of bypassed pulls, in a file of JSON lines, or only in memory without a path.
 
-    The file outlives the process, also a killed one; a power failure may take its last lines.  Lines that
-    are no reports, or none that a server takes, are put into a file beside it, ``NAME.damaged``.  A report
-    may be delivered twice, which the server does not mind.  ``lost`` counts those that there was no room
-    for: beyond ``most`` the newest are not kept.  Raises ``OSError`` if the file
-    cannot be used when it is opened, never later.
+    The file outlives the process, even a killed one; a power failure may lose its last lines.  Lines that are
+    not valid reports are moved to ``NAME.damaged`` next to it.  A report may be delivered twice, which has no
+    effect.  At most ``most`` reports are held; ``lost`` counts the newer ones, which are dropped.  Raises
+    ``OSError`` if the file cannot be used when it is opened, never later.
     """
 
     def __init__(self, path: str | Path | None = None, most: int = MOST_REPORTS) -> None:
         self.path, self.most, self.lost = None if path is None else _real(path), most, 0
         self._lock = threading.Lock()
         self._waiting: dict[str, Pull] = {}
-        self._lines, self._is_behind = 0, False  # how many the file has; whether it lacks some
+        self._lines, self._is_behind = 0, False  # lines in the file; whether it lacks some
         self._held: Any = None
         if self.path is not None:
             self._held = _hold(self.path)
@@ -53,23 +52,23 @@ class Spool:
         return id in self._waiting
 
     def add(self, pulls: Sequence[Pull]) -> None:
-        """Keep these until they are delivered."""
+        """Add reports."""
         with self._lock:
-            kept = {pull["id"]: pull for pull in pulls[: max(0, self.most - len(self._waiting))]}
-            if len(kept) < len(pulls):
-                self.lost += len(pulls) - len(kept)
-                LOG.error("Reports that are lost: %d; %d wait already.", len(pulls) - len(kept), self.most)
-            self._waiting |= kept
-            if kept:
-                self._write(list(kept.values()))
+            held = {pull["id"]: pull for pull in pulls[: max(0, self.most - len(self._waiting))]}
+            if len(held) < len(pulls):
+                self.lost += len(pulls) - len(held)
+                LOG.error("%d reports are lost, since %d are waiting.", len(pulls) - len(held), self.most)
+            self._waiting |= held
+            if held:
+                self._write(list(held.values()))
 
     def first(self, most: int) -> list[Pull]:
-        """The oldest ones."""
+        """Return the oldest reports."""
         with self._lock:
             return list(itertools.islice(self._waiting.values(), most))
 
     def remove(self, pulls: Iterable[Pull]) -> None:
-        """These have been delivered."""
+        """Remove reports, which have been delivered."""
         with self._lock:
             for pull in pulls:
                 self._waiting.pop(pull["id"], None)
@@ -77,19 +76,19 @@ class Spool:
                 self._write([])
 
     def postpone(self, pulls: Iterable[Pull]) -> None:
-        """Put these behind the others."""
+        """Move reports behind all others."""
         with self._lock:
             for pull in pulls:
                 if self._waiting.pop(pull["id"], None):
                     self._waiting[pull["id"]] = pull
 
     def close(self) -> None:
-        """Leave the file to others."""
+        """Release the file for other clients."""
         if self._held is not None:
             self._held.close()
 
     def _write(self, added: Sequence[Pull]) -> None:
-        """Bring the file up to date; if the disk fails, memory has all, and the next change tries again."""
+        """Bring the file up to date; if the disk fails, the next change tries again from memory."""
         try:
             if self._is_behind or not added:
                 self._rewrite()
@@ -97,7 +96,7 @@ class Spool:
                 self._append(added)
         except OSError as error:
             if not self._is_behind:
-                LOG.error("%s cannot be written, reports are in memory alone: %s", self.path, error)  # noqa: TRY400
+                LOG.error("%s cannot be written; reports are only in memory: %s", self.path, error)  # noqa: TRY400
             self._is_behind = True
         else:
             self._is_behind = False
@@ -131,32 +130,32 @@ class Spool:
             else:
                 self._waiting[pull["id"]] = pull
         if damaged:
-            beside = path.with_name(f"{path.name}.damaged")
-            with beside.open("ab") as file:
+            aside = path.with_name(f"{path.name}.damaged")
+            with aside.open("ab") as file:
                 file.writelines(damaged)
-            LOG.error("Lines that are no reports: %d of %s; they are now in %s.", len(damaged), path, beside)
+            LOG.error("%d lines of %s are not reports; they are now in %s.", len(damaged), path, aside)
 
 
 def _parsed(line: bytes) -> Pull | None:
-    """The report in a line; one that no request could hold or no server takes would keep the others back."""
+    """Return the report in a line, or None if no server would accept it: it would hold up the others."""
     with contextlib.suppress(ValueError, RecursionError):
-        return as_report(json.loads(line))
+        return parse_report(json.loads(line))
     return None
 
 
 def _real(path: str | Path) -> Path:
-    """The file itself, so that nobody takes it twice, once through a link.
+    """Return the file behind links, so that it is not opened twice.
 
-    Raises ``OSError`` for what is no file of lines: a folder or a device, which would be replaced by one.
+    Raises ``OSError`` for a folder or a device, which a file would replace.
     """
     real = Path(os.path.realpath(path))
     if real.exists() and not real.is_file():
-        raise OSError(errno.EINVAL, "is no regular file, and no spool", str(path))
+        raise OSError(errno.EINVAL, "is not a regular file, as a spool must be", str(path))
     return real
 
 
 def _hold(path: Path) -> Any:
-    """A lock that ends with the process, on a file beside ``path``."""
+    """Lock a file next to ``path`` until the process ends."""
     file = path.with_name(f"{path.name}.lock").open("a")
     if _HAS_LOCKS:
         try:
@@ -164,6 +163,6 @@ def _hold(path: Path) -> Any:
         except OSError as error:
             file.close()
             raise OSError(
-                error.errno, "in use already as a spool, by this process or another", str(path)
+                error.errno, "is already used as a spool by this or another process", str(path)
             ) from None
     return file

@@ -1,4 +1,4 @@
-"""The client for ordinary code: the one for asyncio, in a thread of its own."""
+"""The client for ordinary code: an asyncio client in a thread of its own."""
 
 import asyncio
 import os
@@ -7,19 +7,17 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tutelage.client.asking import AsyncClient
-from tutelage.client.messages import Observed, Revealed
+from tutelage.client.async_client import AsyncClient
+from tutelage.client.pull_messages import ObservedReward, RevealedReward
 from tutelage.client.spool import MOST_REPORTS, Spool
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Client:
-    """Asks the server from ordinary code; safe to share among threads.
+    """A client for ordinary code, which threads may share.
 
-    ``server`` is its address, ``campaign`` a name, ``key`` a reporter's.  ``deadline`` is how many seconds a
-    call may take in all.  ``spool`` is a file for reports, of this process alone; ``most_reports`` bounds
-    how many may wait.  Further options are httpx's.  A process that forks makes its clients afterwards.
+    The arguments are those of :class:`AsyncClient`.  A process that forks must make its clients afterwards.
     """
 
     def __init__(
@@ -33,7 +31,7 @@ class Client:
         most_reports: int = MOST_REPORTS,
         **options: Any,
     ) -> None:
-        self._asking = AsyncClient(
+        self._client = AsyncClient(
             server,
             campaign,
             key=key,
@@ -46,36 +44,38 @@ class Client:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="tutelage-client", daemon=True)
         self._thread.start()
-        self._run(self._asking.__aenter__())
+        self._run(self._client.__aenter__())
 
     @property
     def spool(self) -> Spool:
-        """What is still to be reported."""
-        return self._asking.spool
+        """The reports that are still to be delivered."""
+        return self._client.spool
 
-    def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> Revealed:
-        """What to show for this pull.
+    def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
+        """Return the reward to reveal for this pull.
 
-        Raises :class:`PullRefused` if the server will never take it, and ``ValueError`` for what no server
-        would; for a server that fails, nothing.
+        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values that
+        no server accepts.  A server that fails raises nothing.
         """
-        return self._run(self._asking.reveal(client, arm, reward, id=id))
+        return self._run(self._client.reveal(client, arm, reward, id=id))
 
-    def reveal_all(self, pulls: Sequence[Observed], *, ids: Sequence[str] | None = None) -> list[Revealed]:
-        """The same for several pulls at once, in their order; together they are one step."""
-        return self._run(self._asking.reveal_all(pulls, ids=ids))
+    def reveal_all(
+        self, pulls: Sequence[ObservedReward], *, ids: Sequence[str] | None = None
+    ) -> list[RevealedReward]:
+        """Return the rewards to reveal for several pulls, in order; together they are one step."""
+        return self._run(self._client.reveal_all(pulls, ids=ids))
 
     def close(self, seconds: float = 5.0) -> None:
-        """End, after at most ``seconds`` for reports; what is left then stays in the spool's file."""
+        """Close the client after at most ``seconds`` for reports; the others stay in the spool's file."""
         if self._is_closed:
             return
-        self._run(self._asking.close(seconds))
+        self._run(self._client.close(seconds))
         self._is_closed = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def _run(self, work: Coroutine[Any, Any, Found]) -> Found:
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
         if self._is_closed or self._process != os.getpid():
             work.close()
             raise RuntimeError(
@@ -87,7 +87,7 @@ class Client:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # Ctrl-C: nobody waits for it any more
+            future.cancel()  # for example Ctrl-C: nobody waits for the result
             raise
 
     def __enter__(self) -> Self:

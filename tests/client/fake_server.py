@@ -1,4 +1,4 @@
-"""A server that is pretended, and small things around the client."""
+"""A fake server for the client, and what the client's tests share."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import httpx
 from tutelage.client import Client
 
 
-class Server:
+class FakeServer:
     """Answers with 1 - reward, except where ``faults`` has something else for the next requests."""
 
     def __init__(self, *faults):
@@ -22,7 +22,7 @@ class Server:
             return fault
         pulls = json.loads(request.content)["pulls"]
         self.taken += pulls
-        told = [
+        answers = [
             {"id": pull["id"], "reward": pull["reward"], "adjustment": 0.0, "directive": 1, "replayed": False}
             if pull.get("bypassed")
             else {
@@ -34,7 +34,7 @@ class Server:
             }
             for pull in pulls
         ]
-        return httpx.Response(200, json={"pulls": told})
+        return httpx.Response(200, json={"pulls": answers})
 
 
 def client_of(server, kind=Client, **options):
@@ -52,9 +52,9 @@ def emptied(spool):
 
 def problem(kind, status=409, detail="What is wrong.", **headers):
     """A refusal as the server words it."""
-    told = {"type": f"urn:tutelage:problem:{kind}", "status": status, "detail": detail}
+    content = {"type": f"urn:tutelage:problem:{kind}", "status": status, "detail": detail}
     return httpx.Response(
-        status, json=told, headers={name.replace("_", "-"): headers[name] for name in headers}
+        status, json=content, headers={name.replace("_", "-"): headers[name] for name in headers}
     )
 
 

@@ -1,0 +1,280 @@
+"""The client for asyncio: repeated requests, the deadline, and reports of bypassed pulls."""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from tutelage.client.pull_messages import (
+    Failure,
+    ObservedReward,
+    Pull,
+    PullRefusal,
+    RevealedReward,
+    ServerAnswer,
+    interpret_answer,
+    make_pulls,
+    mark_bypassed,
+    reveal_observed,
+)
+from tutelage.client.spool import MOST_REPORTS, Spool
+
+LOG = logging.getLogger("tutelage.client")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two requests; doubled each time, with jitter
+_FIRST_REST, _LONGEST_REST = 0.5, 10.0  # seconds between two deliveries of reports
+_REPORTS_PER_REQUEST = 1_000
+_REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
+_MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # no more of an answer is read
+
+
+class AsyncClient:
+    """A client for asyncio: ``await client.reveal(...)``.  All its calls belong to one event loop.
+
+    ``server`` is the server's address, ``campaign`` a name, ``key`` a reporter's key.  ``deadline`` is the
+    maximum time of a call, in seconds.  ``spool`` is a file for reports that no other client uses;
+    ``most_reports`` is the maximum number of reports that wait.  Other options are passed to httpx.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        campaign: str,
+        *,
+        key: str | None = None,
+        deadline: float = 1.0,
+        spool: str | Path | None = None,
+        most_reports: int = MOST_REPORTS,
+        **options: Any,
+    ) -> None:
+        _check(server, campaign, key, deadline)
+        self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}/pulls", deadline
+        self.spool = Spool(spool, most_reports)
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
+        self._running: set[asyncio.Task[ServerAnswer]] = set()
+        self._reporter: asyncio.Task[None] | None = None
+        self._answered = asyncio.Event()  # wakes the reporter when the server answers again
+        self._is_troubled = self._is_closed = False
+        self._logged: dict[str, float] = {}
+
+    async def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
+        """Return the reward to reveal for this pull.
+
+        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values that
+        no server accepts.  A server that fails raises nothing.
+        """
+        ids = None if id is None else [id]
+        return (await self.reveal_all([ObservedReward(client, arm, reward)], ids=ids))[0]
+
+    async def reveal_all(
+        self, pulls: Sequence[ObservedReward], *, ids: Sequence[str] | None = None
+    ) -> list[RevealedReward]:
+        """Return the rewards to reveal for several pulls, in order; together they are one step."""
+        if self._is_closed:
+            raise RuntimeError("The client has been closed.")
+        sent = [
+            pull | {"bypassed": True} if pull["id"] in self.spool else pull for pull in make_pulls(pulls, ids)
+        ]
+        if not sent:
+            return []
+        try:
+            found = await self._request(sent)
+        except asyncio.CancelledError:  # the caller has revealed the observed reward
+            self._bypass(sent, "the call was cancelled")
+            raise
+        if isinstance(found, Failure):
+            self._bypass(sent, found.reason)
+            return reveal_observed(sent)
+        self.spool.remove([pull for pull in sent if "bypassed" in pull])
+        self._resume()
+        return found
+
+    async def _request(self, pulls: list[Pull]) -> list[RevealedReward] | Failure:
+        """Repeat the request until it is answered, or return why it was not within the deadline."""
+        end = time.monotonic() + self.deadline
+        for pause in _pauses(_LONGEST_PAUSE):
+            found = await self._try(pulls, end - time.monotonic())
+            if not isinstance(found, Failure) or not found.is_temporary:
+                return found
+            wait = max(pause, found.retry_after)
+            if time.monotonic() + wait >= end:
+                return found
+            await asyncio.sleep(wait)
+        raise AssertionError  # the pauses never end
+
+    async def _try(self, pulls: list[Pull], seconds: float) -> list[RevealedReward] | Failure:
+        """Send one request.  When the time is over it is left alone, and ends by itself.
+
+        It is never cancelled: httpx may then lose a connection that is being opened, and once it has lost as
+        many as its limit allows, it opens no more.
+        """
+        seconds = max(seconds, 0.001)
+        task = asyncio.create_task(self._send(pulls, seconds))
+        self._running.add(task)
+        task.add_done_callback(self._forget)
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            return Failure("the server did not answer in time")
+        try:
+            return interpret_answer(task.result(), pulls)
+        except PullRefusal:
+            raise
+        except (TimeoutError, httpx.TimeoutException):
+            return Failure("the server did not answer in time")
+        except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must neither wait nor fail
+            return Failure(f"{type(error).__name__}: {error}".rstrip(": "))
+
+    def _forget(self, task: asyncio.Task[ServerAnswer]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # marks it as seen; a call that still waits gets it too
+
+    async def _send(self, pulls: list[Pull], seconds: float) -> ServerAnswer:
+        """Return the answer, cut off at the length that no answer to these pulls exceeds.
+
+        The answer must not be compressed, since its length would then be unknown.
+        """
+        most, content = _MOST_BYTES + _MOST_BYTES_OF_A_PULL * len(pulls), bytearray()
+        end = time.monotonic() + seconds
+        request = self._http.build_request(
+            "POST",
+            self.address,
+            json={"pulls": pulls},
+            headers={"Accept-Encoding": "identity"},
+            timeout=seconds,  # of each wait; the whole time is checked below
+        )
+        response = await self._http.send(request, stream=True)
+        try:
+            encoding = response.headers.get("Content-Encoding", "")
+            if encoding.strip().lower() in {"", "identity"}:
+                async for part in response.aiter_bytes():
+                    content += part[: most - len(content)]
+                    if len(content) == most:
+                        break
+                    if time.monotonic() > end:
+                        raise TimeoutError
+            else:
+                raise httpx.DecodingError(f"the answer is compressed ({encoding}), which was not requested")
+        finally:
+            await response.aclose()
+        return ServerAnswer(response.status_code, bytes(content), response.headers.get("Retry-After"))
+
+    def _bypass(self, pulls: list[Pull], reason: str) -> None:
+        self._is_troubled = True
+        self._log("Observed rewards are revealed unchanged, and reported later: %s", reason)
+        self.spool.add(mark_bypassed([pull for pull in pulls if pull["id"] not in self.spool]))
+        self._report_soon()
+
+    def _resume(self) -> None:
+        """Note that the server has answered."""
+        if self._is_troubled:
+            self._is_troubled = False
+            self._log("The server answers again.")
+        self._answered.set()
+        self._report_soon()
+
+    def _log(self, line: str, *values: str) -> None:
+        """Log a warning, each kind at most once in ten seconds."""
+        now = time.monotonic()
+        if now - self._logged.get(line, -math.inf) >= _LOG_SECONDS:
+            self._logged[line] = now
+            LOG.warning(line, *values)
+
+    def _report_soon(self) -> None:
+        if len(self.spool) and not self._is_closed and (self._reporter is None or self._reporter.done()):
+            self._reporter = asyncio.create_task(self._report())
+
+    async def _report(self) -> None:
+        """Deliver all reports, however long it takes."""
+        pauses, most = _pauses(_LONGEST_REST), _REPORTS_PER_REQUEST
+        while reports := self.spool.first(most):
+            self._answered.clear()
+            try:
+                found = await self._try(reports, _REPORT_SECONDS)
+            except PullRefusal as refused:
+                if len(reports) == 1:
+                    LOG.error("The server refuses the report %r, which is dropped: %s", reports[0], refused)  # noqa: TRY400
+                    await asyncio.to_thread(self.spool.remove, reports)
+                most = max(1, len(reports) // 2)  # one of them is bad: send fewer, until it is found
+                continue
+            if isinstance(found, Failure):
+                most = max(1, len(reports) // 2)  # one may be bad, or they are too many: others must not wait
+                if not found.is_temporary and len(reports) > 1:
+                    continue
+                if found.may_be_pulls and len(reports) == 1:
+                    self.spool.postpone(reports)
+                await self._rest(max(next(pauses), found.retry_after))
+                continue
+            pauses, most = _pauses(_LONGEST_REST), min(_REPORTS_PER_REQUEST, 2 * most)
+            await asyncio.to_thread(self.spool.remove, reports)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait; not long if the server answers another request meanwhile."""
+        short = min(seconds, _FIRST_REST)
+        await asyncio.sleep(short)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._answered.wait(), seconds - short)
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Close the client after at most ``seconds`` for reports; the others stay in the spool's file."""
+        if self._is_closed:
+            return
+        self._answered.set()
+        self._report_soon()
+        self._is_closed = True
+        if self._reporter is not None:
+            await asyncio.wait([self._reporter], timeout=seconds)
+            self._reporter.cancel()
+            await asyncio.wait([self._reporter])
+        for task in self._running:
+            task.cancel()  # no request follows that could miss the connection
+        await asyncio.gather(*self._running, return_exceptions=True)
+        if len(self.spool) and self.spool.path is None:
+            LOG.error("%d reports are lost, since the client has no spool file.", len(self.spool))
+        self.spool.close()
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        self._report_soon()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+
+def _check(server: str, campaign: str, key: str | None, deadline: object) -> None:
+    if not _is_address(server):
+        _, at, place = server.rpartition("@")  # a password may come before it
+        shown = f"***@{place}" if at else server
+        raise ValueError(f"Invalid server address {shown!r}: use http://HOST:PORT or https://HOST:PORT.")
+    if not campaign:
+        raise ValueError("The name of the campaign is empty.")
+    if key is not None and (not (key.isascii() and key.isprintable()) or " " in key):
+        raise ValueError("The key contains a character that is not allowed in a key.")
+    if not isinstance(deadline, int | float) or not 0 < deadline < math.inf:
+        raise ValueError(f"Invalid deadline {deadline!r}: use a positive number of seconds.")
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        httpx.URL(server)
+        is_place = bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx.InvalidURL):
+        return False
+    return parts.scheme in {"http", "https"} and is_place and not any(map(str.isspace, server))
+
+
+def _pauses(longest: float) -> Iterator[float]:
+    pause = _FIRST_PAUSE
+    while True:
+        yield random.uniform(0.5, 1.0) * pause
+        pause = min(longest, 2 * pause)

@@ -33,7 +33,8 @@ def test_the_paper_instance_at_its_horizon():
     """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
     told = compute_reachability([PAPER], 50_000, BOTH, UCB1S)
     assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
-        (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
+        (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3)
+        for epoch in (1, 2, 3, 4)
     ]
     assert 5 * paper_epochs.last_round(3) <= 50_000 < paper_epochs.learning_time()
     likely, sure = told.likely["tal"], told.sure["tal"]

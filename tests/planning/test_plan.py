@@ -232,9 +232,9 @@ def test_an_invalid_progress_is_refused(watcher, said):
         ({"cost_weight": float("inf")}, "cost weight inf"),
         ({"min_decided": 0.0}, "share of decided runs 0"),
         ({"min_decided": 1.5}, "share of decided runs 1.5"),
-        ({"runs": 0}, "runs 0 is below 1"),
-        ({"horizon": 0}, "horizon 0 is below 1"),
-        ({"seed": -1}, "seed -1 is below 0"),
+        ({"runs": 0}, "Invalid number of runs 0"),
+        ({"horizon": 0}, "Invalid horizon 0"),
+        ({"seed": -1}, "Invalid seed -1: use a whole number of at least 0"),
         ({"clients": "2*ucb1"}, "add up to 2"),
     ],
 )

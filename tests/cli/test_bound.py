@@ -45,7 +45,7 @@ def test_json_document(capsys):
     assert found["teacher"] == teacher
     assert found["clients"] == ["ucb1"] * 5
     assert (found["horizon"], found["runs"], found["seed"]) == (50_000, 2, 4)
-    assert found["learning"]["finished"] == 2
+    assert found["learning"]["decided"] == 2
     assert found["target"]["wrong"] == 0
     assert found["instance"]["name"] == "paper:rewards=bernoulli"
 
@@ -131,8 +131,8 @@ def test_same_seed_same_document(capsys):
         (["paper", "--teacher", "blt"], "There is no theorem on blt"),
         (["paper", "--clients", "ts"], "with ts(update=bernoulli) clients: tal and twl have one"),
         (["paper", "--teacher", "tall"], "did you mean 'tal'"),
-        (["paper", "--runs", "-1"], "The number of runs -1 is below 1"),
-        (["paper", "--horizon", "0"], "The horizon 0 is below 1"),
+        (["paper", "--runs", "-1"], "Invalid number of runs -1"),
+        (["paper", "--horizon", "0"], "Invalid horizon 0"),
         (["nowhere.csv"], "nowhere.csv"),
         (["uniform:clients=2,weights='1e308;1e308'"], "up to 1e+308, are too large to be summed"),
         (["uniform:clients=2,weights='0.5;inf'"], "'inf' in weights=0.5;inf is not a number"),

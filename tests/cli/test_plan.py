@@ -96,7 +96,7 @@ def test_page_where_nothing_can_be_chosen(capsys):
     assert "Recommendation none of these teachers" in text
     assert "is enough: it then decided in 100 % of 5 simulated runs" in text
     assert "No gap was found that is large enough for this horizon." in text
-    assert "The shortest horizon found to do is" in text
+    assert "The shortest horizon found to be enough is" in text
 
 
 def test_page_of_tied_arms(capsys):
@@ -127,7 +127,7 @@ def test_progress_is_for_terminals():
         (["plan", "paper", "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
         (["plan", "paper", "--teacher", "twl", "--teacher", "twl"], "is named twice"),
         (["plan", "paper", "--cost-weight", "-1"], "cost weight -1"),
-        (["plan", "paper", "--cost-weight", "1e308"], "Invalid cost weight 1e+308: use a number in [0, 1000000000]"),
+        (["plan", "paper", "--cost-weight", "1e308"], "weight 1e+308: use a number in [0, 1000000000]"),
         (["plan", "paper", "--cost-weight", "inf"], "cost weight inf"),
         (["plan", "paper", "--cost-weight", "nan"], "cost weight nan"),
         (["plan", "paper", "--activity", "1e-320"], "rounds for a pull, more than 1e+09"),

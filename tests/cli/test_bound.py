@@ -14,7 +14,7 @@ SMALL = ["--runs", "2", "--seed", "4"]
 PARTS = {"learning", "teaching", "remainder"}
 
 
-def told(capsys, *arguments):
+def json_of(capsys, *arguments):
     """The JSON document of a command that succeeds and prints nothing else."""
     assert execute(["bound", *arguments, "--json"]) == 0
     printed = capsys.readouterr()
@@ -26,7 +26,7 @@ def told(capsys, *arguments):
 def test_json_document(capsys):
     """Bound, parts, simulated and ratio of regret and cost, and what the bound rests on."""
     teacher = "twl(gamma1=1,gamma2=0)"
-    found = told(capsys, "paper", "--teacher", teacher, "--clients", "ucb1", "--horizon", "50000", *SMALL)
+    found = json_of(capsys, "paper", "--teacher", teacher, "--clients", "ucb1", "--horizon", "50000", *SMALL)
     data = tutelage.simulate("paper", teacher, "ucb1", horizon=50_000, runs=2, seed=4)
     promised = theory.performance_of_twl_with_ucb1(theory.setting_of(load("paper"), 50_000))
     for name, bound in (("regret", promised.regret), ("cost", promised.cost)):
@@ -50,9 +50,9 @@ def test_json_document(capsys):
     assert found["instance"]["name"] == "paper:rewards=bernoulli"
 
 
-def test_empty_bound_as_json(capsys):
+def test_vacuous_bound_as_json(capsys):
     """TAL at T = 50,000: T_1 exceeds it; the number still holds, and says from when it promises."""
-    found = told(capsys, "paper", "--teacher", "tal", *SMALL)
+    found = json_of(capsys, "paper", "--teacher", "tal", *SMALL)
     assert found["vacuous"] is True
     assert found["T_1"] == found["decides_by"] == paper_epochs.learning_time(50_000)
     least = found["needed_horizon"]
@@ -63,7 +63,7 @@ def test_empty_bound_as_json(capsys):
 
 def test_without_runs_nothing_is_simulated(capsys):
     """``--runs 0``: the bounds alone, at once for any horizon."""
-    found = told(capsys, "paper", "--runs", "0", "--horizon", "1_000_000_000_000")
+    found = json_of(capsys, "paper", "--runs", "0", "--horizon", "1_000_000_000_000")
     assert found["runs"] == 0
     assert found["learning"] is found["target"] is None
     for name in ("regret", "cost"):
@@ -93,14 +93,18 @@ def test_page(capsys):
         assert part in text
 
 
-def test_page_of_an_empty_bound(capsys):
+def test_page_of_a_vacuous_bound(capsys):
     """It says that it is empty, from which horizon it is not, and where it exceeds all that can be."""
     arguments = ["--teacher", "tal", "--runs", "0", "--horizon", "50000"]
     assert execute(["bound", "paper", *arguments]) == 0
     text = " ".join(capsys.readouterr().out.split())
     late = f"{paper_epochs.learning_time(50_000):,}"
-    assert f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
-    least = next(horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon)
+    assert (
+        f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
+    )
+    least = next(
+        horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon
+    )
     assert f"They are informative from a horizon of {least:,} on." in text
     assert "The bound on the regret exceeds the largest regret possible in 50,000 rounds, 100,000" in text
 
@@ -111,7 +115,7 @@ def test_mixed_clients_and_weights(tmp_path, capsys):
     path.write_text(json.dumps({"local_means": [[0.1, 0.9], [0.6, 0.5], [0.3, 0.4]]}))
     instance = f"{path},weights=0.5;0.3;0.2"
     arguments = ["--teacher", "tal(gamma1=0,gamma2=0)", "--clients", "1*ucb1,2*eps-greedy"]
-    found = told(capsys, instance, *arguments, "--horizon", "3000", *SMALL)
+    found = json_of(capsys, instance, *arguments, "--horizon", "3000", *SMALL)
     assert found["theorem"] == "thm:tal_general"
     assert found["instance"]["weights"] == [0.5, 0.3, 0.2]
     assert found["regret"]["ratio"] > 1 < found["cost"]["ratio"]
@@ -120,7 +124,7 @@ def test_mixed_clients_and_weights(tmp_path, capsys):
 def test_same_seed_same_document(capsys):
     """Whatever the number of workers."""
     documents = [
-        told(capsys, "paper", "--horizon", "900", *SMALL, "--workers", workers) for workers in ("1", "2")
+        json_of(capsys, "paper", "--horizon", "900", *SMALL, "--workers", workers) for workers in ("1", "2")
     ]
     assert documents[0] == documents[1]
 

@@ -1,4 +1,4 @@
-"""The demo: a server, five clients that know nothing, and what is told of them."""
+"""The demo: a server, five clients that know nothing of teaching, and what is printed about them."""
 
 import io
 import os
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.cli.test_terminal import on_terminal
+from tests.cli.commands import run_on_terminal
 from tests.reference import UCB1, EpsilonGreedy, Thompson, generator
 from tutelage.cli.app import execute
 from tutelage.cli.demo_clients import CLIENTS, DemoClient, DemoClients
@@ -20,7 +20,7 @@ from tutelage.instances.paper import LOCAL_MEANS
 from tutelage.seeding import POLICY, REWARDS
 
 
-def test_it_plays_over_http_and_cleans_up(tmp_path, python):
+def test_demo_runs_over_http_and_removes_its_files(tmp_path, python):
     """In a pipe: lines, an end that says what was taught, no colours; its folder and its server are gone."""
     environment = os.environ | {
         "TMPDIR": str(tmp_path),
@@ -40,7 +40,7 @@ def test_it_plays_over_http_and_cleans_up(tmp_path, python):
 
 def test_a_terminal_gets_a_table():
     """One that is drawn anew, with a row a client; a target that is given is named."""
-    shown, _ = on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
+    shown, _ = run_on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
     assert "favourite arm" in shown
     assert "eps-greedy 3" in shown
     assert "The teacher decided on arm 4, the best arm for all." in shown
@@ -48,7 +48,7 @@ def test_a_terminal_gets_a_table():
 
 
 @pytest.mark.parametrize("columns", [40, 50, 66, 67, 80])
-def test_no_clients_name_is_cut_off(columns):
+def test_client_names_are_not_cut_off(columns):
     """On a narrow terminal headings are shorter, or fewer."""
     clients = DemoClients(1, 10)
     campaign = {
@@ -73,7 +73,7 @@ def test_no_clients_name_is_cut_off(columns):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_nothing(tmp_path, number):
+def test_an_interrupt_leaves_no_files_and_no_server(tmp_path, number):
     """Ctrl-C and SIGTERM in the middle: one line, status 130, no folder, no server."""
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-u", "-m", "tutelage", "demo", "--teacher", "none"]
@@ -101,7 +101,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, number):
         ("--teacher", "known(target=9)"),
     ],
 )
-def test_mistakes_are_one_sentence(capfd, arguments):
+def test_errors_are_one_sentence(capfd, arguments):
     """Status 2 and no traceback."""
     assert execute(["demo", *arguments]) == 2
     err = capfd.readouterr().err
@@ -109,7 +109,7 @@ def test_mistakes_are_one_sentence(capfd, arguments):
     assert "Traceback" not in err
 
 
-def test_the_clients_are_the_papers(tmp_path):
+def test_clients_choose_as_the_reference_does(tmp_path):
     """Pull by pull the same as the plain transcriptions, from the same randomness."""
     kinds = {"ucb1": UCB1, "eps-greedy": EpsilonGreedy, "ts": Thompson}
     for number, kind in enumerate(CLIENTS):

@@ -91,7 +91,7 @@ def test_bad_input(arguments, said, capsys):
         (ConnectionError("The connection was lost."), "The connection was lost.\n"),
     ],
 )
-def test_what_the_machine_refuses(error, said, capsys, monkeypatch):
+def test_system_errors(error, said, capsys, monkeypatch):
     """Memory, disks and networks: one sentence and exit status 1."""
 
     def refuse(*arguments, **options):
@@ -110,7 +110,7 @@ def test_too_many_runs_for_any_memory(capsys):
     assert "ask for fewer" in capsys.readouterr().err
 
 
-def test_errors_end_the_process_so(python):
+def test_exit_status_of_the_process(python):
     """The same through ``python -m tutelage``."""
     ended = python("-m", "tutelage", "simulate", "papr", check=False)
     assert ended.returncode == 2
@@ -150,12 +150,12 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "content", "words"), FILES)
 def test_a_bad_file_is_one_sentence(name, content, words, tmp_path, capsys):
-    """What a file holds that cannot be used is told in one sentence that names it, with status 2."""
+    """A file that cannot be used gives one sentence that names the problem, and status 2."""
     path = tmp_path / name
     path.write_text(content)
     instance = f"movielens:{path},clients=1,arms=1" if name == "ratings.csv" else str(path)
     assert execute(["simulate", instance, "--teacher", "known", "--horizon", "10"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert words in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert words in printed.err

@@ -181,9 +181,9 @@ def test_policy_and_teacher_of_an_installed_package(simulate, executor):
         *("--horizon", "300", "--runs", "2", "--json", "--executor", executor),
     )
     assert not ended.stderr
-    told = json.loads(ended.stdout)
-    assert told["clients"] == [POLICY, POLICY, "ucb1", "ucb1", "ucb1"]
-    own = told["teachers"][0]
+    document = json.loads(ended.stdout)
+    assert document["clients"] == [POLICY, POLICY, "ucb1", "ucb1", "ucb1"]
+    own = document["teachers"][0]
     assert own["teacher"] == TEACHER
     assert own["learning"]["finished"] == 2
     assert all(20 <= round < 300 for round in own["learning"]["rounds"])

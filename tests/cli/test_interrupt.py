@@ -100,7 +100,7 @@ _SWALLOWED = """if True:
 
 
 @pytest.mark.parametrize("way", ["dropped", "caught", "turned", "saving"])
-def test_what_swallows_the_interrupt(python, way, tmp_path):
+def test_code_that_swallows_the_interrupt(python, way, tmp_path):
     """Finalisers, foreign code that catches all, compilers: the process ends all the same, with one line.
 
     Of files half written only its own is removed.
@@ -111,7 +111,7 @@ def test_what_swallows_the_interrupt(python, way, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [".tutelage-other.part"]
 
 
-def test_little_is_imported_before_interrupts_are_taken_over(python):
+def test_little_is_imported_before_interrupts_are_handled(python):
     """The window in which Ctrl-C gives Python's own traceback is small."""
     listing = "import sys; before = set(sys.modules); import tutelage.cli; print(*set(sys.modules) - before)"
     imported = set(python("-c", listing).stdout.split())
@@ -126,7 +126,7 @@ def test_little_is_imported_before_interrupts_are_taken_over(python):
     }
 
 
-def test_nothing_is_left_of_the_file(tmp_path):
+def test_an_interrupt_leaves_no_unfinished_file(tmp_path):
     """``--out`` is only there when it is complete."""
     running, *_ = interrupted([*LONG, "--out", str(tmp_path / "r.nc")], after=2)
     assert running.returncode == 130

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from tests.cli.test_serve import said, serving
+from tests.cli.commands import error_of, output_of, running_server
 from tutelage.cli.app import execute
 
 
@@ -26,27 +26,18 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def refused(capsys, status, *arguments):
-    """What a command that fails with this status says on standard error."""
-    assert execute(arguments) == status
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.endswith((".\n", "?\n"))
-    return err
-
-
 @pytest.mark.parametrize("store", ["sqlite:///tutelage.db", "sqlite:////var/lib/tutelage.db"])
-def test_what_config_prints_can_be_used(here, capsys, monkeypatch, store):
+def test_output_of_config_can_be_used_as_a_file(here, capsys, monkeypatch, store):
     """Every setting comes back as it was, the store's address too."""
     monkeypatch.setenv("TUTELAGE_STORE", store)
     monkeypatch.setenv("TUTELAGE_ADVERTISE", "http://10.0.0.1:8321")
-    printed = said(capsys, "config")
+    printed = output_of(capsys, "config")
     assert tomllib.loads(printed)["store"] == store
-    before = json.loads(said(capsys, "config", "--json"))
+    before = json.loads(output_of(capsys, "config", "--json"))
     monkeypatch.delenv("TUTELAGE_STORE")
     monkeypatch.delenv("TUTELAGE_ADVERTISE")
     (here / "printed.toml").write_text(printed)
-    after = json.loads(said(capsys, "config", "--json", "--config", "printed.toml"))
+    after = json.loads(output_of(capsys, "config", "--json", "--config", "printed.toml"))
     assert {**before, "sources": None} == {**after, "sources": None}
 
 
@@ -54,14 +45,14 @@ def test_what_config_prints_can_be_used(here, capsys, monkeypatch, store):
 def test_config_says_that_a_password_is_left_out(capsys, monkeypatch, store):
     """In the line itself, and whichever form the address has."""
     monkeypatch.setenv("TUTELAGE_STORE", store)
-    printed = said(capsys, "config")
-    assert "secret" not in printed + said(capsys, "config", "--json")
+    printed = output_of(capsys, "config")
+    assert "secret" not in printed + output_of(capsys, "config", "--json")
     (line,) = (line for line in printed.splitlines() if line.startswith("store"))
     assert line.endswith("  # TUTELAGE_STORE; the password is left out")
     assert "left out" not in printed.replace(line, "")
 
 
-def test_a_key_is_told_with_its_store(here, capsys):
+def test_a_new_key_is_printed_with_its_store(here, capsys):
     """On standard error, so that standard output is the key alone; a new file is named."""
     assert execute(["key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db"]) == 0
     out, err = capsys.readouterr()
@@ -73,16 +64,16 @@ def test_a_key_is_told_with_its_store(here, capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["store"] == f"sqlite:///{here}/t.db"
     assert err == f"The key eye is in the store sqlite:///{here}/t.db.\n"
-    listed = json.loads(said(capsys, "key", "list", "--config", "other.toml", "--json"))["keys"]
+    listed = json.loads(output_of(capsys, "key", "list", "--config", "other.toml", "--json"))["keys"]
     assert [key["name"] for key in listed] == ["boss", "eye"]
-    gone = json.loads(said(capsys, "key", "revoke", "eye", "--config", "other.toml", "--json"))
+    gone = json.loads(output_of(capsys, "key", "revoke", "eye", "--config", "other.toml", "--json"))
     assert (gone["name"], gone["revoked"] is None) == ("eye", False)
-    assert json.loads(said(capsys, "db", "check", "--config", "other.toml", "--json")) == {"faults": []}
-    assert json.loads(said(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {
+    assert json.loads(output_of(capsys, "db", "check", "--config", "other.toml", "--json")) == {"faults": []}
+    assert json.loads(output_of(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {
         "campaigns": []
     }
-    assert "already has schema 2" in said(capsys, "db", "upgrade", "--config", "other.toml")
-    assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--config", "other.toml")
+    assert "already has schema 2" in output_of(capsys, "db", "upgrade", "--config", "other.toml")
+    assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--config", "other.toml")
 
 
 @pytest.mark.parametrize(
@@ -96,14 +87,14 @@ def test_a_key_is_told_with_its_store(here, capsys):
         ("ledger", "export", "c"),
     ],
 )
-def test_only_what_makes_a_store_creates_one(here, capsys, arguments):
+def test_other_commands_create_no_store(here, capsys, arguments):
     """All else says that there is none, and leaves nothing behind."""
-    err = refused(capsys, 2, *arguments)
+    err = error_of(capsys, 2, *arguments)
     assert err.startswith(f"The database {here}/tutelage.db does not exist: ")
     assert list(here.iterdir()) == []
 
 
-def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
+def test_a_key_for_an_unknown_campaign_or_client_prints_a_warning(here, capsys):
     """It is made all the same: who makes keys first and campaigns afterwards is right too."""
 
     def warned(name, campaign, *clients):
@@ -112,7 +103,7 @@ def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
         assert execute([*command, "--store", "sqlite:///t.db"]) == 0
         return capsys.readouterr().err.splitlines()[1:]
 
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         content = {"arms": ["x"], "horizon": 9, "teacher": "none"}
         for name, more in (("fixed", {"clients": ["a"]}), ("open", {"open_registration": True})):
             httpx.post(f"{address}/v1/campaigns", json=content | {"name": name} | more).raise_for_status()
@@ -131,25 +122,25 @@ def test_a_reporters_key_for_what_is_not_there_is_warned_of(here, capsys):
 
 def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
     """Clients are let in by a command and counted; before its start it is deleted, as it holds no pulls."""
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         created = ("campaign", "create", "c", "--arm", "red", "--horizon", "9", "--teacher", "none")
-        said(capsys, *created, "--open-registration")
-        said(capsys, "campaign", "register", "c", "anna")
-        assert "c: registering, none, 1 client, 1 arm, 0 pulls" in said(capsys, "campaign", "list")
-        told = json.loads(said(capsys, "campaign", "register", "c", "ben", "--json"))
-        assert told == {"client": "ben"}
-        assert "2 clients, 1 arm, " in said(capsys, "campaign", "list")
-        assert "has not started and need not be stopped: delete it directly." in refused(
+        output_of(capsys, *created, "--open-registration")
+        output_of(capsys, "campaign", "register", "c", "anna")
+        assert "c: registering, none, 1 client, 1 arm, 0 pulls" in output_of(capsys, "campaign", "list")
+        document = json.loads(output_of(capsys, "campaign", "register", "c", "ben", "--json"))
+        assert document == {"client": "ben"}
+        assert "2 clients, 1 arm, " in output_of(capsys, "campaign", "list")
+        assert "has not started and need not be stopped: delete it directly." in error_of(
             capsys, 1, "campaign", "stop", "c"
         )
-        assert json.loads(said(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
-        assert said(capsys, "campaign", "list") == ""
+        assert json.loads(output_of(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
+        assert output_of(capsys, "campaign", "list") == ""
 
 
 def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
     """Both forms of the option; what is neither is refused here, what does not fit by the server."""
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         create = ("campaign", "create", "--arm", "red", "--client", "a=b", "--client", "c")
         create += ("--horizon", "9", "--teacher", "none", "--json")
@@ -157,45 +148,45 @@ def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
             ("by-name", ("--weights", "c=.25", "--weights", "a=b=.75")),
             ("in-order", ("--weights", ".75,.25")),
         ):
-            assert json.loads(said(capsys, *create, name, *weights))["weights"] == [0.75, 0.25]
-        assert "1 weight for 2 clients" in refused(capsys, 2, *create, "n", "--weights", "1")
+            assert json.loads(output_of(capsys, *create, name, *weights))["weights"] == [0.75, 0.25]
+        assert "1 weight for 2 clients" in error_of(capsys, 2, *create, "n", "--weights", "1")
         for odd in (("1,x",), ("c=.25", "c=.75"), ("c=.25", ".75"), ("c=",)):
             options = [word for text in odd for word in ("--weights", text)]
-            assert "use NAME=NUMBER once for each client" in refused(capsys, 2, *create, "n", *options)
+            assert "use NAME=NUMBER once for each client" in error_of(capsys, 2, *create, "n", *options)
 
 
-def test_a_mistake_names_its_field_its_file_and_its_flag(here, capsys, monkeypatch):
+def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
     """In our words, whether it stands in a file, an option or nowhere."""
     monkeypatch.setenv("TUTELAGE_PORT", "many")
-    err = refused(capsys, 2, "config")
+    err = error_of(capsys, 2, "config")
     assert err == "Invalid TUTELAGE_PORT 'many': use a whole number from 0 to 65535.\n"
     monkeypatch.delenv("TUTELAGE_PORT")
     (here / "s.toml").write_text("body_timeout = 0\n")
-    err = refused(capsys, 2, "config", "--config", "s.toml")
+    err = error_of(capsys, 2, "config", "--config", "s.toml")
     assert err == "Invalid body_timeout in s.toml 0: use a number greater than 0 and at most 3600.\n"
-    err = refused(capsys, 2, "serve", "--log-level", "loud")
+    err = error_of(capsys, 2, "serve", "--log-level", "loud")
     assert err == "Invalid --log-level 'loud': use debug, info, warning or error.\n"
     (here / "c.toml").write_text('clients = ["a"]\n')
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         create = ("campaign", "create", "c", "--file", "c.toml", "--teacher", "none")
-        err = refused(capsys, 2, *create)
+        err = error_of(capsys, 2, *create)
         assert err == "The field arms is missing (give it with --arm or in c.toml).\n"
         (here / "c.toml").write_text('horizon = "9"\n')
-        err = refused(capsys, 2, *create, "--arm", "x")
+        err = error_of(capsys, 2, *create, "--arm", "x")
         assert err == "The field horizon must be a whole number, not text (in c.toml).\n"
-        err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9", "--seed", "-1")
+        err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9", "--seed", "-1")
         assert err == "The field seed must be a whole number, at least 0 (--seed).\n"
         (here / "c.toml").write_text('colour = "blue"\n')
-        err = refused(capsys, 2, *create, "--arm", "x", "--horizon", "9")
+        err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9")
         assert err == "There is no field colour (in c.toml).\n"
-        err = refused(capsys, 2, "campaign", "show", "nope")
+        err = error_of(capsys, 2, "campaign", "show", "nope")
         assert err == "Unknown campaign 'nope': `tutelage campaign list` lists all campaigns.\n"
 
 
-def test_sentences_have_names_in_them(here, capsys, monkeypatch):
+def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
     """No numbers for clients and arms, neither in refusals nor in what a teacher says."""
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         create = (
             "campaign",
@@ -211,13 +202,13 @@ def test_sentences_have_names_in_them(here, capsys, monkeypatch):
             "ben",
         )
         create += ("--horizon", "9", "--teacher", "known(target=1)", "--start")
-        assert "teaching the known target, arm blue" in said(capsys, *create)
-        assert "arm blue" in said(capsys, "campaign", "list")
-        said(capsys, "campaign", "exclude", "c", "ben")
-        err = refused(capsys, 2, "campaign", "exclude", "c", "anna")
+        assert "teaching the known target, arm blue" in output_of(capsys, *create)
+        assert "arm blue" in output_of(capsys, "campaign", "list")
+        output_of(capsys, "campaign", "exclude", "c", "ben")
+        err = error_of(capsys, 2, "campaign", "exclude", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
         assert (
-            refused(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
+            error_of(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
         )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"
@@ -225,7 +216,7 @@ def test_sentences_have_names_in_them(here, capsys, monkeypatch):
 
 def test_the_log_is_json_from_its_first_line(here):
     """What was created and what is wrong with a library too, and where it listens."""
-    with serving(here, "--insecure") as (address, _):
+    with running_server(here, "--insecure") as (address, _):
         pass
     log = [json.loads(line) for line in (here / "log").read_text().splitlines()]
     assert log[0]["message"] == f"{here}/t.db was created."
@@ -237,24 +228,24 @@ def test_a_port_in_use_leaves_no_file(here, capsys):
     """The address is taken before the store is opened."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        err = refused(capsys, 2, "serve", "--port", str(port))
+        err = error_of(capsys, 2, "serve", "--port", str(port))
     assert err.startswith(f"The server cannot listen on 127.0.0.1:{port} (Address already in use): ")
     assert list(here.iterdir()) == []
-    assert "cannot listen on no.such.host.invalid:8321" in refused(
+    assert "cannot listen on no.such.host.invalid:8321" in error_of(
         capsys, 2, "serve", "--host", "no.such.host.invalid"
     )
 
 
-def test_a_certificate_that_is_none_leaves_no_file(here, capsys):
+def test_an_invalid_certificate_leaves_no_file(here, capsys):
     """TLS is tried before the store is opened."""
     for name in ("c.pem", "k.pem"):
         (here / name).write_text("-----BEGIN NOTHING-----\n")
-    err = refused(capsys, 2, "serve", "--port", "0", "--tls-certificate", "c.pem", "--tls-key", "k.pem")
+    err = error_of(capsys, 2, "serve", "--port", "0", "--tls-certificate", "c.pem", "--tls-key", "k.pem")
     assert err.startswith("The certificate c.pem and the key k.pem cannot be used (")
     assert {path.name for path in here.iterdir()} == {"c.pem", "k.pem"}
 
 
-def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys, monkeypatch):
+def test_an_untrusted_certificate_is_explained(here, capsys, monkeypatch):
     """Not as if nobody answered; with SSL_CERT_FILE it is trusted."""
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "k.pem"]
     command += ["-out", "c.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
@@ -270,55 +261,55 @@ def test_a_certificate_that_is_not_trusted_is_named_with_the_remedy(here, capsys
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("TUTELAGE_SERVER", f"https://localhost:{server.server_port}")
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    err = refused(capsys, 2, "campaign", "list")
+    err = error_of(capsys, 2, "campaign", "list")
     assert err.startswith(f"The certificate of https://localhost:{server.server_port} is not trusted (")
     assert "set SSL_CERT_FILE to a file" in err
     monkeypatch.setenv("SSL_CERT_FILE", str(here / "c.pem"))
-    assert "is not a Tutelage server" in refused(capsys, 2, "campaign", "list")
+    assert "is not a Tutelage server" in error_of(capsys, 2, "campaign", "list")
     server.shutdown()
     server.server_close()
 
 
-def test_a_servers_password_is_never_told(here, capsys, monkeypatch):
+def test_passwords_are_never_printed(here, capsys, monkeypatch):
     """Whatever is wrong with the server or its address: nobody there, another server, no address at all."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     place = f"http://me:sesame@127.0.0.1:{port}"
-    err = refused(capsys, 2, "campaign", "list", "--server", place)
+    err = error_of(capsys, 2, "campaign", "list", "--server", place)
     assert err.startswith(f"The server http://me:***@127.0.0.1:{port} does not answer (")
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    monkeypatch.setattr(BaseHTTPRequestHandler, "log_message", lambda *told: None)
+    monkeypatch.setattr(BaseHTTPRequestHandler, "log_message", lambda *arguments: None)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("TUTELAGE_SERVER", f"http://me:sesame@127.0.0.1:{server.server_port}")
-    err = refused(capsys, 2, "campaign", "list")
+    err = error_of(capsys, 2, "campaign", "list")
     assert err.startswith(f"http://me:***@127.0.0.1:{server.server_port}/v1/campaigns is not a Tutelage")
     server.shutdown()
     server.server_close()
     for odd in ("ftp://me:sesame@host", "http://me:sesame@[", "http://me:ses/ame@h", "http://me:sesame@h:x"):
         monkeypatch.setenv("TUTELAGE_SERVER", odd)
-        err = refused(capsys, 2, "campaign", "list")
+        err = error_of(capsys, 2, "campaign", "list")
         assert err.startswith("Invalid TUTELAGE_SERVER '")
         assert "://me:***@" in err
         assert "ame@" not in err
     monkeypatch.delenv("TUTELAGE_SERVER")
-    err = refused(capsys, 2, "db", "check", "--store", "postgresql://me:sesame@[x")
+    err = error_of(capsys, 2, "db", "check", "--store", "postgresql://me:sesame@[x")
     assert err.startswith("Invalid database URL 'postgresql://me:***@[x' (")
 
 
 def test_parquet_without_its_library_names_the_command(here, capsys, monkeypatch):
     """One that works from a checkout and from anywhere else."""
-    with serving(here) as (address, _):
+    with running_server(here) as (address, _):
         content = {"name": "c", "arms": ["x"], "clients": ["a"], "horizon": 9, "teacher": "none"}
         httpx.post(f"{address}/v1/campaigns", json=content).raise_for_status()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    err = refused(capsys, 2, "ledger", "export", "c", "--format", "parquet", "--store", "sqlite:///t.db")
+    err = error_of(capsys, 2, "ledger", "export", "c", "--format", "parquet", "--store", "sqlite:///t.db")
     assert "bin/pip install pyarrow`" in err
 
 
 def test_help_is_not_cut_off(capsys):
     """Each command's line in a list is whole, at 80 columns."""
     for group in ((), ("campaign",), ("key",), ("ledger",), ("db",)):
-        told = said(capsys, *group, "--help")
-        listed = told.partition("Commands:\n")[2]
+        help = output_of(capsys, *group, "--help")
+        listed = help.partition("Commands:\n")[2]
         assert listed.strip()
         assert "..." not in listed

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests import paper_epochs
-from tests.cli.test_terminal import on_terminal
+from tests.cli.commands import run_on_terminal
 from tutelage import load_instance, planning
 from tutelage.cli.app import execute
 
@@ -27,16 +27,16 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     assert not printed.err
 
 
-def test_a_guess_is_planned_for(capsys):
+def test_a_plan_from_assumptions(capsys):
     """M, K, a gap and a range of means in place of an instance."""
     options = ["--means", "0.2;0.8", "--rewards", "beta(5)", "--weights", "0.2;0.3;0.5", "--activity", "0.5"]
     assert execute([*GUESS, *options, "--delay", "1", *SMALL, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["instance"]
-    assert (told["num_clients"], told["num_arms"], told["min_gap"]) == (3, 3, 0.3)
-    assert told["rewards"] == "beta(concentration=5)"
-    assert told["weights"] == [0.2, 0.3, 0.5]
-    assert told["activity"] == [0.5] * 3
-    assert told["delays"] == [1] * 3
+    document = json.loads(capsys.readouterr().out)["instance"]
+    assert (document["num_clients"], document["num_arms"], document["min_gap"]) == (3, 3, 0.3)
+    assert document["rewards"] == "beta(concentration=5)"
+    assert document["weights"] == [0.2, 0.3, 0.5]
+    assert document["activity"] == [0.5] * 3
+    assert document["delays"] == [1] * 3
 
 
 def test_page_in_a_pipe_is_plain_and_narrow(capsys):
@@ -82,8 +82,7 @@ def test_page_says_in_which_epoch_learning_ended(capsys):
     likely, sure = 5 * paper_epochs.last_round(3), paper_epochs.learning_time()
     assert (
         f"is likely to decide in epoch 3, round {likely:,}, in time, and with high probability by epoch 4, "
-        f"round {sure:,}, too"
-        in text
+        f"round {sure:,}, too" in text
     )
     assert "tal(gamma1=1,gamma2=0) decided in epoch 3 in 2 runs." in text
 
@@ -110,7 +109,7 @@ def test_page_of_tied_arms(capsys):
 
 def test_progress_is_for_terminals():
     """A bar while it plays, colours in the page."""
-    shown, _ = on_terminal("plan", "paper", "--horizon", "30000", "--runs", "4", "--teacher", "twl")
+    shown, _ = run_on_terminal("plan", "paper", "--horizon", "30000", "--runs", "4", "--teacher", "twl")
     assert "simulating" in shown
     assert "runs, remaining" in shown
     assert re.search(r"\x1b\[1;3[23]mtwl", shown)

@@ -28,7 +28,7 @@ def test_all_kinds_into_a_folder(saved, tmp_path, capsys):
     assert len(printed) == len(wanted)
 
 
-def test_beside_the_result(saved, tmp_path):
+def test_pictures_go_next_to_the_result(saved, tmp_path):
     """Where no place is named."""
     copy = tmp_path / "copy.nc"
     copy.write_bytes(saved.read_bytes())
@@ -45,15 +45,15 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
     chosen = [] if kind is None else ["--kind", kind]
     assert app.execute(["plot", str(saved), "--out", str(tmp_path / name), *chosen, "--json"]) == 0
     assert (tmp_path / name).read_bytes().startswith(start)
-    told = json.loads(capsys.readouterr().out)
-    assert told == {
+    document = json.loads(capsys.readouterr().out)
+    assert document == {
         "result": str(saved),
         "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}],
     }
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["--kind", "curve"], "Invalid --kind 'curve': use curves"),
         (["--out", "x.jpg"], "Invalid --out 'x.jpg': use a file that ends in .pdf, .png, .svg"),
@@ -67,17 +67,17 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
         (["--log", "time", "--kind", "pulls"], "--log time applies to curves only"),
     ],
 )
-def test_what_cannot_be(saved, tmp_path, capsys, monkeypatch, arguments, told):
+def test_errors_before_anything_is_written(saved, tmp_path, capsys, monkeypatch, arguments, sentence):
     """One sentence, status 2, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     assert app.execute(["plot", str(saved), *arguments]) == 2
     printed = capsys.readouterr()
-    assert told in printed.err
+    assert sentence in printed.err
     assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_result(tmp_path, capsys):
+def test_files_that_are_not_results(tmp_path, capsys):
     """Neither is what is not there."""
     (tmp_path / "x.nc").write_text("no")
     assert app.execute(["plot", str(tmp_path / "x.nc")]) == 2
@@ -125,7 +125,7 @@ def test_a_failure_leaves_no_picture(saved, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_kill_left_is_removed(saved, tmp_path):
+def test_unfinished_files_of_a_killed_process_are_removed(saved, tmp_path):
     """With the next picture in that folder."""
     (tmp_path / ".tutelage-0123456789abcdef.part").write_bytes(b"half")
     assert app.execute(["plot", str(saved), "--kind", "scatter", "--out", str(tmp_path)]) == 0

@@ -14,10 +14,10 @@ CLIENTS = ["--clients", "5*ucb1,5*eps-greedy,5*ts", "--horizon", "50000", "--run
 def test_ends_with_a_true_statement(instance, data, python):
     """What the table says was and was not learned is what the runs, printed as JSON, give."""
     command = ["-m", "tutelage", "simulate", instance.format(data=data), *TEACHERS, *CLIENTS]
-    told = " ".join(python(*command).stdout.split())
+    text = " ".join(python(*command).stdout.split())
     twl, known = json.loads(python(*command, "--json").stdout)["teachers"]
     finished, wrong = twl["learning"]["finished"], twl["target"]["wrong"]
-    sentence = told[told.rindex("twl(gamma1=1,gamma2=0) ") :]
+    sentence = text[text.rindex("twl(gamma1=1,gamma2=0) ") :]
     assert wrong == 0
     assert known["target"] | {"counts": None} == {"counts": None, "wrong": 0}
     assert known["regret"]["mean"] < twl["regret"]["mean"]

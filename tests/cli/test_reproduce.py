@@ -31,15 +31,15 @@ def test_one_figure(tmp_path, capsys):
     assert stamps == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_movielens_is_not_at_hand(tmp_path, capsys, no_data):
+def test_without_movielens(tmp_path, capsys, no_data):
     """The rest is made, and the page and the document say how to get it."""
     assert app.execute(["reproduce", "fig3", "fig2b", *SHORT, "--out", str(tmp_path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [panel["panel"] for panel in told["panels"]] == ["fig2b"]
-    assert [each["panel"] for each in told["missing"]] == ["fig3a", "fig3b"]
-    assert list(told["pictures"]) == ["fig2b"]
+    document = json.loads(capsys.readouterr().out)
+    assert [panel["panel"] for panel in document["panels"]] == ["fig2b"]
+    assert [each["panel"] for each in document["missing"]] == ["fig3a", "fig3b"]
+    assert list(document["pictures"]) == ["fig2b"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert told["report"] == str(tmp_path / "report.html")
+    assert document["report"] == str(tmp_path / "report.html")
     assert "<strong>fig3a, fig3b</strong> could not be made" in page
     assert "https://files.grouplens.org/datasets/movielens/ml-latest-small.zip" in page
 
@@ -49,24 +49,24 @@ def test_movielens(tmp_path, capsys, data):
     place = str(data / "ml-latest-small")
     arguments = ["reproduce", "fig3b", *SHORT, "--out", str(tmp_path), "--movielens", place, "--json"]
     assert app.execute(arguments) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["missing"] == []
-    assert told["panels"][0]["teachers"][-1]["cost"]["mean"] == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["missing"] == []
+    assert document["panels"][0]["teachers"][-1]["cost"]["mean"] == 0
 
 
 def test_options_reach_the_experiments(tmp_path, capsys):
     """Runs on each instance, seed and horizon."""
     given = ["--runs-per-instance", "2", "--horizon", "9", "--seed", "5", "--out", str(tmp_path), "--json"]
     assert app.execute(["reproduce", "fig2k", *given]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["experiments"][0]["seed"] == 5
-    assert [(panel["samples"], panel["runs"], panel["horizon"]) for panel in told["panels"]] == [
+    document = json.loads(capsys.readouterr().out)
+    assert document["experiments"][0]["seed"] == 5
+    assert [(panel["samples"], panel["runs"], panel["horizon"]) for panel in document["panels"]] == [
         (100, 200, 9)
     ]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["fig2m"], "no figure 'fig2m'"),
         (["--movielens", "."], "'.' does not contain ml-latest-small"),
@@ -75,12 +75,12 @@ def test_options_reach_the_experiments(tmp_path, capsys):
         (["--out", "file"], "'file'"),
     ],
 )
-def test_what_cannot_be(tmp_path, capsys, monkeypatch, arguments, told):
+def test_errors_before_anything_is_simulated(tmp_path, capsys, monkeypatch, arguments, sentence):
     """One sentence and status 2, before anything is played."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     assert app.execute(["reproduce", *arguments]) == 2
     printed = capsys.readouterr()
-    assert told in printed.err
+    assert sentence in printed.err
     assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

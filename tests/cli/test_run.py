@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.cli.test_terminal import on_terminal
+from tests.cli.commands import run_on_terminal
 from tutelage import experiments
 from tutelage.cli.app import execute
 
@@ -63,17 +63,17 @@ def words(text):
     return " ".join(text.split())
 
 
-def test_the_first_time_all_is_played(file, tmp_path, capsys):
+def test_the_first_time_everything_is_simulated(file, tmp_path, capsys):
     """Table, claim with its verdict, what is missing, cells and report, all in the folder named."""
     out = tmp_path / "out"
     assert execute(["run", str(file), "--out", str(out)]) == 0
     printed = capsys.readouterr()
-    told = words(printed.out)
+    text = words(printed.out)
     assert not printed.err
-    assert "panels one instance fixed clients all simulated 20 runs of 200 rounds with each teacher" in told
-    assert "one, I: Knowing is better than learning. SUPPORTED: regret: known " in told
-    assert "Left out: films. The data set ml-latest-small was not found" in told
-    assert "2 cells simulated and 0 cells reused" in told
+    assert "panels one instance fixed clients all simulated 20 runs of 200 rounds with each teacher" in text
+    assert "one, I: Knowing is better than learning. SUPPORTED: regret: known " in text
+    assert "Left out: films. The data set ml-latest-small was not found" in text
+    assert "2 cells simulated and 0 cells reused" in text
     assert (out / "report.html").is_file()
     assert (out / "one.pdf").is_file()
     assert (out / "one.png").is_file()
@@ -81,7 +81,7 @@ def test_the_first_time_all_is_played(file, tmp_path, capsys):
     assert max(map(len, printed.out.splitlines())) <= max(80, len(str(out)) + 30)
 
 
-def test_the_second_time_nothing_is(file, tmp_path, capsys):
+def test_the_second_time_nothing_is_simulated(file, tmp_path, capsys):
     """A finished one touches no file and says so."""
     out = tmp_path / "out"
     assert execute(["run", str(file), "--out", str(out)]) == 0
@@ -129,7 +129,7 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "sentence"),
     [
         ("runs = 2", "rums = 2", "top level: unknown key 'rums' (did you mean 'runs'?)"),
         ("horizons = [200]", "horizons = [0]", "horizons = 0 in the head of the file is below 1"),
@@ -140,19 +140,19 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
         ),
     ],
 )
-def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, told):
+def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, sentence):
     """Exit status 2, no traceback, nothing on standard output."""
     file.write_text(TEXT.replace(written, instead), encoding="utf-8")
     assert execute(["run", str(file), "--out", str(tmp_path / "out")]) == 2
     printed = capsys.readouterr()
     assert not printed.out
-    assert told in printed.err
+    assert sentence in printed.err
     assert printed.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "sentence"),
     [
         (["--data", "/no/such"], "There is no file or folder '/no/such'"),
         (["--workers", "0"], "0 workers are too few"),
@@ -160,19 +160,19 @@ def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, to
         (["--out", "mine.toml"], "cannot be made"),
     ],
 )
-def test_a_bad_option_is_one_sentence(file, tmp_path, monkeypatch, capsys, options, told):
+def test_a_bad_option_is_one_sentence(file, tmp_path, monkeypatch, capsys, options, sentence):
     """The same for what is typed."""
     monkeypatch.chdir(tmp_path)
     assert execute(["run", "mine.toml", *options]) == 2
-    assert told in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_the_bar_names_the_cell_under_way(file, tmp_path, executor):
+def test_the_progress_bar_names_the_current_cell(file, tmp_path, executor):
     """On a terminal it is drawn as runs are played, also where processes share them."""
     file.write_text(TEXT.replace("[200]", "[100_000]"), encoding="utf-8")
     options = ["--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2"]
-    shown, _ = on_terminal("run", str(file), *options)
+    shown, _ = run_on_terminal("run", str(file), *options)
     assert "fixed-all-twl" in shown
     assert re.search(r"[1-9][0-9]?/40", shown)
 
@@ -189,10 +189,10 @@ def test_tables_and_claims_are_brief(file, tmp_path, capsys):
     text = text.replace('than = ["twl"]', 'than = ["blt(rho=3)"]')
     file.write_text(text, encoding="utf-8")
     assert execute(["run", str(file), "--out", str(tmp_path / "a")]) == 0
-    told = words(capsys.readouterr().out)
-    assert "blt(rho=3) " in told
-    assert "against blt(rho=3) " in told
-    assert "growth=" not in told
+    text = words(capsys.readouterr().out)
+    assert "blt(rho=3) " in text
+    assert "against blt(rho=3) " in text
+    assert "growth=" not in text
     assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]
     assert "rho=3,growth=" in rows[2]["teacher"]

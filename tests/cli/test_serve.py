@@ -4,10 +4,7 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 import tomllib
@@ -16,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
+from tests.cli.commands import output_of, running_server
 from tutelage.cli.app import execute
 
 CAMPAIGN = """
@@ -26,65 +24,33 @@ teacher = "twl"
 """
 
 
-@contextlib.contextmanager
-def serving(folder, *arguments, port=None):
-    """The address of a server on ``folder / "t.db"``, ready, and its process."""
-    if port is None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tutelage", "serve", "--store", "sqlite:///t.db", "--port", str(port)]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)
-        try:
-            address = f"http://127.0.0.1:{port}"
-            for _ in range(400):
-                with contextlib.suppress(httpx.TransportError):
-                    if httpx.get(f"{address}/readyz").is_success:
-                        break
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.05)
-            yield address, process
-        finally:
-            process.kill()
-            process.wait()
-
-
-def said(capsys, *arguments):
-    """What a command that succeeds prints."""
-    status = execute(arguments)
-    out, err = capsys.readouterr()
-    assert status == 0, err
-    return out
-
-
 def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
     """Every command against a real server; SIGTERM leaves one whole file, whose ledger verifies."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "campaign.toml").write_text(CAMPAIGN)
-    with serving(tmp_path) as (address, process):
+    with running_server(tmp_path) as (address, process):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         made = json.loads(
-            said(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json")
+            output_of(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json")
         )
         assert (made["status"], made["horizon"], made["arms"]) == ("running", 100, ["x", "y"])
         pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
-        assert "c: running" in said(capsys, "campaign", "list")
-        assert "1 by 2 clients" in said(capsys, "campaign", "show", "c")
-        said(capsys, "campaign", "exclude", "c", "b")
+        assert "c: running" in output_of(capsys, "campaign", "list")
+        assert "1 by 2 clients" in output_of(capsys, "campaign", "show", "c")
+        output_of(capsys, "campaign", "exclude", "c", "b")
         assert execute(["campaign", "exclude", "c", "a"]) == 2
         assert "last" in capsys.readouterr().err
         assert execute(["campaign", "delete", "c"]) == 1  # the question is right, the time is not
         assert "stop it before" in capsys.readouterr().err
-        said(capsys, "campaign", "stop", "c")
-        said(capsys, "campaign", "start", "c")
-        said(capsys, "campaign", "stop", "c")
-        said(capsys, "campaign", "export", "c", "--out", "c.ndjson")
+        output_of(capsys, "campaign", "stop", "c")
+        output_of(capsys, "campaign", "start", "c")
+        output_of(capsys, "campaign", "stop", "c")
+        output_of(capsys, "campaign", "export", "c", "--out", "c.ndjson")
         kinds = [json.loads(line)["kind"] for line in (tmp_path / "c.ndjson").read_text().splitlines()]
         assert kinds == ["started", "pull", "excluded", "stopped", "started", "stopped"]
-        assert "c: 7 positions agree" in said(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
-        assert "verified copy" in said(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
+        assert "c: 7 positions agree" in output_of(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
+        assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
         assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 2
         assert "in use" in capsys.readouterr().err
         process.send_signal(signal.SIGTERM)
@@ -92,16 +58,18 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         assert not list(tmp_path.glob("t.db-*")), "the store was not closed: its log is still there"
     log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     assert all(line["request"] for line in log if line["message"] == "request")
-    said(capsys, "db", "check", "--store", "sqlite:///t.db")
-    exported = said(capsys, "ledger", "export", "c", "--format", "csv", "--store", "sqlite:///copy.db")
+    output_of(capsys, "db", "check", "--store", "sqlite:///t.db")
+    exported = output_of(capsys, "ledger", "export", "c", "--format", "csv", "--store", "sqlite:///copy.db")
     assert exported.splitlines()[0].startswith("position,kind,")
 
 
-def test_the_first_key_is_made_beside_a_server(tmp_path, capsys, monkeypatch):
+def test_the_first_key_is_created_next_to_a_server(tmp_path, capsys, monkeypatch):
     """From then on it is needed, within five seconds; revoked, it opens nothing within as many."""
     monkeypatch.chdir(tmp_path)
-    with serving(tmp_path) as (address, _):
-        secret = said(capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db").strip()
+    with running_server(tmp_path) as (address, _):
+        secret = output_of(
+            capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db"
+        ).strip()
         campaigns, headers = f"{address}/v1/campaigns", {"Authorization": f"Bearer {secret}"}
 
         def becomes(status, headers):
@@ -115,10 +83,10 @@ def test_the_first_key_is_made_beside_a_server(tmp_path, capsys, monkeypatch):
         assert becomes(401, {})
         assert becomes(200, headers)
         monkeypatch.setenv("TUTELAGE_KEY", secret)
-        assert said(capsys, "campaign", "list", "--server", address) == ""
-        said(capsys, "key", "revoke", "boss", "--store", "sqlite:///t.db")
+        assert output_of(capsys, "campaign", "list", "--server", address) == ""
+        output_of(capsys, "key", "revoke", "boss", "--store", "sqlite:///t.db")
         assert becomes(401, headers)
-    (row,) = json.loads(said(capsys, "key", "list", "--store", "sqlite:///t.db", "--json"))["keys"]
+    (row,) = json.loads(output_of(capsys, "key", "list", "--store", "sqlite:///t.db", "--json"))["keys"]
     assert (row["name"], row["revoked"] is None) == ("boss", False)
     with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as kept:
         assert secret not in "\n".join(kept.iterdump())
@@ -127,7 +95,7 @@ def test_the_first_key_is_made_beside_a_server(tmp_path, capsys, monkeypatch):
 def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
     """Whoever gets past the triggers is found out: status 1, and where."""
     monkeypatch.chdir(tmp_path)
-    with serving(tmp_path) as (address, _):
+    with running_server(tmp_path) as (address, _):
         content = {
             "name": "c",
             "arms": ["x"],
@@ -148,21 +116,21 @@ def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
     assert "Position 2 of c has revealed = 0.25" in capsys.readouterr().err
 
 
-def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypatch):
+def test_settings_come_from_option_environment_and_file(tmp_path, capsys, monkeypatch):
     """In that order; passwords are not shown; what is no setting is refused."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tutelage.toml").write_text(
         'port = 1\nhost = "::1"\nstore = "postgresql://u:secret@h/d?password=secret"\n'
     )
     monkeypatch.setenv("TUTELAGE_PORT", "2")
-    out = said(capsys, "config", "--json")
-    told = json.loads(out)
-    assert (told["port"], told["host"], told["body_timeout"]) == (2, "::1", 10.0)
+    out = output_of(capsys, "config", "--json")
+    document = json.loads(out)
+    assert (document["port"], document["host"], document["body_timeout"]) == (2, "::1", 10.0)
     assert "secret" not in out
-    sources = told["sources"]
+    sources = document["sources"]
     assert (sources["port"], sources["host"]) == ("TUTELAGE_PORT", "host in tutelage.toml")
-    assert (sources["body_timeout"], told["store"]) == ("default", "postgresql://u:***@h/d?password=***")
-    plain = said(capsys, "config")
+    assert (sources["body_timeout"], document["store"]) == ("default", "postgresql://u:***@h/d?password=***")
+    plain = output_of(capsys, "config")
     assert 'host = "::1"  # host in tutelage.toml\n' in plain
     assert tomllib.loads(plain)["port"] == 2
     monkeypatch.setenv("TUTELAGE_PORT", "many")
@@ -199,7 +167,7 @@ def test_settings_come_from_flag_environment_and_file(tmp_path, capsys, monkeypa
         ("key",),
     ],
 )
-def test_mistakes_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
+def test_errors_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
     """Status 2 and no traceback."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "date.toml").write_text("horizon = 2026-01-01\n")
@@ -211,7 +179,7 @@ def test_mistakes_are_one_sentence(tmp_path, capsys, monkeypatch, arguments):
 
 
 @pytest.mark.parametrize("key", ["two\nlines", "käse", "a b"])
-def test_a_key_that_is_none_is_named(capsys, monkeypatch, key):
+def test_an_invalid_key_is_explained(capsys, monkeypatch, key):
     """Not what becomes of it in a header, and not the key itself."""
     monkeypatch.setenv("TUTELAGE_KEY", key)
     assert execute(["campaign", "list"]) == 2
@@ -220,7 +188,7 @@ def test_a_key_that_is_none_is_named(capsys, monkeypatch, key):
     assert key not in err
 
 
-def test_another_server_is_told_apart(capsys, monkeypatch):
+def test_a_server_of_another_program_is_recognised(capsys, monkeypatch):
     """Whatever it answers, and nothing is made of it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -79,7 +79,7 @@ def test_a_horizon_too_short_to_learn_says_so(capsys):
     assert "had not decided by the horizon in its only run (epoch 1 needs more pulls" in text
 
 
-def test_table_of_one_run_has_no_band(capsys):
+def test_table_of_one_run_has_no_range(capsys):
     """One run has a value, no range of runs."""
     assert execute(["simulate", "paper", "--teacher", "known", "--horizon", "50", "--runs", "1"]) == 0
     out = capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_table_of_one_run_has_no_band(capsys):
     assert "1 run of 50 rounds" in out
 
 
-def test_learned_sentences():
+def test_sentences_about_decisions():
     """Decided for the best arm, for a wrong one, and not at all."""
     request = lab.make_request("paper", ["ng", "known(target=0)", "none"], horizon=20, runs=30)
     outcome = lab.simulate_request(request)
@@ -146,9 +146,9 @@ def test_list_shows_parameters(capsys):
 def test_list_as_json(capsys):
     """``--list --json`` is a document too."""
     assert execute(["simulate", "--list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["instances", "policies", "teachers", "reward distributions"]
-    twl = next(entry for entry in told["teachers"] if entry["name"] == "twl")
+    document = json.loads(capsys.readouterr().out)
+    assert list(document) == ["instances", "policies", "teachers", "reward distributions"]
+    twl = next(entry for entry in document["teachers"] if entry["name"] == "twl")
     assert [item["name"] for item in twl["parameters"]] == ["gamma1", "gamma2"]
     assert twl["parameters"][0] | {"help": ""} == {
         "name": "gamma1",

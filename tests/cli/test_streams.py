@@ -39,7 +39,7 @@ def test_closed_standard_output(tmp_path):
 
 @pytest.mark.parametrize("redirection", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_error(redirection):
-    """An error keeps its status though nobody can be told."""
+    """An error keeps its status although it cannot be printed."""
     ended = redirected(redirection, ["simulate", "papr"])
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", "")
 

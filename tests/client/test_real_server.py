@@ -7,7 +7,7 @@ import time
 
 import httpx
 import pytest
-from tests.cli.test_serve import serving
+from tests.cli.commands import running_server
 from tests.client.fake_server import emptied
 
 from tutelage.client import Client, ObservedReward, PullRefusal
@@ -31,7 +31,7 @@ def test_no_pull_is_lost_or_counted_twice_whatever_becomes_of_the_server(tmp_pat
         return [one.bypassed for one, _ in told]
 
     with contextlib.ExitStack() as ended:
-        with serving(tmp_path, port=port) as (address, server):
+        with running_server(tmp_path, port=port) as (address, server):
             made = CAMPAIGN | {"teacher": "known(target=0)"}
             httpx.post(f"{address}/v1/campaigns", json=made).raise_for_status()
             client = Client(address, "c", deadline=0.3, spool=tmp_path / "spool")
@@ -50,7 +50,7 @@ def test_no_pull_is_lost_or_counted_twice_whatever_becomes_of_the_server(tmp_pat
             server.kill()
             server.wait()
             assert all(pull(client, 2))
-        with serving(tmp_path, port=port) as (address, server):
+        with running_server(tmp_path, port=port) as (address, server):
             assert emptied(client.spool)
             assert not any(pull(client, 2))
             httpx.post(f"{address}/v1/campaigns/c/stop").raise_for_status()
@@ -76,7 +76,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     killed = python("-c", script, cwd=tmp_path, check=False)
     assert killed.returncode == -signal.SIGKILL
-    with serving(tmp_path) as (address, _):
+    with running_server(tmp_path) as (address, _):
         httpx.post(f"{address}/v1/campaigns", json=CAMPAIGN | {"teacher": "none"}).raise_for_status()
         secret = python(
             *("-m", "tutelage", "key", "create", "app", "--role", "reporter", "--campaign", "c"),

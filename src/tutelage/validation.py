@@ -44,17 +44,22 @@ class Bounds:
         high = self.maximum if self.below is None else self.below
         if low is not None and high is not None and high != math.inf:
             opening, closing = "[" if self.above is None else "(", "]" if self.below is None else ")"
-            return f"in {opening}{low:.16g}, {high:.16g}{closing}"
+            return f"in {opening}{_write_bound(low)}, {_write_bound(high)}{closing}"
         if low is not None:
-            return f"{'at least' if self.above is None else 'above'} {low:.16g}"
+            return f"{'at least' if self.above is None else 'above'} {_write_bound(low)}"
         if high is not None and high != math.inf:
-            return f"{'at most' if self.below is None else 'below'} {high:.16g}"
+            return f"{'at most' if self.below is None else 'below'} {_write_bound(high)}"
         return ""
 
     def describe_allowed(self, noun: str) -> str:
         """What is allowed: ``a whole number of at least 1``, ``a number in [0, 1)``."""
         words = self.describe()
         return f"{noun} {'of ' if words.startswith('at') else ''}{words}".rstrip()
+
+
+def _write_bound(bound: float) -> str:
+    """All digits of a whole number, and 16 of any other."""
+    return str(bound) if isinstance(bound, int) else f"{bound:.16g}"
 
 
 def is_whole(value: Any) -> bool:

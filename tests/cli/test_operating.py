@@ -159,11 +159,11 @@ def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
     """In our words, whether it stands in a file, an option or nowhere."""
     monkeypatch.setenv("TUTELAGE_PORT", "many")
     err = error_of(capsys, 2, "config")
-    assert err == "Invalid TUTELAGE_PORT 'many': use a whole number from 0 to 65535.\n"
+    assert err == "Invalid TUTELAGE_PORT 'many': use a whole number in [0, 65535].\n"
     monkeypatch.delenv("TUTELAGE_PORT")
     (here / "s.toml").write_text("body_timeout = 0\n")
     err = error_of(capsys, 2, "config", "--config", "s.toml")
-    assert err == "Invalid body_timeout in s.toml 0: use a number greater than 0 and at most 3600.\n"
+    assert err == "Invalid body_timeout in s.toml 0: use a number in (0, 3600].\n"
     err = error_of(capsys, 2, "serve", "--log-level", "loud")
     assert err == "Invalid --log-level 'loud': use debug, info, warning or error.\n"
     (here / "c.toml").write_text('clients = ["a"]\n')

@@ -52,7 +52,7 @@ def setting_option(setting: Setting) -> Any:
     if setting.type is bool:
         name = f"{name}/--no-{name.removeprefix('--')}"
     default = f"default: {setting.shown_default}" if setting.shown_default else ""
-    facts = "; ".join(filter(None, (default, setting.range)))
+    facts = "; ".join(filter(None, (default, setting.bounds.describe())))
     help = f"{setting.help}  [{facts}]" if facts else setting.help
     return typer.Option(name, metavar=setting.metavar or None, help=help, show_default=False)
 

@@ -8,12 +8,13 @@ settings table in docs/operating.md.
 """
 
 import dataclasses
-import math
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
+
+from tutelage.validation import Bounds
 
 _KEY = "setting"
 
@@ -23,8 +24,8 @@ class Setting:
     """One setting: its name, the values that it allows, and what people read about it.
 
     ``type`` is ``str``, ``int``, ``float``, ``bool`` or a ``Literal`` of words; ``default`` is None where the
-    setting need not be given.  ``minimum`` and ``maximum`` are allowed, ``above`` itself is not.  ``check``
-    gets a value of the right type and returns the one to use, or raises ``ValueError`` with what is allowed.
+    setting need not be given.  ``bounds`` are those of a number.  ``check`` gets a value of
+    the right type and returns the one to use, or raises ``ValueError`` with what is allowed.
     """
 
     name: str
@@ -32,9 +33,7 @@ class Setting:
     default: Any
     help: str
     metavar: str
-    minimum: float | None
-    above: float | None
-    maximum: float | None
+    bounds: Bounds
     check: Callable[[Any], Any] | None
 
     @property
@@ -61,20 +60,11 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """Describe the allowed values, as in "a whole number from 0 to 65535"."""
+        """Describe the allowed values, as in "a whole number in [0, 65535]"."""
         if self.choices:
             return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
-        noun = {int: "a whole number", float: "a number", bool: "true or false"}.get(self.type, "text")
-        joined = f"of {self.range}" if self.range.startswith("at") else self.range
-        return f"{noun} {joined}".rstrip()
-
-    @property
-    def range(self) -> str:
-        """Describe the range of a number, as in "from 0 to 65535"; empty if it has none."""
-        if self.minimum is not None and self.maximum is not None:
-            return f"from {self.minimum} to {self.maximum}"
-        bounds = (("at least", self.minimum), ("greater than", self.above), ("at most", self.maximum))
-        return " and ".join(f"{words} {bound}" for words, bound in bounds if bound is not None)
+        nouns = {int: "a whole number", float: "a number", bool: "true or false"}
+        return self.bounds.describe_allowed(nouns.get(self.type, "text"))
 
     def convert(self, value: Any) -> Any:
         """Check a value from an option, a variable or a file, and return it in the setting's type.
@@ -86,17 +76,9 @@ class Setting:
             found = msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except msgspec.ValidationError:
             raise ValueError(self.allowed) from None
-        if isinstance(found, int | float) and not self._is_in_range(found):
+        if isinstance(found, int | float) and not self.bounds.contains(found):
             raise ValueError(self.allowed)
         return found if self.check is None else self.check(found)
-
-    def _is_in_range(self, number: float) -> bool:
-        return (
-            math.isfinite(number)
-            and (self.minimum is None or number >= self.minimum)
-            and (self.above is None or number > self.above)
-            and (self.maximum is None or number <= self.maximum)
-        )
 
 
 def setting(
@@ -113,9 +95,7 @@ def setting(
     described = {
         "help": help,
         "metavar": metavar,
-        "minimum": minimum,
-        "above": above,
-        "maximum": maximum,
+        "bounds": Bounds(minimum, maximum, above),
         "check": check,
     }
     return dataclasses.field(default=default, metadata={_KEY: described})

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tutelage import instances
-from tutelage.atomic_files import write_whole
+from tutelage.atomic_files import write_atomically
 from tutelage.lab import make_request, simulate_request
 from tutelage.policies import POLICIES
 from tutelage.request import make_problem
@@ -221,7 +221,7 @@ def main() -> None:
     if options.quick:
         print(text, end="")
     elif text != PAGE.read_text(encoding="utf-8"):
-        write_whole(PAGE, text.encode())
+        write_atomically(PAGE, text.encode())
         print(f"Wrote {PAGE.relative_to(ROOT)}.")
 
 

@@ -15,9 +15,9 @@ LEFT = ".tutelage-0123456789abcdef.part"
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tutelage.atomic_files import write_whole
+from tutelage.atomic_files import write_atomically
 os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
-write_whole(Path(sys.argv[1]), b"half")
+write_atomically(Path(sys.argv[1]), b"half")
 """
 
 
@@ -27,7 +27,7 @@ def test_what_a_kill_left_is_swept_at_once(tmp_path, python):
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
     assert left.match(".tutelage-*.part")
-    atomic_files.sweep(tmp_path)
+    atomic_files.remove_unfinished(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -37,10 +37,10 @@ def test_what_is_being_written_is_not_swept(tmp_path, monkeypatch):
 
     def fsync(descriptor):
         real(descriptor)
-        atomic_files.sweep(tmp_path)
+        atomic_files.remove_unfinished(tmp_path)
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
-    atomic_files.write_whole(tmp_path / "x", b"whole")
+    atomic_files.write_atomically(tmp_path / "x", b"whole")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"whole")]
 
 
@@ -56,7 +56,7 @@ def test_swept_between_opening_and_lock(tmp_path, monkeypatch):
         real(file, operation)
 
     monkeypatch.setattr(atomic_files.fcntl, "flock", flock)
-    atomic_files.write_whole(tmp_path / "x", b"whole")
+    atomic_files.write_atomically(tmp_path / "x", b"whole")
     assert swept
     assert (tmp_path / "x").read_bytes() == b"whole"
 
@@ -66,7 +66,7 @@ def test_other_files_are_left_alone(tmp_path):
     for name in ("x.part", ".tutelage-1.part", ".tutelage-mine.part"):
         (tmp_path / name).touch()
     (tmp_path / LEFT).touch()
-    atomic_files.sweep(tmp_path)
+    atomic_files.remove_unfinished(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".tutelage-1.part",
         ".tutelage-mine.part",
@@ -76,8 +76,8 @@ def test_other_files_are_left_alone(tmp_path):
 
 def test_alone(tmp_path):
     """The second is told so, until the first has left."""
-    with atomic_files.alone_in(tmp_path), pytest.raises(InputError, match="Another tutelage is at work"):  # noqa: SIM117
-        with atomic_files.alone_in(tmp_path):
+    with atomic_files.lock_folder(tmp_path), pytest.raises(InputError, match="Another tutelage process is writing"):  # noqa: SIM117
+        with atomic_files.lock_folder(tmp_path):
             pass
-    with atomic_files.alone_in(tmp_path):
+    with atomic_files.lock_folder(tmp_path):
         pass

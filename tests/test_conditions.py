@@ -19,11 +19,11 @@ PAPER = load("paper")
         (Conditions(activity=(1.0, 1.0, 1.0, 1.0, 0.0)), "activity 0 of client 4"),
         (Conditions(activity=(float("nan"),) * 5), "activity nan"),
         (Conditions(delays=(0, 0, 0, 0, -1)), "delay -1 of client 4"),
-        (Conditions(stops=((7, 3),)), "no client 7"),
+        (Conditions(stops=((7, 3),)), "Invalid client 7 in stops"),
         (Conditions(stops=((0, -3),)), "after round -3"),
         (Conditions(shifts=(MeanShift(0, PAPER.local_means),)), "after round 0"),
         (Conditions(shifts=(MeanShift(5, np.zeros((2, 2))),)), "not 5 x 5"),
-        (Conditions(shifts=(MeanShift(5, np.full((5, 5), 2.0)),)), "outside [0, 1]"),
+        (Conditions(shifts=(MeanShift(5, np.full((5, 5), 2.0)),)), "use numbers in [0, 1]"),
     ],
 )
 def test_what_does_not_fit_is_refused(real, words):

@@ -1,7 +1,7 @@
-"""Files are written whole or not at all, and what a killed process left half written is removed.
+"""Write files completely or not at all, and remove unfinished files of killed processes.
 
-A file half written is locked by who writes it, a folder by who plays or draws into it.  The locks are the
-operating system's: they end with the process, however that ends.
+An unfinished file is locked by the process that writes it, a folder by the process that writes results into
+it.  The locks are the operating system's: they end with the process.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from tutelage.errors import InputError
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is locked, so nothing is swept, and double work is possible
+except ImportError:  # Windows: without locks nothing is removed, and two processes may do the same work
     _HAS_LOCKS = False
 else:
     _HAS_LOCKS = True
@@ -23,20 +23,20 @@ else:
 _UNFINISHED = f".tutelage-{'[0-9a-f]' * 16}.part"
 
 
-def write_whole(path: Path, content: bytes | memoryview) -> None:
-    """Write a file beside its place and move it there when complete.
+def write_atomically(path: Path, content: bytes | memoryview) -> None:
+    """Write a file under a temporary name in the same folder and rename it when it is complete.
 
-    So a reader never sees half of it, and an earlier file survives a failure.  Raises ``OSError`` with a
-    sentence if writing fails on the way (a full disk).
+    A reader never sees half of a file, and an earlier file survives a failure.  Raises ``OSError`` with a
+    sentence if writing fails (a full disk).
     """
     unfinished = path.with_name(f".tutelage-{secrets.token_hex(8)}.part")
     try:
-        with _held(unfinished) as file:
+        with _open_locked(unfinished) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
             if not _HAS_LOCKS:
-                file.close()  # Windows moves no open file
+                file.close()  # Windows cannot rename an open file
             unfinished.replace(path)
     except OSError as error:
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
@@ -45,33 +45,33 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
 
 
 @contextlib.contextmanager
-def _held(unfinished: Path) -> Iterator[BinaryIO]:
-    """The file, opened and locked."""
+def _open_locked(unfinished: Path) -> Iterator[BinaryIO]:
+    """Open and lock the unfinished file."""
     while True:
         with unfinished.open("wb") as file:
             if _HAS_LOCKS:
-                with contextlib.suppress(OSError):  # a network's file system may have no locks
+                with contextlib.suppress(OSError):  # a network file system may lack locks
                     fcntl.flock(file, fcntl.LOCK_EX)
                 if os.fstat(file.fileno()).st_nlink == 0:
-                    continue  # swept between the opening and the lock
+                    continue  # removed by another process before it was locked
             yield file
             return
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed processes left half written in a folder; what is being written stays."""
+def remove_unfinished(folder: Path) -> None:
+    """Remove the unfinished files of killed processes from a folder; files that are being written stay."""
     if not _HAS_LOCKS:
         return
     for unfinished in folder.glob(_UNFINISHED):
-        # It has just been completed, somebody is writing it, or nothing may be removed here.
+        # Errors: the file has just been completed, is being written, or may not be removed.
         with contextlib.suppress(OSError), unfinished.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             unfinished.unlink()
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else is at work in the folder meanwhile; raises ``InputError`` where somebody is."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock the folder for this process; raises ``InputError`` if another process has locked it."""
     if not _HAS_LOCKS:
         yield
         return
@@ -81,7 +81,7 @@ def alone_in(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(
-                f"Another tutelage is at work in {str(folder)!r}: wait for it, or name another --out."
+                f"Another tutelage process is writing into {str(folder)!r}: wait for it, or use another --out."
             ) from None
         yield
     finally:

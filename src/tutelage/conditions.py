@@ -1,4 +1,4 @@
-"""What real clients do that the paper's do not: act seldom, answer late, stop, and see their world change."""
+"""Real conditions: clients that do not act in every round, respond late or stop, and means that change."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64
 
 @dataclass(frozen=True, eq=False)
 class MeanShift:
-    """From round ``after`` + 1 on the local means are these, float64 [M, K] in [0, 1]."""
+    """New local means, float64 [M, K] in [0, 1], from round ``after`` + 1 on."""
 
     after: int
     local_means: NDArray[np.float64]
@@ -22,13 +22,13 @@ class MeanShift:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """When clients act and when their means change.  Left out, all is as in the paper.
+    """When clients act and when their means change.  The defaults are the conditions of the paper.
 
-    ``activity`` [M]: the probability with which a client acts in a round, in (0, 1].
-    ``delays`` [M]: how many rounds late its pulls arrive.  The client waits for the reward, so it acts at
-    most once in 1 + delay rounds; what it does is the same as if it chose when the pull arrives.
-    ``stops``: clients with the last round in which each acts.
-    ``shifts``: after which rounds the local means become others (piecewise stationary).
+    ``activity`` [M]: the probability that a client acts in a round, in (0, 1].
+    ``delays`` [M]: by how many rounds its pulls arrive late.  The client waits for the reward, so it acts at
+    most once in 1 + delay rounds; its choices are the same as if it chose when the pull arrives.
+    ``stops``: pairs of a client and the last round in which it acts.
+    ``shifts``: the rounds after which the local means change (piecewise stationary).
     """
 
     activity: tuple[float, ...] = ()
@@ -37,28 +37,33 @@ class Conditions:
     shifts: tuple[MeanShift, ...] = ()
 
     def check(self, num_clients: int, num_arms: int) -> None:
-        """Raise ``InputError`` unless all of it fits M clients and K arms."""
+        """Raise ``InputError`` unless the conditions fit M clients and K arms."""
         for name, values in (("activities", self.activity), ("delays", self.delays)):
             if len(values) not in (0, num_clients):
-                raise InputError(f"There are {len(values)} {name} for {num_clients} clients: give one each.")
+                raise InputError(
+                    f"There are {len(values)} {name} for {num_clients} clients: give one for each client."
+                )
         for client, share in enumerate(self.activity):
             if not 0 < share <= 1:
-                raise InputError(f"The activity {share:g} of client {client} lies outside (0, 1].")
+                raise InputError(f"Invalid activity {share:g} of client {client}: use a number in (0, 1].")
         for client, delay in enumerate(self.delays):
             if delay < 0:
-                raise InputError(f"The delay {delay} of client {client} is below 0.")
+                raise InputError(f"Invalid delay {delay} of client {client}: use 0 or more rounds.")
         for client, round in self.stops:
             if not 0 <= client < num_clients:
-                raise InputError(f"There is no client {client} to stop: they are 0 to {num_clients - 1}.")
+                raise InputError(f"Invalid client {client} in stops: clients are 0 to {num_clients - 1}.")
             if round < 0:
-                raise InputError(f"Client {client} cannot stop after round {round}: give 0 or more.")
+                raise InputError(f"Client {client} cannot stop after round {round}: use round 0 or later.")
         for shift in self.shifts:
             if shift.local_means.shape != (num_clients, num_arms):
-                raise InputError(f"The means after round {shift.after} are not {num_clients} x {num_arms}.")
+                raise InputError(
+                    f"The means after round {shift.after} are not {num_clients} x {num_arms}: give one for each "
+                    "client and arm."
+                )
             if not np.all((shift.local_means >= 0.0) & (shift.local_means <= 1.0)):
-                raise InputError(f"A mean after round {shift.after} lies outside [0, 1].")
+                raise InputError(f"Invalid means after round {shift.after}: use numbers in [0, 1].")
             if shift.after < 1:
-                raise InputError(f"The means cannot shift after round {shift.after}: give 1 or more.")
+                raise InputError(f"The means cannot shift after round {shift.after}: use round 1 or later.")
 
     def arrays(self, num_clients: int) -> ConditionArrays:
         """Activity, delay and last round of every client, as compiled code reads them."""
@@ -72,29 +77,34 @@ class Conditions:
 def with_options(
     real: Conditions, num_clients: int, activity: str | None, delay: str | None, stops: Mapping[int, int]
 ) -> Conditions:
-    """Conditions with what people have written in their place.  Raises ``InputError``."""
+    """Return the conditions with those replaced that the options of a command give.  Raises ``InputError``."""
     if activity is not None:
         real = replace(real, activity=read_per_client("activity", activity, num_clients))
     if delay is not None:
         delays = read_per_client("delay", delay, num_clients)
         for each in delays:
             if each != int(each):
-                raise InputError(f"The delay {each:g} is not a whole number of rounds.")
+                raise InputError(f"Invalid delay {each:g}: use a whole number of rounds.")
         real = replace(real, delays=tuple(int(each) for each in delays))
     return replace(real, stops=tuple(sorted(stops.items()))) if stops else real
 
 
 def read_per_client(name: str, text: str, num_clients: int) -> tuple[float, ...]:
-    """``"0.5"`` for all clients or ``"1;1;0.1"``, one number a client.  Raises ``InputError``."""
+    """Read ``"0.5"``, one number for all clients, or ``"1;1;0.1"``, one for each.  Raises ``InputError``."""
     parts = text.strip().split(";")
     try:
         values = [float(part) for part in parts]
     except ValueError:
-        raise InputError(f"The {name} {text!r} is not a number, or numbers as in 1;0.5;0.1.") from None
+        raise InputError(
+            f"Invalid {name} {text!r}: use one number, or one for each client as in 1;0.5;0.1."
+        ) from None
     if not all(math.isfinite(value) for value in values):
-        raise InputError(f"The {name} {text!r} is not finite.")
+        raise InputError(f"Invalid {name} {text!r}: use finite numbers.")
     if len(values) == 1:
         values *= num_clients
     if len(values) != num_clients:
-        raise InputError(f"The {name} {text!r} has {len(values)} numbers for {num_clients} clients.")
+        raise InputError(
+            f"Invalid {name} {text!r}: it has {len(values)} numbers for {num_clients} clients. Use one number, or one for "
+            "each client."
+        )
     return tuple(values)

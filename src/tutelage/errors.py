@@ -1,8 +1,8 @@
-"""The one error that people cause."""
+"""The error for invalid input."""
 
 
 class InputError(ValueError):
-    """What a person typed, wrote or handed in cannot be used.
+    """A value that a person typed, wrote in a file or passed to a function cannot be used.
 
     The message is one sentence with the offending value and the remedy.  The command line prints it
     and ends with status 2; a library caller can catch it as a ``ValueError``.

@@ -103,7 +103,7 @@ def test_path_with_a_quote_in_it(write):
         ("uniform:rewards=empirical", ("'uniform' has none",)),
         ("planted:rewards=empirical", ("'planted' has none",)),
         ("grenoble:rewards=empirical", ("radio:PATH,rewards=empirical",)),
-        ("grenoble:clients=10000", ("clients=10000", "ask for at most")),
+        ("grenoble:clients=10000", ("clients=10000", "use at most")),
     ],
 )
 def test_bad_instances(refuses, spec, words):

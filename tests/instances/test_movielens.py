@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tutelage.instances import load
-from tutelage.instances.readers.movies import movies_beside
+from tutelage.instances.readers.movies import find_movies
 from tutelage.instances.readers.ratings import read_ratings
 
 # Users 1 to 6 rate movies 1 to 8; movie 8 is rated by user 1 alone.
@@ -160,7 +160,7 @@ def test_genre_needs_movies(refuses, write):
     """group=genre without the movies file says so."""
     refuses(
         "movielens:" + write("ratings.csv", RATINGS) + ",clients=2,arms=2,group=genre",
-        "needs the movies file",
+        "needs movies.csv, movies.dat or u.item next to",
     )
 
 
@@ -168,14 +168,14 @@ def test_movies_of_the_old_sets(write):
     """u.item and movies.dat, in ISO 8859-1, give titles and genres."""
     flags = "|".join("1" if place in (1, 8) else "0" for place in range(19))
     write("a/u.item", f"1|Misérables, Les (1995)|01-Jan-1995||http://x|{flags}\n".encode("iso-8859-1"))
-    movie = movies_beside(read_ratings(write("a/u.data", "1\t1\t5\t1\n2\t1\t1\t1\n")).data)["1"]
+    movie = find_movies(read_ratings(write("a/u.data", "1\t1\t5\t1\n2\t1\t1\t1\n")).data)["1"]
     assert movie.title == "Misérables, Les (1995)"
     assert movie.genres == ("Action", "Drama")
     write(
         "b/movies.dat",
         "1::Misérables::The (1995)::Drama|Musical\n".replace("::The", ", The").encode("iso-8859-1"),
     )
-    movie = movies_beside(read_ratings(write("b/ratings.dat", "1::1::5::1\n2::1::1::1\n")).data)["1"]
+    movie = find_movies(read_ratings(write("b/ratings.dat", "1::1::5::1\n2::1::1::1\n")).data)["1"]
     assert movie.genres == ("Drama", "Musical")
 
 

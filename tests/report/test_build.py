@@ -71,7 +71,7 @@ def test_a_damaged_cell_is_simulated_again(sketched_folder, tmp_path, harm):
 
 def test_a_finished_folder_may_be_read_only(finished_folder, monkeypatch):
     """A finished report needs neither a lock nor write access."""
-    monkeypatch.setattr(build, "alone_in", None)
+    monkeypatch.setattr(build, "lock_folder", None)
     monkeypatch.setattr(build, "make_cells_folder", None)
     monkeypatch.setattr("os.access", lambda *_: False)
     assert build_report(parse_small(), finished_folder).result is None

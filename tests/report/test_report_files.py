@@ -80,10 +80,10 @@ def test_killed_while_pictures_are_replaced(sketched_folder, tmp_path, monkeypat
         writes.append(path)
         if len(writes) == at:
             raise Killed
-        atomic_files.write_whole(path, content)
+        atomic_files.write_atomically(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(report_files, "write_whole", write)
+        patch.setattr(report_files, "write_atomically", write)
         with pytest.raises(Killed):
             build_report(other, folder)
     assert not (folder / "report.html").exists()

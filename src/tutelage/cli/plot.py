@@ -53,7 +53,7 @@ def plot(
     spread its pulls over the arms.
     """
     from tutelage import plots, results
-    from tutelage.atomic_files import sweep, write_whole
+    from tutelage.atomic_files import remove_unfinished, write_atomically
 
     kinds = tuple(dict.fromkeys(kind or ()))
     for each in kinds:
@@ -74,8 +74,8 @@ def plot(
     drawn = {path: (each, plots.render_figure(figures[each], path.suffix.lower())) for each, path in targets}
     for path, (_, content) in drawn.items():  # after everything is drawn
         interrupts.remove_unfinished_in(path.parent)
-        sweep(path.parent)
-        write_whole(path, content)
+        remove_unfinished(path.parent)
+        write_atomically(path, content)
     with checked_output():
         if as_json:
             pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]

@@ -200,7 +200,7 @@ def _match_names(data: DataFile, *, is_whole: bool) -> Iterator[tuple[DataSet, D
 
 
 def _is_in_its_folder(data: DataFile, owner: DataSet) -> bool:
-    return any(data.beside(part.name) is not None for part in owner.parts if part.needed)
+    return any(data.find_sibling(part.name) is not None for part in owner.parts if part.needed)
 
 
 def _compare(data: DataFile, owner: DataSet, part: DataSetFile) -> FileCheck:

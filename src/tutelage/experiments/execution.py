@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tutelage import lab, results
-from tutelage.atomic_files import alone_in, sweep
+from tutelage.atomic_files import lock_folder, remove_unfinished
 from tutelage.engine.executors import check_workers, default_workers
 from tutelage.errors import InputError
 from tutelage.experiments.cells import ExperimentCell, join_teachers, read_cell
@@ -120,7 +120,7 @@ def run_experiment(
     check_callback("progress", progress)
     preparation = prepare(experiment, folder, data=data)
     make_cells_folder(folder)
-    with alone_in(preparation.folder):
+    with lock_folder(preparation.folder):
         return run_prepared(preparation, workers=workers, executor=executor, progress=progress)
 
 
@@ -140,7 +140,7 @@ def run_prepared(
     """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked."""
     cells_folder = preparation.folder / CELLS
     for place in (preparation.folder, cells_folder):
-        sweep(place)
+        remove_unfinished(place)
     result = ExperimentResult(
         preparation.experiments,
         preparation.folder,

@@ -1,8 +1,8 @@
-"""Where rewards come from: the table of instance sources and the INSTANCE that people write.
+"""Instances: the table of their sources, and the INSTANCE that people write.
 
 An INSTANCE is ``name``, ``name:key=value,...`` or, for a source with a path, ``name:PATH,key=value,...``.
-A bare path to a table of means (``means.csv``, also ``means.csv,rewards=constant``) is one too.  A PATH with a
-comma, colon or equals sign is quoted: ``movielens:"C:/a,b/ratings.csv",clients=3``.
+The path of a table of means (``means.csv``, or ``means.csv,rewards=constant``) is an INSTANCE too.  A PATH
+with a comma, colon or equals sign needs quotes: ``movielens:"C:/a,b/ratings.csv",clients=3``.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ INSTANCES = Table[InstanceSource](
         "movielens": "tutelage.instances.movielens:MovieLens",
         "radio": "tutelage.instances.radio:Radio",
         "grenoble": "tutelage.instances.grenoble:Grenoble",
-        "shift": "tutelage.instances.shift:Shifting",
+        "shift": "tutelage.instances.shift:ShiftingMeans",
     },
 )
 
@@ -38,7 +38,7 @@ _TABLE_ENDINGS = (".csv", ".tsv", ".json", ".toml")
 
 
 def load(spec: str | PurePath) -> Instance:
-    """The instance that an INSTANCE names, or that is in the table of means at a ``pathlib.Path``.
+    """Load the instance that an INSTANCE names, or the table of means at a ``pathlib.Path``.
 
     Raises ``InputError`` with the offending part and the remedy.
     """
@@ -46,17 +46,17 @@ def load(spec: str | PurePath) -> Instance:
 
 
 def parse(spec: str | PurePath) -> InstanceSource:
-    """The source that an INSTANCE names, with its parameters checked but nothing read or drawn yet."""
+    """Return the source that an INSTANCE names: its parameters are checked, nothing is read or drawn yet."""
     if isinstance(spec, PurePath):
         return INSTANCES.make("table", [("path", str(spec))], str(spec))
     if not isinstance(spec, str):
         raise InputError(
-            f"{spec!r} is not an instance: give a text such as 'paper', the path of a table of means, "
+            f"Invalid instance {spec!r}: use a text such as 'paper', the path of a table of means, "
             "or an Instance."
         )
     text = spec.strip()
     if not text:
-        raise InputError("The instance is empty; name one, as in paper or uniform:clients=5,arms=5,seed=3.")
+        raise InputError("The instance is empty: name one, as in paper or uniform:clients=5,arms=5,seed=3.")
     name, colon, rest = text.partition(":")
     if name in INSTANCES.entries:
         parts = split_top(rest, ",") if rest.strip() else []
@@ -75,7 +75,7 @@ def parse(spec: str | PurePath) -> InstanceSource:
     installed = _INSTALLED.fullmatch(text)
     if installed and importlib.util.find_spec(installed[1]) is not None:
         return INSTANCES.parse(text)
-    INSTANCES.cls(name.strip() if colon else head.strip())  # raises: there is no such instance
+    INSTANCES.cls(name.strip() if colon else head.strip())  # raises: the name is unknown
     raise AssertionError(spec)
 
 
@@ -95,7 +95,9 @@ def _arguments(name: str, parts: list[str], spec: str) -> list[tuple[str, str]]:
             continue
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise InputError(f"{part!r} in {spec!r} is not key=value{_hint(part, takes_path, position)}.")
+            raise InputError(
+                f"Invalid argument {part!r} in {spec!r}: write key=value{_hint(part, takes_path, position)}."
+            )
         arguments.append((key.strip(), unquote(value.strip())))
     return arguments
 
@@ -103,4 +105,4 @@ def _arguments(name: str, parts: list[str], spec: str) -> list[tuple[str, str]]:
 def _hint(part: str, takes_path: bool, position: int) -> str:
     if position and _DIGITS.fullmatch(part):
         return " (a decimal comma? write a point, as in 0.5)"
-    return " (put a path that has a comma in it in quotes)" if takes_path and position else ""
+    return " (put a path with a comma in quotes)" if takes_path and position else ""

@@ -1,8 +1,7 @@
-"""What every instance source gives: local means, weights, a reward distribution, names."""
+"""The contract of instance sources, and the instance: local means, weights, a reward distribution, names."""
 
 import functools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,8 +13,9 @@ from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
+from tutelage.validation import check_names
 
-_ROUNDING = 1e-14  # global means this close differ by rounding alone: .1 and .7 tie with .4 and .4
+_ROUNDING = 1e-14  # global means this close differ only by rounding: 0.1 and 0.7 tie with 0.4 and 0.4
 _NO_SAMPLES = Samples(np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -32,12 +32,12 @@ class Instance:
     """A bandit problem for M clients that share K arms.
 
     ``local_means`` is float64 [M, K] in [0, 1]; ``weights`` [M], positive, summing to 1 within 1e-9.
-    ``notes`` are facts shown with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
+    ``notes`` are facts printed with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
     where best arms are exactly tied, are added to them here.
-    Lists for arrays and tuples, and a SPEC for the law, are taken and turned into them.
-    ``conditions`` say when clients act and when their means shift; regret and the best arm then are those of
-    each phase, and what is asked of the instance itself (``global_means``, ``best_arm``) is of the first.
-    Raises ``InputError`` where a mean, the weights, the names, the samples or the conditions cannot be used.
+    Lists are converted to arrays and tuples, and a SPEC to a reward distribution.
+    ``conditions`` say when clients act and when their means shift.  Each phase between shifts has its own best
+    arm and regret; ``global_means`` and ``best_arm`` of the instance are those of the first phase.
+    Raises ``InputError`` for invalid means, weights, names, samples or conditions.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise InputError(f"The instance's name {self.name!r} is not a text; give one.")
+            raise InputError(f"Invalid name of an instance {self.name!r}: use a text.")
         self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
         self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
         given = self.rewards
@@ -60,13 +60,15 @@ class Instance:
             "rewards", parse_distribution(given) if isinstance(given, str) else DISTRIBUTIONS.resolve(given)
         )
         if not isinstance(self.samples, Samples):
-            raise InputError(f"{self.name}: {self.samples!r} are not Samples; leave them out.")
-        self._set("client_names", _names(self.client_names, "clients", self.name))
-        self._set("arm_names", _names(self.arm_names, "arms", self.name))
+            raise InputError(
+                f"{self.name}: invalid samples {self.samples!r}: use an object of the class Samples."
+            )
         _check_means(self.local_means, self.name)
         check_weights(self.weights, self.num_clients)
-        _check_names(self.client_names, self.num_clients, "clients", self.name)
-        _check_names(self.arm_names, self.num_arms, "arms", self.name)
+        if self.client_names is not None:
+            self._set("client_names", check_names("clients", self.client_names, self.num_clients))
+        if self.arm_names is not None:
+            self._set("arm_names", check_names("arms", self.arm_names, self.num_arms))
         if self.rewards.needs_samples and self.samples.offsets.size != self.local_means.size + 1:
             raise InputError(
                 f"{self.name}: rewards={DISTRIBUTIONS.spec(self.rewards)} needs observed rewards of every client "
@@ -78,20 +80,20 @@ class Instance:
         self._set("notes", facts + self._gap_notes() + self._condition_notes())
 
     def _condition_notes(self) -> tuple[tuple[str, str], ...]:
-        """When clients act, and what a shift brings."""
-        real, told = self.conditions, []
+        """Describe when clients act, and the best arm after each shift."""
+        real, notes = self.conditions, []
         if real.activity:
             shares = _per_client(real.activity)
-            told.append(("activity", f"a client acts in a round with probability {shares}"))
+            notes.append(("activity", f"a client acts in a round with probability {shares}"))
         if real.delays:
-            told.append(("delay", f"a pull arrives later by rounds: {_per_client(real.delays)}"))
+            notes.append(("delay", f"rounds by which a pull arrives late: {_per_client(real.delays)}"))
         if real.stops:
             stops = (f"{self.client_label(client)} after round {round:,}" for client, round in real.stops)
-            told.append(("stop", ", ".join(stops)))
+            notes.append(("stop", ", ".join(stops)))
         for phase in self.phases[1:]:
             best = ", ".join(self.arm_label(arm) for arm in phase.best_arms)
-            told.append(("shift", f"after round {phase.after:,} the best arm is {best}"))
-        return tuple(told)
+            notes.append(("shift", f"after round {phase.after:,} the best arm is {best}"))
+        return tuple(notes)
 
     def _set(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
@@ -99,11 +101,11 @@ class Instance:
     def _gap_notes(self) -> tuple[tuple[str, str], ...]:
         """The gap, and a sentence where two best arms are exactly tied."""
         if self.num_arms == 1:
-            return (("gap", "none: there is one arm"),)
+            return (("gap", "none: there is only one arm"),)
         if len(self.best_arms) == 1:
             return (("gap", f"{self.min_gap:.6g}"),)
         tied = ", ".join(self.arm_label(arm) for arm in self.best_arms)
-        sentence = f"The best arms are exactly tied ({tied}): any of them is right, and none leads."
+        sentence = f"The best arms are exactly tied ({tied}): each of them is a right decision."
         return (("gap", "0"), ("tie", sentence))
 
     @property
@@ -121,7 +123,7 @@ class Instance:
 
     @functools.cached_property
     def phases(self) -> tuple["Phase", ...]:
-        """The stretches of rounds between which the means shift, in order; the first begins at round 0."""
+        """The phases between shifts of the means, in order; the first begins at round 0."""
         shifts = sorted(self.conditions.shifts, key=lambda shift: shift.after)
         means = [(0, self.local_means), *((shift.after, shift.local_means) for shift in shifts)]
         return tuple(Phase(after, each, _weighted(each, self.weights)) for after, each in means)
@@ -133,30 +135,30 @@ class Instance:
 
     @functools.cached_property
     def gaps(self) -> NDArray[np.float64]:
-        """Delta [K]: the best global mean less the arm's; exactly 0 where only rounding tells them apart."""
+        """Delta [K]: the best global mean less the arm's; exactly 0 where they differ only by rounding."""
         return self.phases[0].gaps
 
     @property
     def best_arms(self) -> tuple[int, ...]:
-        """All arms whose global mean equals the best one, rounding aside."""
+        """All arms whose global mean equals the best one, up to rounding."""
         return tuple(int(arm) for arm in np.flatnonzero(self.gaps == 0.0))
 
     @property
     def min_gap(self) -> float:
-        """The gap between the best and the second-best arm: 0 where two are tied, and for a single arm."""
+        """The gap between the best and the second-best arm: 0 for two tied arms, and for a single arm."""
         others = np.delete(self.gaps, self.best_arm)
         return float(others.min()) if others.size else 0.0
 
     def arm_label(self, arm: int) -> str:
-        """What people read: the arm's name, or ``arm 3``."""
+        """The arm in messages: its name, or ``arm 3``."""
         return self.arm_names[arm] if self.arm_names else f"arm {arm}"
 
     def client_label(self, client: int) -> str:
-        """What people read: the client's name, or ``client 3``."""
+        """The client in messages: its name, or ``client 3``."""
         return self.client_names[client] if self.client_names else f"client {client}"
 
     def reward_arrays(self) -> RewardArrays:
-        """The rewards as compiled code draws them."""
+        """The means, parameters and samples as the compiled ``draw`` reads them."""
         return RewardArrays(
             local_means=np.ascontiguousarray(self.local_means),
             global_means=self.global_means,
@@ -177,13 +179,13 @@ class Phase:
 
     @functools.cached_property
     def gaps(self) -> NDArray[np.float64]:
-        """Delta [K]: the best global mean less the arm's; exactly 0 where only rounding tells them apart."""
+        """Delta [K]: the best global mean less the arm's; exactly 0 where they differ only by rounding."""
         gaps: NDArray[np.float64] = self.global_means.max() - self.global_means
         return np.where(gaps < _ROUNDING, 0.0, gaps)
 
     @property
     def best_arms(self) -> tuple[int, ...]:
-        """All arms whose global mean equals the best one, rounding aside."""
+        """All arms whose global mean equals the best one, up to rounding."""
         return tuple(int(arm) for arm in np.flatnonzero(self.gaps == 0.0))
 
 
@@ -202,63 +204,27 @@ def _per_client(values: tuple[float, ...]) -> str:
 
 
 def equal_weights(num_clients: int) -> NDArray[np.float64]:
-    """The paper's weights: 1/M each."""
+    """Return weights of 1/M, as in the paper."""
     return np.full(num_clients, 1.0 / num_clients)
 
 
 def _numbers(given: Any, what: str) -> NDArray[np.float64]:
-    """An array of numbers, or a list of such, as float64."""
+    """Convert an array or a list of numbers to float64."""
     try:
         array = np.asarray(given)
     except (TypeError, ValueError):  # rows of unequal length
         array = np.array(None)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"{what} are not an array of numbers; give one, its rows equally long.")
+        raise InputError(f"{what} are not an array of numbers: give one with rows of equal length.")
     return array.astype(np.float64, copy=False)
-
-
-def _names(given: Any, what: str, name: str) -> tuple[str, ...] | None:
-    """Names that can be written to any file, or none."""
-    if given is None:
-        return None
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{name}: {given!r} are no names of {what}; give a tuple of texts.")
-    names = tuple(given)
-    for item in names:
-        if not isinstance(item, str):
-            raise InputError(f"{name}: the name {item!r} among the {what} is not a text; give a text.")
-        if "\0" in item or not _is_unicode(item):
-            raise InputError(
-                f"{name}: the name {item!r} among the {what} holds a character that cannot be written; "
-                "leave it out."
-            )
-    return names
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True
-
-
-def _check_names(names: tuple[str, ...] | None, count: int, what: str, name: str) -> None:
-    if names is None:
-        return
-    if len(names) != count:
-        raise InputError(f"{name}: there are {len(names)} names for {count} {what}; give one for each.")
-    if len(set(names)) < count:
-        twice = next(item for item in names if names.count(item) > 1)
-        raise InputError(f"{name}: the name {twice!r} is given to two {what}; names must differ.")
 
 
 def _check_means(means: NDArray[np.float64], name: str) -> None:
     if means.ndim != 2 or 0 in means.shape:
-        raise InputError(f"{name}: local means must be a table with at least one client and one arm.")
+        raise InputError(f"{name}: the local means must have at least one client and one arm.")
     for client, arm in np.argwhere(~((means >= 0.0) & (means <= 1.0))):
         raise InputError(
-            f"{name}: the mean {means[client, arm]:g} of client {client}, arm {arm} lies outside [0, 1]; "
+            f"{name}: the mean {means[client, arm]:g} of client {client}, arm {arm} lies outside [0, 1]: "
             "scale the rewards to [0, 1] first."
         )
 
@@ -266,14 +232,18 @@ def _check_means(means: NDArray[np.float64], name: str) -> None:
 def check_weights(weights: NDArray[np.float64], num_clients: int) -> None:
     """Raise ``InputError`` unless there are M finite weights above 0 that sum to 1 within 1e-9."""
     if weights.shape != (num_clients,):
-        raise InputError(f"There are {weights.size} weights for {num_clients} clients; give one for each.")
+        raise InputError(
+            f"There are {weights.size} weights for {num_clients} clients: give one for each client."
+        )
     for client in np.flatnonzero(~((weights > 0.0) & np.isfinite(weights))):
-        raise InputError(f"The weight {weights[client]:g} of client {client} is not above 0 and finite.")
+        raise InputError(
+            f"Invalid weight {weights[client]:g} of client {client}: use a finite number above 0."
+        )
     try:
         total = math.fsum(weights)
     except OverflowError:
         raise InputError(
-            f"The weights, up to {weights.max():g}, are too large to be summed; give weights that sum to 1."
+            f"The weights, up to {weights.max():g}, are too large to be summed: use weights that sum to 1."
         ) from None
     if not abs(total - 1.0) <= 1e-9:
-        raise InputError(f"The weights sum to {total:.12g}, not to 1; divide each by {total:.12g}.")
+        raise InputError(f"The weights sum to {total:.12g}, not to 1: divide each by {total:.12g}.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
-from tutelage.instances.readers.movies import Movie, movies_beside
+from tutelage.instances.readers.movies import Movie, find_movies
 from tutelage.instances.readers.observed import Observed, tally
 from tutelage.instances.readers.ratings import Ratings, read_ratings
 from tutelage.instances.support.building import (
@@ -42,8 +42,8 @@ class MovieLens:
     - ``popularity``: one of equal groups of movies ranked by their number of ratings;
     - ``top``: one of the most rated movies.
 
-    The mean of a cell is over its ratings, scaled by the ends of the scale to [0, 1] (see ``ratings.py`` for
-    how the published sets are recognised).  A cell without ratings is an ``InputError``.
+    The mean of a cell is over its ratings, scaled by the ends of the scale to [0, 1]; ``readers/ratings.py``
+    describes how the published sets are recognised.  A cell without ratings is an ``InputError``.
     """
 
     path: str = parameter(help="file of ratings, or the folder or archive that holds it")
@@ -76,7 +76,7 @@ class MovieLens:
             lambda client: f"client {client}",
             lambda arm: f"arm {arm}" + (f" ({names[arm]})" if names else ""),
             "ratings",
-            "ask for fewer clients or arms, or another seed",
+            "use fewer clients or arms, or another seed",
         )
         low, high = (write_value(end) for end in ratings.scale)
         size = (
@@ -101,18 +101,17 @@ class MovieLens:
 def _enough(wanted: int, there: int, what: str, of: str, ratings: Ratings) -> None:
     if wanted > there:
         raise InputError(
-            f"movielens: {what}={wanted}, but {ratings.data.label!r} has {there} {of}; "
-            f"ask for at most {there}."
+            f"movielens: {what}={wanted}, but {ratings.data.label!r} has only {there} {of}: use at most {there}."
         )
 
 
 def _equal_groups(size: int, groups: int, generator: Generator) -> NDArray[np.int64]:
-    """The random group of each of ``size`` things; sizes differ by at most one."""
+    """Put ``size`` things into random groups whose sizes differ by at most one."""
     return _split(shuffle(size, generator), groups)
 
 
 def _split(order: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """The group of each thing when things in this order are cut into equal groups."""
+    """Cut things in this order into equal groups; return the group of each thing."""
     group_of = np.empty(order.size, dtype=np.int64)
     for group, members in enumerate(np.array_split(order, groups)):
         group_of[members] = group
@@ -122,12 +121,12 @@ def _split(order: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
 def _arms(
     group: str, ratings: Ratings, arms: int, generator: Generator
 ) -> tuple[list[NDArray[np.int64]], list[str] | None]:
-    """Which arm each item belongs to (or none), and the arms' names.
+    """Return the arm of each item (or none), and the names of the arms.
 
     One such array [items] is a layer; only genres overlap and need a layer each.
     """
     num_items = len(ratings.item_ids)
-    movies = movies_beside(ratings.data) if group in ("genre", "top") else None
+    movies = find_movies(ratings.data) if group in ("genre", "top") else None
     if group == "genre":
         return _genres(ratings, arms, movies)
     _enough(arms, num_items, "arms", "items", ratings)
@@ -157,8 +156,8 @@ def _genres(
 ) -> tuple[list[NDArray[np.int64]], list[str]]:
     if movies is None:
         raise InputError(
-            f"group=genre needs the movies file, and none of movies.csv, movies.dat, u.item lies beside "
-            f"{ratings.data.label!r}; give the folder or archive that holds both, or use group=random."
+            f"group=genre needs movies.csv, movies.dat or u.item next to {ratings.data.label!r}: give the folder "
+            "or archive that holds both files, or use group=random."
         )
     listed = [movies[item].genres if item in movies else () for item in ratings.item_ids]
     popularity = np.bincount(ratings.items, minlength=len(listed))
@@ -179,7 +178,7 @@ def _count(
     num_clients: int,
     num_arms: int,
 ) -> Observed:
-    """The ratings, scaled, counted by client and arm; by slices, which keeps 25 million small."""
+    """Count the scaled ratings by client and arm, slice by slice to save memory."""
     parts = []
     for start in range(0, ratings.values.size, _SLICE):
         rows = slice(start, start + _SLICE)

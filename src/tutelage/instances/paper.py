@@ -20,10 +20,10 @@ LOCAL_MEANS = (
 
 @dataclass(frozen=True)
 class Paper:
-    """The paper's 5 clients and 5 arms: global means .3 .4 .5 .6 .7, the last arm is best.
+    """The paper's 5 clients and 5 arms: global means 0.3, 0.4, 0.5, 0.6 and 0.7; the last arm is best.
 
-    Shi et al., "Experimental Results".  Two clients prefer the arm that is best for all, the
-    other three one arm each.
+    Shi et al., "Experimental Results".  Two clients prefer the arm that is best for all; each of
+    the other three prefers another arm.
     """
 
     rewards: str = rewards_parameter()
@@ -33,5 +33,5 @@ class Paper:
         check_parameters(self)
 
     def load(self) -> Instance:
-        """The instance, with equal weights unless ``weights=`` says otherwise."""
+        """Return the instance, with equal weights unless ``weights=`` is given."""
         return build("paper", self, np.array(LOCAL_MEANS))

@@ -27,9 +27,9 @@ class Planted:
     """Random local means whose global means have exactly the given gap.
 
     The means are drawn uniformly in [0, 1].  The arm that then is best for all is raised or lowered until
-    it leads the second by the gap; where there is no room above, all other arms are lowered first so that
-    the second lies at .9 (1 - gap).  An arm is moved by stretching its means towards 0 or 1, so the clients
-    go on disagreeing.  ``gap=0`` ties two best arms exactly.
+    it leads the second by the gap; if there is no room above, all other arms are lowered first so that the
+    second lies at 0.9 (1 - gap).  An arm is moved by stretching its means towards 0 or 1, so the clients
+    still disagree.  ``gap=0`` ties two best arms exactly.
     """
 
     clients: int = parameter(5, help="number of clients", minimum=1)
@@ -56,7 +56,7 @@ class Planted:
 
 
 def _plant(means: _Means, weights: _Means, gap: float, generator: Generator) -> _Means:
-    """The means [M, K] with the gap planted."""
+    """Return the means [M, K] with the gap planted."""
     globals_ = [_mean(column, weights) for column in means.T]
     best = int(np.argmax(globals_))
     others = [arm for arm in range(len(globals_)) if arm != best]

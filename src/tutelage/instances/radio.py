@@ -19,19 +19,19 @@ from tutelage.instances.support.building import (
 )
 from tutelage.registry import check_parameters, parameter
 
-IMPERFECT = (0.1, 0.95)  # mean delivery of a link that is neither dead nor as good as perfect
+IMPERFECT = (0.1, 0.95)  # mean delivery of a link that is neither dead nor almost perfect
 
 
 @dataclass(frozen=True)
 class Radio:
     """Mean packet delivery per link and channel, from a K7 file; clients are links or senders.
 
-    Where a listening receiver has no line for a burst, nothing of it arrived: it counts as delivery 0 (see
-    ``k7.py``).
+    A burst for which a listening receiver has no line did not arrive: it counts as delivery 0 (see
+    ``readers/k7.py``).
 
     ``of=links``: ``clients`` random ones of the links whose mean delivery over the channels lies in
-    ``least`` to ``most``, by default .1 to .95: imperfect links.  ``of=senders``: a client is a sender, its
-    mean is over the bursts of all its links; all senders count by default.  PATH is a ``.k7`` file, plain
+    ``least`` to ``most``, by default 0.1 to 0.95: imperfect links.  ``of=senders``: a client is a sender, its
+    mean is over the bursts of all its links; by default all senders can be drawn.  PATH is a ``.k7`` file, plain
     or ``.gz``, or a folder or archive that holds one.
     """
 
@@ -71,16 +71,14 @@ class Radio:
         chosen = within[choose("radio", within.size, self.clients, self.seed, self.of, which)]
         picked = observed.of_clients(chosen)
         arms, clients = channel_names(trace.channels), tuple(names[row] for row in chosen)
-        remedy = "take another seed, or of=senders"
+        remedy = "use another seed, or of=senders"
         notes = [
             ("seed", str(self.seed)),
-            (self.of, f"{chosen.size} of the {within.size} with {which}; {len(names)} delivered at all"),
+            (self.of, f"{chosen.size} of the {within.size} with {which}; {len(names)} delivered anything"),
             ("smallest cell", picked.smallest(clients.__getitem__, arms.__getitem__, "bursts", remedy)),
         ]
         if trace.skipped:
-            notes.append(
-                ("skipped", f"{trace.skipped} lines without one sender, one receiver and one channel")
-            )
+            notes.append(("skipped", f"{trace.skipped} lines that lack a sender, a receiver or a channel"))
         return build(
             "radio",
             self,
@@ -107,17 +105,17 @@ def channel_names(channels: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def inside(observed: Observed, low: float, high: float) -> NDArray[np.bool_]:
-    """Whether a row's mean delivery (the mean over the channels that it has bursts on) lies in the range."""
+    """Whether the mean delivery of a row, over the channels with bursts, lies in the range."""
     means = observed.means.sum(axis=1) / (observed.sizes > 0).sum(axis=1)
     wanted: NDArray[np.bool_] = (means >= low) & (means <= high)
     return wanted
 
 
 def choose(source: str, there: int, wanted: int, seed: int, what: str, which: str) -> NDArray[np.int64]:
-    """``wanted`` of 0 .. there - 1, drawn by the seed, in ascending order."""
+    """Draw ``wanted`` of 0 .. there - 1 with the seed; return them in ascending order."""
     (generator,) = make_generators(seed)
     if wanted > there:
         raise InputError(
-            f"{source}: clients={wanted}, but {there} {what} have {which}; ask for at most {there}."
+            f"{source}: clients={wanted}, but only {there} {what} have {which}: use at most {there}."
         )
     return np.sort(shuffle(there, generator)[:wanted])

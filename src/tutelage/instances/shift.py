@@ -13,12 +13,13 @@ from tutelage.registry import check_parameters, parameter
 
 
 @dataclass(frozen=True)
-class Shifting:
+class ShiftingMeans:
     """An instance whose local means become those of another after a given round.
 
-    ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not say where the second instance ends:
-    put it in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward distribution are the first one's
-    unless they are given, names always.  The second may be a shift itself; its rounds count from this one on.
+    ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not show where the second instance ends, so
+    put that in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward
+    distribution are those of the first instance unless they are given; names are always those of the first.  The
+    second instance may be a shift itself; its rounds count from ``at``.
     """
 
     path: str = parameter(help="first instance")
@@ -33,12 +34,12 @@ class Shifting:
         check_parameters(self)
 
     def load(self) -> Instance:
-        """Both instances as one.  Raises ``InputError`` if they do not fit together."""
+        """Load both instances and join them.  Raises ``InputError`` if they do not fit together."""
         first, then = load(self.path), load(self.then)
         if first.local_means.shape != then.local_means.shape:
             sizes = [f"{each.num_clients} clients and {each.num_arms} arms" for each in (first, then)]
             raise InputError(
-                f"shift: the instances differ in size, {sizes[0]} and {sizes[1]}; take equal ones."
+                f"shift: the instances differ in size, {sizes[0]} and {sizes[1]}: use two of the same size."
             )
         if self.rewards is not None:
             first = dataclasses.replace(first, rewards=parse_distribution(self.rewards))
@@ -58,15 +59,13 @@ class Shifting:
         )
 
     def _name(self, first: Instance, then: Instance) -> str:
-        """The INSTANCE that makes the same again."""
+        """The INSTANCE that makes the same instance again."""
         given = [
             f"{key}={getattr(self, key)}" for key in ("rewards", "weights") if getattr(self, key) is not None
         ]
-        return ",".join(
-            [f"shift:{_quoted(first.name)}", f"then={_quoted(then.name)}", f"at={self.at}", *given]
-        )
+        return ",".join([f"shift:{_quote(first.name)}", f"then={_quote(then.name)}", f"at={self.at}", *given])
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     quote = "'" if '"' in name else '"'
     return f"{quote}{name}{quote}"

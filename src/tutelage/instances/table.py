@@ -14,11 +14,11 @@ from tutelage.registry import check_parameters, parameter
 class MeansTable:
     """A table of local means from a CSV, JSON or TOML file, clients down and arms across.
 
-    CSV (separated by commas, semicolons or tabs): one line a client.  A first line of names names the
+    CSV (separated by commas, semicolons or tabs): one line for each client.  A first line of names names the
     arms; a first column of names (or one headed ``client``) names the clients; a column headed ``weight``
     holds the weights.  JSON and TOML: ``means`` is a list of rows, or an object of client -> row or of
-    client -> {arm: mean}; beside it, if wanted, ``clients``, ``arms`` (lists of names) and ``weights``.
-    JSON may be the bare list of rows.  ``weights=`` wins over weights in the file.
+    client -> {arm: mean}; next to it there may be ``clients``, ``arms`` (lists of names) and
+    ``weights``.  JSON may be only the list of rows.  ``weights=`` takes precedence over weights in the file.
     """
 
     path: str = parameter(help="file of local means: .csv, .json or .toml")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from tutelage.atomic_files import write_whole
+from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
 from tutelage.plots import samples
 from tutelage.plots.checks import check_drawable
@@ -81,7 +81,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"Unknown picture format {path.name!r}: end the name in {', '.join(FORMATS)}.")
-    write_whole(path, render_figure(figure, ending))
+    write_atomically(path, render_figure(figure, ending))
 
 
 def render_figure(figure: Figure, ending: str) -> bytes:

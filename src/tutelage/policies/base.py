@@ -1,13 +1,14 @@
-"""What a policy is: how a client picks its next arm from what it has been shown.
+"""The contract of policies: how a client picks its next arm from its revealed rewards.
 
 A policy is a frozen dataclass of SPEC parameters with two plain functions that the engine compiles:
 
 ``choose(round, learner, parameters, stream) -> arm``
-    The client's next arm.  ``round`` is the client's own pull now being played, counted from 1.
+    The client's next arm.  ``round`` is the number of the client's current pull, counted from 1.
 ``learn(arm, reward, learner, parameters, stream)``
-    Called once the reward of a pull has been revealed and ``learner`` holds it.
+    Called after the reward of a pull has been revealed; ``learner`` already includes it.
 
-Both may draw from ``stream`` through ``tutelage.draws`` and write ``learner.state`` and nothing else.
+Both may draw from ``stream`` through ``tutelage.draws`` and write ``learner.state``.  They change nothing
+else.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from tutelage.draws import index
 
 
 class Learner(NamedTuple):
-    """What a client has been shown, as its policy sees it.  Revealed rewards only."""
+    """What a policy knows: counts and means of revealed rewards, and its own state."""
 
     counts: NDArray[np.int64]  # [K] pulls whose reward has been revealed
     means: NDArray[
@@ -43,11 +44,11 @@ class Policy(Protocol):
 
     @property
     def learn(self) -> Learn:
-        """The function that takes note of a revealed reward (a static method: plain, compilable)."""
+        """The function that learns from a revealed reward (a static method: plain, compilable)."""
         ...
 
     def state_size(self, num_arms: int) -> int:
-        """How many numbers of its own the policy keeps for one client."""
+        """The number of values that the policy stores for one client."""
         ...
 
     def parameters(self) -> tuple[float, ...]:
@@ -58,11 +59,11 @@ class Policy(Protocol):
 def no_learning(
     arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any
 ) -> None:
-    """``learn`` of a policy that needs no more than counts and means."""
+    """``learn`` of a policy that needs only counts and means."""
 
 
 def first_pulls(counts: NDArray[np.int64], stream: Any) -> int:
-    """An arm never pulled, uniformly at random among them; -1 where every arm has been pulled."""
+    """An arm never pulled, uniformly at random among those; -1 if every arm has been pulled."""
     unpulled = 0
     for arm in range(counts.size):
         if counts[arm] == 0:

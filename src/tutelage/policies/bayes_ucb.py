@@ -15,19 +15,19 @@ from tutelage.policies.support.ranking_cache import (
     SLOTS,
     WINDOW,
     bar,
-    keep_lead,
-    leader,
+    keep_leading_arm,
+    leading_arm,
     least_exploration,
     same_before,
     wins_again,
 )
 from tutelage.registry import check_parameters, parameter
 
-_LOG_TWO = math.log(2.0)  # an exploration from which on quantiles lie above the median
+_LOG_TWO = math.log(2.0)  # exploration term above which quantiles lie above the median
 
 
 def posterior_bound(mean: float, count: int, surprise: float) -> float:
-    """A bound of the index from above: P(X > x) <= exp(-(n + 1) kl(s / (n + 1), x)), s = n mean.
+    """An upper bound on the index: P(X > x) <= exp(-(n + 1) kl(s / (n + 1), x)), s = n mean.
 
     Chernoff's bound of the binomial tail that equals the Beta tail where s is whole.
     """
@@ -45,11 +45,11 @@ def bayes_index(mean: float, count: int, surprise: float) -> float:
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest index, uniformly at random among exactly equal ones.
 
-    The state holds what ``lead.py`` keeps, then the K indices; where an arm cannot be the best, its place
-    holds a bound of its index.
+    The state holds what ``support/ranking_cache.py`` stores, then the K indices; where an arm cannot be the best, its place
+    holds an upper bound on its index.
     """
     counts, means, state, num_arms = learner.counts, learner.means, learner.state, learner.counts.size
-    arm = leader(round, state)
+    arm = leading_arm(round, state)
     if arm >= 0 and _is_above(means[arm], counts[arm], least_exploration(state), bar(state)):
         return arm
     arm = first_pulls(counts, stream)
@@ -61,12 +61,12 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
     best = argmax(indices, stream)
     if wins_again(best, state) and surprise >= _LOG_TWO:
         later = exploration_term(round + WINDOW, parameters[0])
-        keep_lead(round, best, surprise, _highest_of_others(learner, later, best), state)
+        keep_leading_arm(round, best, surprise, _highest_of_others(learner, later, best), state)
     return best
 
 
 def _rank(learner: Learner, surprise: float, indices: NDArray[np.float64]) -> None:
-    """Fill in the indices of the arms."""
+    """Write the indices of the arms."""
     counts, means = learner.counts, learner.means
     highest = 0.0
     for arm in range(counts.size):
@@ -81,7 +81,7 @@ def _rank(learner: Learner, surprise: float, indices: NDArray[np.float64]) -> No
 
 
 def _highest_of_others(learner: Learner, surprise: float, best: int) -> float:
-    """The highest index but that of one arm."""
+    """The highest index of all arms except one."""
     counts, means = learner.counts, learner.means
     highest = 0.0
     for arm in range(counts.size):
@@ -91,7 +91,7 @@ def _highest_of_others(learner: Learner, surprise: float, best: int) -> float:
 
 
 def _is_above(mean: float, count: int, surprise: float, value: float) -> bool:
-    """Is the index of an arm, above the median of its posterior, above a positive value?"""
+    """Whether the index of an arm, above the median of its posterior, is above a positive value."""
     a, b = 1.0 + count * mean, 1.0 + count * (1.0 - mean)
     if value <= min((a - 1.0) / (a + b - 2.0), a / (a + b)):  # the median lies between mode and mean
         return True
@@ -104,10 +104,10 @@ def _is_above(mean: float, count: int, surprise: float, value: float) -> bool:
 class BayesUCB:
     """Bayes-UCB: the largest quantile 1 - 1 / (t (log t)^c) of Beta(1 + n mean, 1 + n (1 - mean)).
 
-    An arm shown nothing but 1 has the index (1 - 1/t)^(1/(n + 1)), which rises with n: a teacher that reveals
-    1 for every arm makes it stay where it is, instead of trying them all.
-    Anytime: log t stands where the paper of 2012 has log T, as in Kaufmann 2018. c = 0 is what they use;
-    their proofs ask for 5 and 7.
+    An arm whose revealed rewards are all 1 has the index (1 - 1/t)^(1/(n + 1)), which rises with n: under a
+    teacher that reveals 1 for every arm, a client stays with one arm instead of trying them all.
+    Anytime: log t replaces the log T of the paper of 2012, as in Kaufmann 2018.  The papers use c = 0;
+    their proofs need 5 and 7.
     """
 
     c: float = parameter(0.0, help="power of log t in the level of the quantile", minimum=0)

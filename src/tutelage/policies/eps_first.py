@@ -23,7 +23,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class EpsilonFirst:
-    """epsilon-first: any arm in its first ``pulls`` pulls, then the best mean (means go on being updated).
+    """epsilon-first: any arm in its first ``pulls`` pulls, then the best mean; means are always updated.
 
     Afterwards it leaves an arm only when the arm's mean falls, so an arm that looked bad when exploration
     ended may never be pulled again.

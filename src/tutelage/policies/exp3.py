@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from tutelage.policies.base import Learner
 from tutelage.policies.support.softmax import draw_weighted, to_weights
 
-_LEAST = 2.0**-53  # what is rarer is not drawn from a uniform number of 53 bits
+_LEAST = 2.0**-53  # a uniform number of 53 bits never selects a rarer arm
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """An arm with probability proportional to exp(-eta_t L), L its estimated loss so far.
 
-    The state holds K weights, K estimated losses and the probability of the pull under way (else 0).
+    The state holds K weights, K estimated losses and the probability of the current pull (0 outside a pull).
     """
     state, num_arms = learner.state, learner.counts.size
     rate = math.sqrt(math.log(num_arms) / (round * num_arms))
@@ -32,7 +32,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
     """Add the loss 1 - reward over the probability with which the arm was drawn.
 
-    A pull that it has not drawn itself counts as drawn uniformly.
+    A pull that the policy has not drawn itself counts as drawn uniformly.
     """
     state, num_arms = learner.state, learner.counts.size
     probability = state[2 * num_arms] if state[2 * num_arms] > 0.0 else 1.0 / num_arms
@@ -44,9 +44,9 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 class Exp3:
     """Exp3, anytime: exponential weights of importance-weighted losses at the rate sqrt(log K / (t K)).
 
-    Made for rewards that an adversary sets: its expected regret against the best single arm is at most
-    2 sqrt(T K log K) whatever the rewards (Theorem 3.1).  It starts uniform: an arm never pulled does not
-    come first.
+    It is made for rewards that an adversary sets: its expected regret against the best single arm is at most
+    2 sqrt(T K log K) whatever the rewards (Theorem 3.1).  It starts with equal probabilities, so an arm that was
+    never pulled does not come first.
     """
 
     choose = staticmethod(choose)

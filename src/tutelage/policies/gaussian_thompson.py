@@ -24,7 +24,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 class GaussianThompsonSampling:
     """Thompson sampling from N(0, 1) priors and unit variance: draws N(sum / (n + 1), 1 / (n + 1)).
 
-    It starts from its prior: an arm never pulled does not come first.
+    It starts from its prior, so an arm that was never pulled does not come first.
     """
 
     choose = staticmethod(choose)

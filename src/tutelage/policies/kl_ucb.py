@@ -12,8 +12,8 @@ from tutelage.policies.support.ranking_cache import (
     SLOTS,
     WINDOW,
     bar,
-    keep_lead,
-    leader,
+    keep_leading_arm,
+    leading_arm,
     least_exploration,
     same_before,
     wins_again,
@@ -21,12 +21,12 @@ from tutelage.policies.support.ranking_cache import (
 from tutelage.registry import check_parameters, parameter
 
 _BELOW_ONE = 1.0 - 2.0**-53  # the largest double below 1
-_MOST_STEPS = 50  # Newton's; a test finds that 12 are enough
-_CLOSE = 1e-13  # of the last step; convergence is quadratic, so what is left is only rounding
+_MOST_STEPS = 50  # of Newton's method; a test shows that 12 are enough
+_CLOSE = 1e-13  # of the last step; convergence is quadratic, so only the rounding error is left
 
 
 def divergence(p: float, q: float) -> float:
-    """kl(p, q) = p log(p / q) + (1 - p) log((1 - p) / (1 - q)) of Bernoulli laws, for p and q in (0, 1)."""
+    """kl(p, q) = p log(p / q) + (1 - p) log((1 - p) / (1 - q)) of Bernoulli distributions, for p and q in (0, 1)."""
     return p * math.log(p / q) + (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
 
 
@@ -40,10 +40,10 @@ def kl_bound(mean: float, level: float) -> float:
     """The largest q in [mean, 1] with kl(mean, q) <= level.
 
     Newton's method for kl(mean, q) - level, which is convex in q: from above the root it comes down to it
-    and never passes it.  It starts at the least of bounds that each lie above: from kl >= 2 (q - p)^2, from
+    and never passes it.  It starts at the smallest of several upper bounds: from kl >= 2 (q - p)^2, from
     kl >= (q - p)^2 / (2 q), from kl >= (q - p)^2 / (2 p (1 - p)) where p >= 1/2, and from
-    kl >= (1 - p) log(1 / (1 - q)) - h(p), h the entropy.  It ends with the first step below
-    10^-13 or not downwards, or after 50: the same steps wherever it is run.
+    kl >= (1 - p) log(1 / (1 - q)) - h(p), h the entropy.  It ends with the first step that is
+    below 10^-13 or not downwards, or after 50 steps: the same steps on every machine.
     """
     if mean >= 1.0 or level <= 0.0:
         return mean
@@ -69,10 +69,10 @@ def kl_bound(mean: float, level: float) -> float:
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest index, uniformly at random among exactly equal ones.
 
-    The state holds what ``lead.py`` keeps, then the K indices.
+    The state holds what ``support/ranking_cache.py`` stores, then the K indices.
     """
     counts, means, state, num_arms = learner.counts, learner.means, learner.state, learner.counts.size
-    arm = leader(round, state)
+    arm = leading_arm(round, state)
     if arm >= 0 and _is_above(means[arm], counts[arm], least_exploration(state), bar(state)):
         return arm
     arm = first_pulls(counts, stream)
@@ -90,21 +90,21 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
         for arm in range(num_arms):
             if arm != best:
                 others = max(others, kl_bound(means[arm], later / counts[arm]))
-        keep_lead(round, best, exploration, others, state)
+        keep_leading_arm(round, best, exploration, others, state)
     return best
 
 
 def _is_above(mean: float, count: int, exploration: float, value: float) -> bool:
-    """Is the index of an arm above a positive value?"""
+    """Whether the index of an arm is above a positive value."""
     return value < mean or (value < 1.0 and mean > 0.0 and count * divergence(mean, value) < exploration)
 
 
 @dataclass(frozen=True)
 class KLUCB:
-    """KL-UCB: the largest q with n kl(mean, q) <= log t + c log log t, kl of Bernoulli laws.
+    """KL-UCB: the largest q with n kl(mean, q) <= log t + c log log t, kl of Bernoulli distributions.
 
-    With rewards 0 and 1 its regret reaches the lower bound of Lai and Robbins. c = 3 is what the proof of
-    2011 asks for, c = 0 what its authors recommend.
+    With rewards 0 and 1 its regret reaches the lower bound of Lai and Robbins. The proof of 2011
+    needs c = 3; its authors recommend c = 0.
     """
 
     c: float = parameter(0.0, help="weight of log log t in the exploration term", minimum=0)

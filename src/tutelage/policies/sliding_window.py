@@ -1,4 +1,4 @@
-"""Sliding-window UCB: forgets, on purpose (Garivier and Moulines 2008, 2011)."""
+"""Sliding-window UCB, which forgets old rewards (Garivier and Moulines 2008, 2011)."""
 
 import math
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from tutelage.policies.base import Learner, argmax
 from tutelage.registry import check_parameters, parameter
 
 # Parts of the state, K numbers each: indices; pulls in the window; sums of the rewards in the window's
-# earlier and later block; the latest reward; for how many pulls on end it has been that.  Then come the
-# place in the block and, for each of its places, the arm (from 1; 0 for none) and a number.
+# earlier and later block; the latest reward; for how many consecutive pulls it has been equal.  Then
+# follow the place in the block and, for each of its places, the arm (from 1; 0 for none) and a number.
 _COUNTS, _EARLIER, _LATER, _LATEST, _STREAK, _PLACE = 1, 2, 3, 4, 5, 6
 
 
@@ -36,12 +36,12 @@ def windowed_mean(arm: int, num_arms: int, count: float, state: NDArray[np.float
 
 
 def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
-    """Put the reward into the window and let the pull that is now too old go.
+    """Add the reward to the window and remove the pull that is now too old.
 
     A sum from which old rewards are subtracted would drift.  Pulls come in blocks as long as the window, so
     the window is the end of one block and the beginning of the next.  When a block ends, the sums of its
-    ends are taken once from the newest pull backwards; a pull that goes then only exchanges its arm's sum
-    for the next shorter one.
+    ends are computed once from the newest pull backwards; removing a pull then only replaces its arm's sum
+    by the next shorter one.
     """
     state, num_arms, window = learner.state, learner.counts.size, int(parameters[0])
     counts = state[_COUNTS * num_arms : _EARLIER * num_arms]
@@ -69,7 +69,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 def _close_block(
     places: NDArray[np.float64], window: int, earlier: NDArray[np.float64], later: NDArray[np.float64]
 ) -> None:
-    """Exchange each reward of the block for the sum of its arm's later rewards in it."""
+    """Replace each reward of the block by the sum of its arm's later rewards in the block."""
     for arm in range(earlier.size):
         earlier[arm] = later[arm] = 0.0
     for place in range(window - 1, -1, -1):
@@ -83,8 +83,8 @@ def _close_block(
 class SlidingWindow:
     """Sliding-window UCB: the largest mean + sqrt(xi log(min(t, window)) / n) of the last ``window`` pulls.
 
-    Mean and n are those within the window.  It forgets what it was taught: an arm that is not in the window
-    any more comes first, so every arm is pulled for ever.
+    Mean and n are those within the window.  It forgets what it was taught: an arm that has left the window
+    comes first, so it never stops pulling every arm.
     """
 
     window: int = parameter(1000, help="number of latest pulls that count", minimum=1)

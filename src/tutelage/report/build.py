@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutelage import lab
-from tutelage.atomic_files import alone_in
+from tutelage.atomic_files import lock_folder
 from tutelage.engine.executors import check_workers
 from tutelage.experiments import Experiment, ExperimentResult
 from tutelage.experiments.execution import CellProgress, check_callback, run_prepared
@@ -86,7 +86,7 @@ def build_report(
     import tutelage.plots  # noqa: F401 - whether anything can be drawn shows before the first simulation
 
     make_cells_folder(folder)
-    with alone_in(preparation.folder):
+    with lock_folder(preparation.folder):
         result = run_prepared(preparation, workers=workers, executor=executor, progress=progress)
         files = write_locked(result, preparation.folder, drawing)
     return ReportBuild(preparation, files, result, summarize_panels(result))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tutelage.atomic_files import alone_in, sweep, write_whole
+from tutelage.atomic_files import lock_folder, remove_unfinished, write_atomically
 from tutelage.experiments import ExperimentResult
 from tutelage.experiments.execution import check_callback, check_writable_folder
 from tutelage.experiments.preparation import CELLS, Preparation
@@ -44,7 +44,7 @@ def write_report(
     check_callback("drawing", drawing)
     folder = result.folder if folder is None else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with alone_in(folder):
+    with lock_folder(folder):
         return write_locked(result, folder, drawing)
 
 
@@ -78,7 +78,7 @@ def write_locked(
     if record is not None and _is_current(record, fingerprint, cells, pictures):
         return ReportFiles(page, pictures, is_new=False)
     check_writable_folder(folder)
-    sweep(folder)
+    remove_unfinished(folder)
     drawn = _draw_pictures(result, pictures, drawing)
     if drawing is not None:
         drawing(PAGE)
@@ -95,8 +95,8 @@ def write_locked(
     if any(path.exists() for path in changed):
         page.unlink(missing_ok=True)
     for path, picture in changed.items():
-        write_whole(path, picture)
-    write_whole(page, content)
+        write_atomically(path, picture)
+    write_atomically(page, content)
     return ReportFiles(page, pictures, is_new=True)
 
 

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tutelage.atomic_files import write_whole
+from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
 from tutelage.paths import expand_path, is_file
 
@@ -64,7 +64,7 @@ def save(dataset: "xr.Dataset", path: str | Path) -> None:
         encoding[name] |= packed if dataset[name].ndim > 2 else {}
     content = io.BytesIO()  # on a full disk HDF5 cannot close a file of its own, and crashes in the end
     dataset.to_netcdf(content, engine="h5netcdf", encoding=encoding)
-    write_whole(path, content.getbuffer())
+    write_atomically(path, content.getbuffer())
 
 
 def load(path: str | Path) -> "xr.Dataset":

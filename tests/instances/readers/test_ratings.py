@@ -9,7 +9,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.instances.readers.files import DataFile
-from tutelage.instances.readers.movies import movies_beside
+from tutelage.instances.readers.movies import find_movies
 from tutelage.instances.readers.ratings import read_ratings
 
 # Three users, four items; item 40 is unrated by user 3.
@@ -44,10 +44,10 @@ LAYOUTS = [
     ("ratings.dat", lines("::", half=True), (0.5, 5), "ml-10M"),
     ("ml-10M100K/ratings.dat", lines("::"), (0.5, 5), "ml-10M"),
     ("ratings.csv", MOVIELENS_CSV, (0.5, 5), "ratings.csv"),
-    ("mine.csv", lines(",", "user,item,rating", time=False), (1, 5), "seen"),
-    ("mine.csv", lines(";", "User ID;Item;Score", time=False, half=True), (0.5, 4.5), "seen"),
-    ("mine.csv", lines(",", time=False), (1, 5), "seen"),
-    ("mine.tsv", lines("\t", "item_id\tuser_id\trating", time=False), (1, 5), "seen"),
+    ("mine.csv", lines(",", "user,item,rating", time=False), (1, 5), "smallest and largest rating"),
+    ("mine.csv", lines(";", "User ID;Item;Score", time=False, half=True), (0.5, 4.5), "smallest and largest rating"),
+    ("mine.csv", lines(",", time=False), (1, 5), "smallest and largest rating"),
+    ("mine.tsv", lines("\t", "item_id\tuser_id\trating", time=False), (1, 5), "smallest and largest rating"),
 ]
 PACKED = gzip.compress(MOVIELENS_CSV.encode(), mtime=0)  # the time of day would be in a test's name
 
@@ -166,7 +166,7 @@ HEAD = "user,item,rating\n"
         ("a.csv.gz", PACKED[:-12], "cannot be read"),
         ("a.csv.gz", PACKED[:20] + b"junkjunkjunkjunkjunk", "cannot be read"),
         ("a.zip", b"PK\x03\x04junk", "damaged"),
-        ("a.zip", b"PK\x05\x06" + b"\0" * 18, "holds no ratings file"),
+        ("a.zip", b"PK\x05\x06" + b"\0" * 18, "has no ratings file"),
     ],
 )
 def test_refused(write, name, content, words):
@@ -188,7 +188,7 @@ def test_damaged_member(write):
 
 def test_folder_without_ratings(tmp_path):
     """A folder without a ratings file is refused, with the names looked for."""
-    with pytest.raises(InputError, match=r"holds no ratings file .*ratings\.csv"):
+    with pytest.raises(InputError, match=r"has no ratings file .*ratings\.csv"):
         read_ratings(str(tmp_path))
 
 
@@ -229,4 +229,4 @@ def test_long_line_of_movies(write):
     """So is a movies file with an endless field."""
     write("movies.csv", "movieId,title,genres\n1," + "x" * 140_000 + ",Drama\n")
     with pytest.raises(InputError, match="is not a CSV file"):
-        movies_beside(DataFile(Path(write("ratings.csv", MOVIELENS_CSV))))
+        find_movies(DataFile(Path(write("ratings.csv", MOVIELENS_CSV))))

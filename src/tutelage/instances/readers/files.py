@@ -1,4 +1,4 @@
-"""Where a PATH's bytes come from: a file, a member of an archive, or a file in a folder; plain or gzipped."""
+"""Files of data: a file, a member of an archive, or a file in a folder; plain or gzipped."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from tutelage.errors import InputError
 from tutelage.paths import find_path
 from tutelage.validation import describe_error
 
-# zipfile tells of a compression or a version that it lacks by NotImplementedError.
+# zipfile raises NotImplementedError for a compression or a version that it does not know.
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError)
 
 
@@ -33,12 +33,12 @@ class DataFile:
 
     @property
     def label(self) -> str:
-        """What people read of it."""
+        """The file in messages."""
         return f"{self.path}/{self.member}" if self.member else str(self.path)
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The content as a stream of bytes, unpacked.  What cannot be read is an ``InputError``."""
+        """The content as a stream of bytes, unpacked.  Raises ``InputError`` if it cannot be read."""
         try:
             with self._raw() as raw:
                 packed = raw.peek(2)[:2] == b"\x1f\x8b" if hasattr(raw, "peek") else False
@@ -49,7 +49,7 @@ class DataFile:
                     yield raw
         except _BROKEN as error:
             raise InputError(
-                f"{self.label!r} cannot be read ({describe_error(error)}); check the path or get it anew."
+                f"{self.label!r} cannot be read ({describe_error(error)}); check the path or download it again."
             ) from error
 
     @contextmanager
@@ -64,8 +64,8 @@ class DataFile:
             with archive.open(self.member) as stream:
                 yield stream
 
-    def beside(self, name: str) -> "DataFile | None":
-        """The file of that name in the same folder or archive (also gzipped), if there is one."""
+    def find_sibling(self, name: str) -> "DataFile | None":
+        """The file of that name in the same folder or archive (also gzipped), or None."""
         for wanted in (name, f"{name}.gz"):
             if self.member is None:
                 if (self.path.parent / wanted).is_file():
@@ -80,8 +80,8 @@ class DataFile:
 def locate(path: str, names: Sequence[str], what: str) -> DataFile:
     """The file that a PATH stands for: itself, or one of the ``names`` in a folder or archive.
 
-    ``names`` are patterns (``*.k7``) for the name in lower case without ``.gz``.  The one that lies least
-    deep counts, a folder is searched two deep; several at the same depth are an ``InputError``.
+    ``names`` are patterns (``*.k7``) for the name in lower case without ``.gz``.  A folder is searched two
+    levels deep, and the file nearest to the top is used; several at that level are an ``InputError``.
     """
     found = find_path(path)
     if found.is_dir():
@@ -96,7 +96,7 @@ def locate(path: str, names: Sequence[str], what: str) -> DataFile:
         return DataFile(found)
     hits = [(depth, item) for depth, item in files if any(fnmatch(item.name, name) for name in names)]
     if not hits:
-        raise InputError(f"{path!r} holds no {what} ({', '.join(names)}); give the path of the file itself.")
+        raise InputError(f"{path!r} has no {what} ({', '.join(names)}); give the path of the file itself.")
     least = min(depth for depth, _ in hits)
     chosen = [item for depth, item in hits if depth == least]
     if len(chosen) > 1:
@@ -123,7 +123,7 @@ def _members(path: Path) -> list[str]:
             return [item.filename for item in archive.infolist() if item.filename and not item.is_dir()]
     except _BROKEN as error:
         raise InputError(
-            f"The archive {str(path)!r} is damaged ({describe_error(error)}); get it anew."
+            f"The archive {str(path)!r} is damaged ({describe_error(error)}); download it again."
         ) from error
 
 
@@ -150,17 +150,17 @@ def decode(data: DataFile, fallback: str | None = None) -> str:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """JSON in which no key is given twice and every number is one."""
+    """Parse JSON.  Repeated keys, NaN and infinities are an ``InputError``."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         for key in keys:
             if keys.count(key) > 1:
-                raise InputError(f"The key {key!r} is given twice in {where!r}; leave one.")
+                raise InputError(f"The key {key!r} appears twice in {where!r}: remove one.")
         return dict(pairs)
 
     def constant(word: str) -> Any:
-        raise InputError(f"{word} in {where!r} is not a number; give a number for each mean.")
+        raise InputError(f"Invalid {word} in {where!r}: use a number for each mean.")
 
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=constant)

@@ -1,12 +1,12 @@
-"""Connectivity traces in the K7 format: what share of each burst of packets each receiver got.
+"""Connectivity traces in the K7 format: the share of each burst of packets that each receiver got.
 
 The format (github.com/keomabrun/k7): a line of JSON that describes the measurement, a line of column names,
-then a line for each burst that a receiver got some of: datetime, src, dst, channel, mean_rssi, pdr, tx_count.
+then a line for each burst of which a receiver got a part: datetime, src, dst, channel, mean_rssi, pdr, tx_count.
 **A receiver that got nothing of a burst writes no line.**  The mean of lines alone would make a link that
 rarely works look good, so a burst that a listening receiver has no line for counts as delivery 0 (the
-format's own ``--fill`` adds such lines).  A receiver is taken to listen in a round - an unbroken stretch of
+format's own ``--fill`` adds such lines).  A receiver counts as listening in a round - an unbroken stretch of
 lines on one channel, or one ``transaction_id`` on one channel - if it has any line in it: one that broke down
-counts only while it worked.  A link that never delivered a packet is not in the file and is no link here.
+counts only while it worked.  A link that never delivered a packet is not in the file and not a link here.
 """
 
 import json
@@ -30,8 +30,8 @@ _MAY_LACK = ("src", "dst", "channel", "transaction_id")
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
-    """What a K7 file says of each link: the delivery ratios of its bursts on each channel.
+class RadioTrace:
+    """The content of a K7 file: for each link, the delivery ratios of its bursts on each channel.
 
     ``links`` are (sender, receiver) in ascending order, ``observed`` counts the ratios by link and channel.
     """
@@ -55,7 +55,7 @@ class Trace:
         )
 
 
-def read_k7(path: str) -> Trace:
+def read_k7(path: str) -> RadioTrace:
     """Read a K7 file, or the one in a folder or archive.  Raises ``InputError`` with the line at fault."""
     data = locate(path, ("*.k7",), "K7 file")
     first = first_lines(data, 2)
@@ -66,30 +66,28 @@ def read_k7(path: str) -> Trace:
     header = parse_json(first[0], data.label)
     frame, skipped = _measured(data, fields(first[1], ",", data))
     if not frame.height:
-        raise InputError(
-            f"{data.label!r} holds no measurement of a link; give a K7 file with lines for links."
-        )
+        raise InputError(f"{data.label!r} has no measurement of a link: give a K7 file with lines for links.")
     channels = tuple(sorted({*_declared(header, data), *frame["channel"].unique().to_list()}))
     pairs = frame.select("src", "dst").unique().rows()
     links = tuple(sorted(((str(src), str(dst)) for src, dst in pairs), key=_by_number))
-    return Trace(data, header, links, channels, _observe(frame, links, channels), skipped)
+    return RadioTrace(data, header, links, channels, _observe(frame, links, channels), skipped)
 
 
 def _declared(header: dict[str, Any], data: DataFile) -> list[int]:
-    """The channels that the header lists; words among them are passed over."""
+    """The channels that the header lists; text among them is ignored."""
     listed = header.get("channels")
     declared = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
     for channel in declared:
         if isinstance(channel, bool) or not 0 <= channel <= _LARGEST_CHANNEL:
             raise InputError(
                 f"The channel {json.dumps(channel)} in the first line of {data.label!r} is not "
-                f"a whole number of 0 to {_LARGEST_CHANNEL}; correct it."
+                f"a whole number from 0 to {_LARGEST_CHANNEL}; correct it."
             )
     return declared
 
 
 def _by_number(link: tuple[str, str]) -> list[tuple[int, int, str, str]]:
-    """Sorts node 9 before node 10, and numbers before other names; no number is too long for it."""
+    """Sort key: node 9 before node 10, and numbers of any length before other names."""
     key = []
     for node in link:
         digits = node.lstrip("0") if node.isascii() and node.isdecimal() else None

@@ -39,7 +39,7 @@ def read_means(path: str) -> MeansRows:
         table = _from_csv(text, path)
     rows, widths = table.rows, [len(row) for row in table.rows]
     if not rows or not widths[0]:
-        raise InputError(f"{path!r} holds no means; write one row of means for each client.")
+        raise InputError(f"{path!r} has no means; write one row of means for each client.")
     for client, width in enumerate(widths):
         if width != widths[0]:
             raise InputError(
@@ -56,7 +56,7 @@ def _from_csv(text: str, path: str) -> MeansRows:
     named = _has_client_names(header, rows, path)
     weigh = [at for at, name in enumerate(header or []) if name.lower() in _WEIGHT]
     if len(weigh) > 1:
-        raise InputError(f"{path!r} has two columns of weights; leave one.")
+        raise InputError(f"{path!r} has two columns of weights; remove one.")
     kept = [at for at in range(int(named), width) if at not in weigh]
     means = [
         [_mean(row[at], f"row {line}, column {at + 1} of {path!r}", row) for at in kept]
@@ -126,7 +126,7 @@ def _has_client_names(header: list[str] | None, rows: list[list[str]], path: str
 
 
 def _numeric(cell: str) -> bool:
-    """Whether a cell is meant as a number (``nan`` and ``0,5`` are meant so, though they are none)."""
+    """Whether a cell is meant as a number (also ``nan`` and ``0,5``, which are not numbers here)."""
     try:
         float(cell.replace(",", "."))
     except ValueError:
@@ -151,7 +151,7 @@ def _toml(text: str, path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path!r} is not TOML: {error}.") from None
     except ValueError:  # Python turns no text of more than 4300 digits into a whole number
-        raise InputError(f"{path!r} holds a whole number of too many digits; shorten it.") from None
+        raise InputError(f"{path!r} has a whole number with too many digits; shorten it.") from None
     except RecursionError:
         raise InputError(f"{path!r} is nested too deeply; give a list of rows of means.") from None
 
@@ -176,17 +176,15 @@ def _from_object(content: Any, path: str) -> MeansRows:
 
 
 def _keys(content: Any, path: str) -> dict[str, Any]:
-    """The object's values under their chief keys."""
+    """The values of the object, with ``means`` for ``local_means``."""
     if not isinstance(content, dict):
-        raise InputError(f"{path!r} holds no table; write a list of rows of means.")
+        raise InputError(f"{path!r} has no table; write a list of rows of means.")
     given: dict[str, Any] = {}
     for key, value in content.items():
         if key not in _KEYS:
-            raise InputError(
-                f"{path!r} has the unknown key {key!r}; it may hold means, clients, arms and weights."
-            )
+            raise InputError(f"Unknown key {key!r} in {path!r}: use means, clients, arms and weights.")
         if _KEYS[key] in given:
-            raise InputError(f"{path!r} gives the means twice, as 'means' and 'local_means'; leave one.")
+            raise InputError(f"{path!r} has the means twice, as 'means' and 'local_means'; remove one.")
         given[_KEYS[key]] = value
     return given
 
@@ -195,7 +193,7 @@ def _named_once(
     found: tuple[str, ...], listed: tuple[str, ...] | None, what: str, path: str
 ) -> tuple[str, ...]:
     if listed is not None:
-        raise InputError(f"{path!r} names the {what} twice, in 'means' and in {what!r}; leave one.")
+        raise InputError(f"{path!r} names the {what} twice, in 'means' and in {what!r}; remove one.")
     return found
 
 

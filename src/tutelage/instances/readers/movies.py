@@ -1,4 +1,4 @@
-"""Titles and genres of movies, from the file that each MovieLens set brings beside its ratings."""
+"""Titles and genres of movies, from the file next to the ratings of each MovieLens set."""
 
 import csv
 import io
@@ -25,10 +25,10 @@ class Movie:
     genres: tuple[str, ...]
 
 
-def movies_beside(ratings: DataFile) -> dict[str, Movie] | None:
-    """The movies by id, if ``movies.csv``, ``movies.dat`` or ``u.item`` lies beside the ratings."""
+def find_movies(ratings: DataFile) -> dict[str, Movie] | None:
+    """The movies by id, if ``movies.csv``, ``movies.dat`` or ``u.item`` is in the folder of the ratings."""
     for name in _NAMES:
-        found = ratings.beside(name)
+        found = ratings.find_sibling(name)
         if found is not None:
             # ml-100k and ml-1m are published in ISO 8859-1, the later sets in UTF-8.
             return _read(decode(found, fallback="iso-8859-1"), found)
@@ -40,7 +40,7 @@ def _read(text: str, data: DataFile) -> dict[str, Movie]:
         try:
             rows = list(csv.reader(io.StringIO(text, newline="")))[1:]
         except csv.Error as error:
-            raise InputError(f"{data.label!r} is not a CSV file: {error}; get the file anew.") from None
+            raise InputError(f"{data.label!r} is not a CSV file: {error}; download the file again.") from None
     else:
         mark = "::" if data.name == "movies.dat" else "|"
         rows = [line.split(mark) for line in text.splitlines()]
@@ -50,7 +50,7 @@ def _read(text: str, data: DataFile) -> dict[str, Movie]:
             continue
         if len(row) < 3 or (data.name == "u.item" and len(row) != 5 + len(_FLAGS)):
             raise InputError(
-                f"{data.label!r} has a line of {len(row)} fields beginning {row[0]!r}; get the file anew."
+                f"{data.label!r} has a line of {len(row)} fields beginning {row[0]!r}; download the file again."
             )
         if data.name == "u.item":
             genres = [genre for genre, flag in zip(_FLAGS, row[5:], strict=True) if flag.strip() == "1"]

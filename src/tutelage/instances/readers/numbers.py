@@ -17,7 +17,7 @@ from tutelage.paths import is_file
 def read_weights(text: str, num_clients: int) -> NDArray[np.float64]:
     """``"0.2;0.3;0.5"``, or a file of weights, as float64 [M].
 
-    A file holds one number a line, one line of numbers with commas between, or JSON: a list, or an object
+    A file has one number in each line, one line of numbers separated by commas, or JSON: a list, or an object
     whose ``weights`` is one.
     """
     if ";" in text and not is_file(text):
@@ -34,7 +34,7 @@ def read_weights(text: str, num_clients: int) -> NDArray[np.float64]:
 def _weights_in(path: str) -> Iterator[float]:
     content = read_text(path, "weights").strip()
     if not content:
-        raise InputError(f"The file of weights {path!r} is empty; write one number a line.")
+        raise InputError(f"The file of weights {path!r} is empty; write one number in each line.")
     if content[0] in "[{":
         listed = parse_json(content, path)
         yield from check_json_numbers(
@@ -53,13 +53,13 @@ def _weights_in(path: str) -> Iterator[float]:
 def check_json_numbers(listed: Any, where: str) -> list[float]:
     """A JSON or TOML list of numbers; a word, ``true`` or a missing list is an ``InputError``."""
     if not isinstance(listed, list):
-        raise InputError(f"There is no list of numbers for {where}; write one, as in [0.2, 0.8].")
+        raise InputError(f"There is no list of numbers for {where}: write one, as in [0.2, 0.8].")
     return [_json_number(value, where) for value in listed]
 
 
 def _json_number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{json.dumps(value, default=str)} among {where} is not a number.")
+        raise InputError(f"Invalid {json.dumps(value, default=str)} among {where}: use a number.")
     try:
         return float(value)
     except OverflowError:
@@ -73,8 +73,8 @@ def parse_number(text: str, where: str) -> float:
     stripped = text.strip()
     if not _is_number(stripped):
         comma = "; write a decimal point, not a comma" if _is_number(stripped.replace(",", ".")) else ""
-        shown = f"{stripped!r} in {where} is not a number" if stripped else f"A number is missing in {where}"
-        raise InputError(f"{shown}{comma}.")
+        fault = f"{stripped!r} in {where} is not a number" if stripped else f"A number is missing in {where}"
+        raise InputError(f"{fault}{comma}.")
     return float(stripped)
 
 

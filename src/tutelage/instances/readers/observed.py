@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import Samples
 from tutelage.errors import InputError
 
-_DENSE = 10_000_000  # up to so many (cell, value) pairs are counted in one array instead of by sorting
+_DENSE = 10_000_000  # up to this many (cell, value) pairs are counted in one array instead of by sorting
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class Observed:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Observations in each cell [M, K]."""
+        """Number of observations in each cell [M, K]."""
         sizes: NDArray[np.int64] = self._sum(self.counts.astype(np.float64)).astype(np.int64)
         return sizes
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """The mean of each cell's observations [M, K], in [0, 1]; 0 for a cell that has none."""
+        """The mean of each cell's observations [M, K], in [0, 1]; 0 for an empty cell."""
         sums, sizes = self._sum(self.counts * self.values), self.sizes
         means: NDArray[np.float64] = np.clip(sums / np.maximum(1, sizes), 0.0, 1.0)
         return means
@@ -45,7 +45,7 @@ class Observed:
         return sums.reshape(self.num_clients, self.num_arms)
 
     def of_clients(self, chosen: NDArray[np.int64]) -> "Observed":
-        """The chosen clients alone; they are in ascending order."""
+        """Return only the chosen clients, which must be in ascending order."""
         place = np.full(self.num_clients, -1, dtype=np.int64)
         place[chosen] = np.arange(chosen.size)
         client, arm = np.divmod(self.cells, self.num_arms)
@@ -54,7 +54,7 @@ class Observed:
         return Observed(chosen.size, self.num_arms, cells, self.values[kept], self.counts[kept])
 
     def samples(self) -> Samples:
-        """The cells as the empirical distribution resamples them."""
+        """Return the cells as the empirical distribution resamples them."""
         size = self.num_clients * self.num_arms
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.cells, minlength=size), out=offsets[1:])
@@ -65,7 +65,7 @@ class Observed:
     def smallest(
         self, client: Callable[[int], str], arm: Callable[[int], str], unit: str, remedy: str
     ) -> str:
-        """The cell with the fewest observations, for the notes; an empty one is an ``InputError``."""
+        """Describe the cell with the fewest observations.  Raises ``InputError`` for an empty cell."""
         sizes = self.sizes
         row, column = (int(index) for index in np.unravel_index(int(np.argmin(sizes)), sizes.shape))
         least, empty = int(sizes[row, column]), int(np.sum(sizes == 0))

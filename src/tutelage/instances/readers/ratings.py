@@ -30,8 +30,8 @@ class Ratings:
     """N ratings, each of one item by one user.
 
     ``users`` and ``items`` are numbers [N] into ``user_ids`` and ``item_ids``, which are in ascending order;
-    ``values`` [N] are the ratings as given.  ``scale`` holds the ends of the rating scale, ``known_by`` how
-    they are known.
+    ``values`` [N] are the ratings as given.  ``scale`` holds the ends of the rating scale, and ``known_by``
+    how they were found.
     """
 
     data: DataFile
@@ -52,22 +52,22 @@ class Ratings:
 def read_ratings(path: str, scale: str | None = None) -> Ratings:
     """Read a file, or the ratings file of a folder or archive.
 
-    The ends of the scale, unless ``scale`` ("1;5") says so, are those of the published set that the file's
-    layout and contents are of:
+    Unless ``scale`` ("1;5") gives the ends of the scale, they are those of the published set that the layout
+    and the contents of the file belong to:
 
     - ``u.data`` (ml-100k, user item rating time between tabs; also its splits u1.base ... ub.test): 1 to 5;
     - ``ratings.dat`` (user::item::rating::time) with whole stars only (ml-1m): 1 to 5;
     - ``ratings.dat`` with half stars, or in a folder named ml-10M... (ml-10M): 0.5 to 5;
     - any file headed ``userId,movieId,rating,timestamp`` (ml-20m, 25m, 32m, latest): 0.5 to 5.
 
-    (Sources: the README files of these sets.)  For any other file they are the least and largest rating
-    seen.  Raises ``InputError`` for what cannot be read, ratings outside the scale, and pairs rated twice.
+    (Sources: the README files of these sets.)  For any other file they are the smallest and the largest
+    rating.  Raises ``InputError`` for what cannot be read, ratings outside the scale, and pairs rated twice.
     """
     data = locate(path, NAMES, "ratings file")
     layout, columns, published = _layout(data)
     frames = [_typed(frame, data) for frame in stream_columns(data, layout, columns)]
     if not frames:
-        raise InputError(f"{data.label!r} holds no ratings; give a file with a line for each.")
+        raise InputError(f"{data.label!r} has no ratings: give a file with a line for each.")
     import polars as pl
 
     for name in ("user", "item"):
@@ -155,7 +155,7 @@ def read_scale(text: str) -> tuple[float, float]:
     """``"1;5"`` as the ends of a scale."""
     ends = [parse_number(part, f"scale={text}") for part in text.split(";")]
     if len(ends) != 2 or not ends[0] < ends[1]:
-        raise InputError(f"scale={text} is not the least and the largest rating; write them as in scale=1;5.")
+        raise InputError(f"Invalid scale={text}: use the smallest and the largest rating, as in scale=1;5.")
     return ends[0], ends[1]
 
 
@@ -177,7 +177,7 @@ def _scale(
         raise InputError(
             f"All ratings in {data.label!r} are {low:g}; give the ends of their scale, as in scale=1;5."
         )
-    return (low, high), "least and largest seen"
+    return (low, high), "smallest and largest rating"
 
 
 def _check_scale(ratings: Ratings) -> None:

@@ -19,7 +19,7 @@ from tutelage.registry import parameter, parameters_of, split_top, write_value
 
 _MOST_MEANS = 100_000_000
 NO_SAMPLES_REMEDY = (
-    "use rewards=bernoulli, beta(10) or constant, or a source that observed rewards (movielens, radio)"
+    "use rewards=bernoulli, beta(10) or constant, or a source with observed rewards (movielens, radio)"
 )
 
 

@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 from tutelage.text import (
     UNKNOWN,
-    counted,
     format_axis_number,
+    format_count,
     format_duration,
     format_name,
+    format_number,
+    format_runs,
     name_arms,
     quote_for_shell,
     round_percents,
-    short,
     shorten_name,
-    some_of,
 )
 
 
 @pytest.mark.parametrize(("number", "told"), [(1, "1 run"), (0, "0 runs"), (2000, "2,000 runs")])
 def test_one_and_many(number, told):
     """Only one is without an s."""
-    assert counted(number, "run") == told
+    assert format_count(number, "run") == told
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_one_and_many(number, told):
 )
 def test_some_of_all(some, runs, told):
     """All of them, or its only one, are said so."""
-    assert some_of(some, runs) == told
+    assert format_runs(some, runs) == told
 
 
 @pytest.mark.parametrize(("value", "told"), [(12345.6, "12,346"), (12.34, "12.3"), (0.01234, "0.0123")])
 def test_three_digits_or_the_whole_part(value, told):
     """No more digits than a reader takes in."""
-    assert short(value) == told
+    assert format_number(value) == told
 
 
 @pytest.mark.parametrize(

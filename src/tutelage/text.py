@@ -216,7 +216,3 @@ def _columns_of(character: str) -> int:
     if character in {_ISOLATE, _END} or unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-
-# Earlier names, until every caller uses the new ones.
-plain, quoted, counted, some_of, short = format_exact, quote, format_count, format_runs, format_number

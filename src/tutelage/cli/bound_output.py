@@ -10,7 +10,7 @@ from tutelage.cli.printing import Printer
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS
-from tutelage.text import counted
+from tutelage.text import format_count
 from tutelage.theory import Bound, Guarantee
 
 _COLUMNS = [
@@ -52,7 +52,7 @@ def _describe_request(
             ("decides by", f"round {promised.ends_by:,}, since it does not wait for arms that are ruled out")
         )
     if result:
-        definitions.append(("simulated", f"{counted(request.runs, 'run')}, seed {request.seed}"))
+        definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
     return definitions
 
 

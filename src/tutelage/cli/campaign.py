@@ -16,7 +16,7 @@ from tutelage.cli import interrupts
 from tutelage.cli.options import Json, Server
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
-from tutelage.text import counted
+from tutelage.text import format_count
 
 app = typer.Typer(
     help="Create and manage campaigns of a running server.  The key is read from TUTELAGE_KEY.",
@@ -128,8 +128,8 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
             sys.stdout.write(json.dumps(listing) + "\n")
             return
         for one in listing["campaigns"]:
-            size = f"{counted(len(one['clients']), 'client')}, {counted(len(one['arms']), 'arm')}"
-            progress = f"{counted(one['num_pulls'], 'pull')}, {one['report']}"
+            size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
+            progress = f"{format_count(one['num_pulls'], 'pull')}, {one['report']}"
             sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {progress}\n")
 
 
@@ -357,7 +357,7 @@ def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
         round = min(campaign["round"], campaign["horizon"])
         beyond = campaign["beyond_horizon"]
         after_end = f", {beyond:,} of them after the horizon" if beyond else ""
-        clients = counted(len(campaign["clients"]), "client")
+        clients = format_count(len(campaign["clients"]), "client")
         Printer().print_definitions(
             [
                 ("campaign", f"{campaign['name']}, {campaign['status']}"),

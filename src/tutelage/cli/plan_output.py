@@ -15,7 +15,7 @@ from tutelage.planning.choice import Assessment, Choice
 from tutelage.planning.reach import DecisionTime, has_formula, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
-from tutelage.text import counted
+from tutelage.text import format_count
 
 _SPEC_WIDTH = 22
 
@@ -60,12 +60,12 @@ def _describe_request(plan: Plan) -> list[tuple[str, str]]:
     conditions = [(name, fact) for name, fact in first.notes if name in ("activity", "delay")]
     return [
         ("instance", name),
-        ("size", f"{counted(first.num_clients, 'client')}, {counted(first.num_arms, 'arm')}"),
+        ("size", f"{format_count(first.num_clients, 'client')}, {format_count(first.num_arms, 'arm')}"),
         ("gap", gap),
         *conditions,
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
-        ("horizon", f"{counted(request.horizon, 'round')}"),
-        ("simulated", f"{counted(request.runs, 'run')} with each teacher, seed {request.seed}"),
+        ("horizon", f"{format_count(request.horizon, 'round')}"),
+        ("simulated", f"{format_count(request.runs, 'run')} with each teacher, seed {request.seed}"),
     ]
 
 
@@ -210,7 +210,9 @@ def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
     for each in _best_of_kinds(choice):
         counts = each.measurement.epoch_counts
         if counts and each.can_learn:
-            listed = ", ".join(f"epoch {epoch} in {counted(runs, 'run')}" for epoch, runs in counts.items())
+            listed = ", ".join(
+                f"epoch {epoch} in {format_count(runs, 'run')}" for epoch, runs in counts.items()
+            )
             yield f"{each.measurement.brief} decided in {listed}."
 
 

@@ -13,7 +13,7 @@ from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
 from tutelage.cli.progress import ProgressBar
 from tutelage.paths import expand_path
-from tutelage.text import counted
+from tutelage.text import format_count
 
 if TYPE_CHECKING:
     from tutelage.experiments import Experiment
@@ -98,8 +98,8 @@ def run_experiments(
 def _print_up_to_date(build: "ReportBuild") -> None:
     from tutelage.cli.run_output import group_by_remedy
 
-    cells = counted(len(build.preparation.cells), "cell")
-    pictures = counted(sum(map(len, build.files.pictures.values())), "picture")
+    cells = format_count(len(build.preparation.cells), "cell")
+    pictures = format_count(sum(map(len, build.files.pictures.values())), "picture")
     sys.stdout.write(
         f"Everything is up to date ({cells}, {pictures}); nothing was run. "
         f"The report is {build.files.page}.\n"

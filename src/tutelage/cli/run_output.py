@@ -8,7 +8,7 @@ from rich.table import Table
 
 from tutelage.cli.cells import create_table, fold_spec, format_mean
 from tutelage.cli.printing import Printer
-from tutelage.text import counted
+from tutelage.text import format_count
 
 if TYPE_CHECKING:
     from tutelage.experiments import ExperimentResult, MissingPanel, PanelResult
@@ -46,9 +46,9 @@ def print_experiments(played: "ExperimentResult", report: Path) -> None:
     new = sum(cell.is_new for cell in played.cells)
     kept = len(played.cells) - new
     printer.print(
-        f"{counted(new, 'cell')} simulated and {counted(kept, 'cell')} reused, in {played.folder}."
+        f"{format_count(new, 'cell')} simulated and {format_count(kept, 'cell')} reused, in {played.folder}."
         if new
-        else f"All {counted(kept, 'cell')} in {played.folder} were up to date; nothing was simulated.",
+        else f"All {format_count(kept, 'cell')} in {played.folder} were up to date; nothing was simulated.",
         f"The report is {report}.",
     )
 
@@ -64,7 +64,7 @@ def _group_panels(played: "ExperimentResult") -> list[list["PanelResult"]]:
 def _describe_panels(panels: list["PanelResult"]) -> list[tuple[str, str]]:
     panel, dataset = panels[0].panel, panels[0].dataset
     count = int(dataset.sizes["run"])
-    runs = counted(count, "run")
+    runs = format_count(count, "run")
     if "instance" in dataset.sizes:
         runs += f" of each of {dataset.sizes['instance']} instances"
     return [

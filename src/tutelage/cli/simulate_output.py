@@ -18,7 +18,7 @@ from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results import NONE, SimulationResult
 from tutelage.teachers import TEACHERS
-from tutelage.text import counted, some_of
+from tutelage.text import format_count, format_runs
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
@@ -45,8 +45,8 @@ def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
     clients = Counter(POLICIES.brief(policy) for policy in request.policies)
-    size = f"{counted(instance.num_clients, 'client')}, {counted(instance.num_arms, 'arm')}"
-    runs = f"{counted(request.runs, 'run')} of {counted(request.horizon, 'round')}"
+    size = f"{format_count(instance.num_clients, 'client')}, {format_count(instance.num_arms, 'arm')}"
+    runs = f"{format_count(request.runs, 'run')} of {format_count(request.horizon, 'round')}"
     return [
         ("instance", instance.name),
         (
@@ -175,14 +175,14 @@ def _describe_decision(result: SimulationResult, teacher: int) -> str:
     right = int(rounds.size) - wrong
     best = "a best arm" if len(result.request.final_phase.best_arms) > 1 else "the best arm"
     counts = [(right, best), (wrong, "a wrong arm")]
-    decided = " and ".join(f"{arm} in {some_of(some, runs)}" for some, arm in counts if some)
+    decided = " and ".join(f"{arm} in {format_runs(some, runs)}" for some, arm in counts if some)
     parts = []
     if rounds.any():
         parts.append(f"decided on {decided}")
     elif decided:
         parts.append(f"taught {decided}, from the start")
     if rounds.size < runs:
-        undecided = some_of(runs - rounds.size, runs)
+        undecided = format_runs(runs - rounds.size, runs)
         parts.append(f"had not decided by the horizon in {undecided}{_list_reasons(result, teacher)}")
     return ", and ".join(parts)
 

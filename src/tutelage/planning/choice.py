@@ -7,7 +7,7 @@ from typing import Any
 
 from tutelage.metrics import summarize_runs
 from tutelage.planning.simulator import Measurement
-from tutelage.text import short, some_of
+from tutelage.text import format_number, format_runs
 from tutelage.validation import check_number
 
 MOST_WEIGHT = 1e9  # of a unit of cost compared with one of regret
@@ -44,10 +44,10 @@ class SelectionRule:
             (teacher.lab_only, "uses what only a simulation can see"),
             (not teacher.decides, "never decides"),
             (measurement.is_guess, "does not learn its target"),
-            (wrong > 0, f"was wrong in {some_of(wrong, runs)}"),
+            (wrong > 0, f"was wrong in {format_runs(wrong, runs)}"),
             (
                 measurement.decided < self.min_decided,
-                f"decided in {some_of(measurement.decisions.size, runs)}",
+                f"decided in {format_runs(measurement.decisions.size, runs)}",
             ),
         )
         return next((reason for holds, reason in reasons if holds), None)
@@ -103,14 +103,14 @@ class Choice:
     def _reason(self, best: Assessment) -> str:
         rivals = [each for each in self.assessments if each.rejection is None]
         measurement = best.measurement
-        decided = some_of(measurement.decisions.size, measurement.rounds.size)
+        decided = format_runs(measurement.decisions.size, measurement.rounds.size)
         about = f"{measurement.brief} decided in {decided}, never for a wrong arm"
         if len(rivals) == 1:
             only = f"no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
-            return f"{about}, and {only}; its {self._formula()} is {short(best.score)}."
+            return f"{about}, and {only}; its {self._formula()} is {format_number(best.score)}."
         return (
             f"{about}, and of the {len(rivals)} teachers that can be chosen it has the lowest "
-            f"{self._formula()}: {short(best.score)}. {self._second_best(best, rivals[1])}"
+            f"{self._formula()}: {format_number(best.score)}. {self._second_best(best, rivals[1])}"
         )
 
     def _formula(self) -> str:
@@ -128,11 +128,11 @@ class Choice:
             - best.measurement.regret
             - weight * best.measurement.cost
         )
-        sentence = f"The second best is {second.measurement.brief} with {short(second.score)}"
+        sentence = f"The second best is {second.measurement.brief} with {format_number(second.score)}"
         if extra.sd is None:
             return f"{sentence}; one run cannot show whether the difference is due to chance."
         error = 2 * extra.sd / math.sqrt(second.measurement.regret.size)
-        more = f"{short(extra.mean)} +- {short(error)} more (two standard errors)"
+        more = f"{format_number(extra.mean)} +- {format_number(error)} more (two standard errors)"
         if extra.mean <= error:
             return f"{sentence}, {more}, which may be due to chance: use more --runs to find out."
         return f"{sentence}, {more}."
@@ -143,9 +143,9 @@ class Choice:
         sentences = []
         if "none" in scores:
             pays = "" if self.teaching_pays else ", so at this cost weight teaching does not pay"
-            sentences.append(f"Without teaching the same sum is {short(scores['none'])}{pays}.")
+            sentences.append(f"Without teaching the same sum is {format_number(scores['none'])}{pays}.")
         if "known" in scores:
-            sentences.append(f"With the target known from the start it is {short(scores['known'])}.")
+            sentences.append(f"With the target known from the start it is {format_number(scores['known'])}.")
         return sentences
 
     def _cheaper_rejected(self, best: Assessment) -> list[str]:

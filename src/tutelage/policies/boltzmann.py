@@ -30,7 +30,7 @@ class Boltzmann:
     """Boltzmann (softmax): an arm with probability proportional to exp(mean / temperature_t).
 
     The temperature is scale / log t.  With a scale of at least the largest gap, which 1 is for rewards in
-    [0, 1], no arm's probability falls faster than 1 / (K t), so every arm is pulled for ever (Singh et al.
+    [0, 1], no arm's probability falls faster than 1 / (K t), so no arm is ever abandoned (Singh et al.
     2000); an arm of gap Delta is then pulled some t^(1 - Delta / scale) times.  No such schedule is
     near-optimal whatever the gaps (Cesa-Bianchi et al. 2017): see boltzmann-gumbel.
     """

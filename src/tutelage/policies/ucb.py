@@ -26,7 +26,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class UCB:
-    """UCB: the largest mean + sqrt(alpha log t / n); alpha = 2 plays exactly like ucb1.
+    """UCB: the largest mean + sqrt(alpha log t / n); alpha = 2 equals ucb1.
 
     Bubeck and Cesa-Bianchi's alpha is twice this one: their Theorem 2.1 needs alpha > 1 here, and then
     the regret is at most the sum over suboptimal arms of 4 alpha log(T) / Delta + alpha / (alpha - 1).

@@ -2,7 +2,7 @@
 
 The format (github.com/keomabrun/k7): a line of JSON that describes the measurement, a line of column names,
 then a line for each burst of which a receiver got a part: datetime, src, dst, channel, mean_rssi, pdr, tx_count.
-**A receiver that got nothing of a burst writes no line.**  The mean of lines alone would make a link that
+**A receiver that got nothing of a burst writes no line.**  The mean over lines would make a link that
 rarely works look good, so a burst that a listening receiver has no line for counts as delivery 0 (the
 format's own ``--fill`` adds such lines).  A receiver counts as listening in a round - an unbroken stretch of
 lines on one channel, or one ``transaction_id`` on one channel - if it has any line in it: one that broke down

@@ -1,4 +1,4 @@
-"""The variance of what a client was shown of an arm, for the policies that look at it.
+"""The variance of an arm's revealed rewards, for the policies that use it.
 
 Kept like the mean (``memory.show``): gamma and n0, the constant with which the arm's rewards began and how
 often it came before any other value, and s, the sum of the squares of all later ones.  So the variance is
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tutelage.policies.base import Learner
 
-PER_ARM = 3  # numbers kept for an arm: gamma, n0, s
+PER_ARM = 3  # numbers stored for each arm: gamma, n0, s
 
 
 def add_square(arm: int, reward: float, learner: Learner, start: int) -> None:
-    """Add a revealed reward; the state from ``start`` on holds the numbers kept, arm after arm."""
+    """Add a revealed reward; the numbers stand in the state from ``start`` on, arm after arm."""
     count = learner.counts[arm]
     slot = start + PER_ARM * arm
     state = learner.state

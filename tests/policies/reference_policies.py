@@ -135,7 +135,7 @@ class GaussianThompson(Client):
 
 
 def kl(p, q):
-    """Relative entropy of Bernoulli laws."""
+    """Relative entropy of Bernoulli distributions."""
     return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
 
@@ -345,7 +345,7 @@ SERVERS = ("none", "known", "tal(gamma1=0.1)", "tal(gamma1=0)", "twl(gamma1=1)",
 def assert_plays_like(spec, make_client, *, longest=900, cases=12, seed=1):
     """The compiled policy of a SPEC and its transcription play the same in games of many kinds.
 
-    Teachers and laws take turns; sizes are random, K = 1 and M = 1 among them.
+    Teachers and distributions take turns; sizes are random, K = 1 and M = 1 among them.
     """
     rng = np.random.default_rng(seed)
     for case in range(cases):

@@ -1,6 +1,6 @@
 """The variance of an arm's revealed rewards, for the policies that use it.
 
-Kept like the mean (``memory.show``): gamma and n0, the constant with which the arm's rewards began and how
+It is stored like the mean (``revealed_rewards.py``): gamma and n0, the constant with which the arm's rewards began and how
 often it came before any other value, and s, the sum of the squares of all later ones.  So the variance is
 exactly 0 while all were equal, and two arms with as many ones and zeros in any order have exactly the same.
 """

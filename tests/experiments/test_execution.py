@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tutelage import experiments, lab, results
-from tutelage.atomic_files import alone_in
+from tutelage.atomic_files import lock_folder
 from tutelage.errors import InputError
 from tutelage.experiments import preparation
 from tutelage.experiments.parsing import parse_experiment
@@ -152,7 +152,7 @@ def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
 @pytest.mark.skipif(os.name == "nt", reason="no such lock there")
 def test_a_second_process_is_refused(experiment, folder):
     """The error says so, and the file that the first is writing stays."""
-    with alone_in(folder):
+    with lock_folder(folder):
         left = folder / "cells" / ".tutelage-0123456789abcdef.part"
         left.write_bytes(b"half")
         with pytest.raises(InputError, match="Another tutelage is at work"):

@@ -35,7 +35,7 @@ from tutelage.seeding import teacher_generator
 from tutelage.service.campaigns.evidence import CollectedEvidence
 from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
-from tutelage.text import plain
+from tutelage.text import format_exact
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RewardScale:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        span = f"{plain(self.low)} to {plain(self.high)}"
+        span = f"{format_exact(self.low)} to {format_exact(self.high)}"
         if not (math.isfinite(self.low) and math.isfinite(self.high - self.low)):
             raise InputError(f"Invalid range of rewards {span}: both ends must be finite.")
         if not self.low < self.high:

@@ -13,7 +13,7 @@ from tutelage.service.campaigns.settings import (
     name_fault,
 )
 from tutelage.stores.base import PullRow
-from tutelage.text import plain, quoted
+from tutelage.text import format_exact, quote
 
 
 class Roster:
@@ -60,11 +60,11 @@ class Roster:
             if fault := name_fault(pull.id):
                 faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
             if pull.client not in self._clients:
-                faults.append(Fault(index, pull.id, "client", f"Unknown client {quoted(pull.client)}."))
+                faults.append(Fault(index, pull.id, "client", f"Unknown client {quote(pull.client)}."))
             if pull.arm not in self._arms:
-                faults.append(Fault(index, pull.id, "arm", f"Unknown arm {quoted(pull.arm)}."))
+                faults.append(Fault(index, pull.id, "arm", f"Unknown arm {quote(pull.arm)}."))
             if not low <= pull.reward <= high:
-                what = f"The reward {pull.reward!r} is outside [{plain(low)}, {plain(high)}]."
+                what = f"The reward {pull.reward!r} is outside [{format_exact(low)}, {format_exact(high)}]."
                 faults.append(Fault(index, pull.id, "reward", what))
         if faults:
             number = "one fault" if len(faults) == 1 else f"{len(faults)} faults"

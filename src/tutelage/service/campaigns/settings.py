@@ -14,7 +14,7 @@ from tutelage.service.campaigns.campaign import CampaignSetup, RewardScale
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher
 from tutelage.teachers.checks import ask_segments
-from tutelage.text import counted
+from tutelage.text import format_count
 
 RULES_VERSION = 1  # of everything that determines entries and revealed rewards, including reports
 MOST_NAME = 128
@@ -72,9 +72,9 @@ class Settings:
                 "A campaign with open registration cannot have weights: name its clients instead."
             )
         if len(weights) != len(self.clients):
-            number = counted(len(weights), "weight")
+            number = format_count(len(weights), "weight")
             raise InputError(
-                f"The campaign has {number} for {counted(len(self.clients), 'client')}: use one weight per client."
+                f"The campaign has {number} for {format_count(len(self.clients), 'client')}: use one weight per client."
             )
         for client, weight in zip(self.clients, weights, strict=True):
             if not 0 < weight <= 1:

@@ -185,7 +185,7 @@ def test_policy_and_teacher_of_an_installed_package(simulate, executor):
     assert document["clients"] == [POLICY, POLICY, "ucb1", "ucb1", "ucb1"]
     own = document["teachers"][0]
     assert own["teacher"] == TEACHER
-    assert own["learning"]["finished"] == 2
+    assert own["learning"]["decided"] == 2
     assert all(20 <= round < 300 for round in own["learning"]["rounds"])
     assert own["target"] == {"counts": [0, 0, 0, 0, 2], "wrong": 0}
 

@@ -61,7 +61,7 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
             ["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"],
             "one file cannot hold pulls and curves",
         ),
-        (["--out", "nowhere/x.pdf"], "There is no folder"),
+        (["--out", "nowhere/x.pdf"], "does not exist: create it first"),
         (["--out", "x.csv"], "Invalid --out 'x.csv'"),
         (["--log", "tim"], "Invalid --log 'tim': use none, time, quantity, both"),
         (["--log", "time", "--kind", "pulls"], "--log time applies to curves only"),

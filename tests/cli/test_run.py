@@ -155,8 +155,8 @@ def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, se
     ("options", "sentence"),
     [
         (["--data", "/no/such"], "There is no file or folder '/no/such'"),
-        (["--workers", "0"], "0 workers are too few"),
-        (["--executor", "clouds"], "There is no executor 'clouds'"),
+        (["--workers", "0"], "Invalid number of workers 0"),
+        (["--executor", "clouds"], "Invalid executor 'clouds'"),
         (["--out", "mine.toml"], "cannot be made"),
     ],
 )

@@ -55,7 +55,7 @@ def test_shifts_change_the_hash(small):
 def test_the_version_changes_the_hash(small, monkeypatch):
     """Another version of Tutelage may simulate differently."""
     before = hash_cells(parse_experiment(small, "a"))
-    monkeypatch.setattr(results, "version", lambda package="tutelage": "99.0")
+    monkeypatch.setattr(cells, "package_version", lambda package="tutelage": "99.0")
     assert not set(before) & set(hash_cells(parse_experiment(small, "a")))
 
 

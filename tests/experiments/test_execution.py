@@ -46,7 +46,7 @@ def refuse(*arguments, **options):
 def test_a_finished_experiment_is_not_run_again(experiment, folder, monkeypatch):
     """Nothing is simulated or written, and the panels are the same."""
     before, times = read_cells(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
-    monkeypatch.setattr(lab, "run", refuse)
+    monkeypatch.setattr(lab, "simulate_request", refuse)
     calls = []
     again = experiments.run_experiment(experiment, folder, progress=lambda *what: calls.append(what))
     assert read_cells(folder) == before
@@ -193,7 +193,7 @@ def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
             raise InputError("Instance 5 cannot be simulated.")
         return real(request, **options)
 
-    monkeypatch.setattr(lab, "run", run)
+    monkeypatch.setattr(lab, "simulate_request", run)
     with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
         experiments.run_experiment(experiment, tmp_path, workers=2)
     assert len(read_cells(tmp_path)) == 3
@@ -265,7 +265,7 @@ def test_damaged_data_leaves_out_its_panels(with_movies, folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": 0}, "0 workers are too few"),
+        ({"workers": 0}, "Invalid number of workers 0"),
         ({"executor": "clouds"}, "no executor 'clouds'"),
         ({"data": "/no/such/folder"}, "no file or folder '/no/such/folder'"),
     ],

@@ -71,13 +71,13 @@ def beyond(round, learner, parameters, stream):
 
 
 def nowhere(round, learner, parameters, stream):
-    """Chooses an arm that there is none of."""
+    """Choose an arm that does not exist."""
     return 7
 
 
 @pytest.mark.parametrize(
     ("function", "sentence"),
-    [(beyond, "went beyond an array"), (nowhere, "chose an arm that there is none of")],
+    [(beyond, "used an index outside an array"), (nowhere, "chose an arm outside 0 to 4")],
 )
 def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
     """Compiled with its bounds checked, a policy that errs is told of instead of crashing the process."""

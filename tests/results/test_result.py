@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from tests.simulated_run import simulate_once
 
 from tutelage import lab
+from tutelage.engine.simulation import simulate_run
 from tutelage.instances import Instance
 from tutelage.results import describe_request, encode_json
 
@@ -13,11 +13,11 @@ TIED = Instance("tied", np.array([[0.2, 0.6, 0.6], [0.4, 0.8, 0.8]]), np.array([
 
 
 def test_dataset_holds_every_run(outcome, dataset):
-    """Pulls, cost, target, decision and events of each run are those that simulate_once gives."""
+    """Pulls, cost, target, decision and events of each run are those that simulate_run gives."""
     request = outcome.request
     for n, spec in enumerate(request.teacher_specs):
         for number in range(request.runs):
-            played = simulate_once(request, n, number)
+            played = simulate_run(request, n, number)
             saved = dataset.sel(teacher=spec, run=number)
             assert np.array_equal(saved.pulls.transpose("client", "checkpoint", "arm"), played.pulls)
             assert np.array_equal(saved.cost.transpose("client", "checkpoint"), played.costs)

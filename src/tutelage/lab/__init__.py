@@ -1,5 +1,12 @@
-"""The lab: what people call to simulate, with every argument resolved and checked."""
+"""The lab: simulations from Python, by one call or by a request, and the arguments that both resolve."""
 
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tutelage.conditions import Conditions
+from tutelage.instances import Instance
 from tutelage.lab.arguments import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
@@ -11,7 +18,17 @@ from tutelage.lab.arguments import (
     parse_clients,
 )
 from tutelage.lab.checkpoints import Checkpoints, checkpoint_rounds
-from tutelage.lab.simulating import simulate, simulate_request
+from tutelage.policies.base import Policy
+from tutelage.request import SimulationRequest
+from tutelage.results import Collector, SimulationResult
+from tutelage.teachers.base import Teacher
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import xarray as xr
+
+    from tutelage.engine.runs import Progress
 
 __all__ = [
     "DEFAULT_CHECKPOINTS",
@@ -27,3 +44,79 @@ __all__ = [
     "simulate",
     "simulate_request",
 ]
+
+
+def simulate(
+    instance: str | PurePath | Instance,
+    teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
+    clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
+    *,
+    horizon: int = DEFAULT_HORIZON,
+    runs: int = DEFAULT_RUNS,
+    seed: int = DEFAULT_SEED,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
+    workers: int | None = None,
+    executor: "str | Executor" = DEFAULT_EXECUTOR,
+    conditions: Conditions | None = None,
+    exclude: Mapping[int, int] | None = None,
+    exclude_after: float | None = None,
+) -> "xr.Dataset":
+    """Simulate teachers, all with the same random numbers, and return every run.
+
+    Args:
+        instance: A SPEC as on the command line, an ``Instance``, or the ``Path`` of a table of means.
+        teachers: A SPEC, a teacher, or a sequence of them; by default those of
+            :func:`tutelage.teachers.side_by_side`.
+        clients: The SPEC of all clients, a policy for all, or a sequence with one policy per client.
+        horizon: Rounds in a run.
+        runs: Runs of each teacher.
+        seed: The seed of all random numbers.
+        checkpoints: Rounds after which pulls, regret and cost are recorded (:func:`checkpoint_rounds`).
+        workers: Runs played at a time; by default as many as there are cores.
+        executor: ``auto``, ``threads``, ``processes``, ``dask://HOST:PORT``, or an object of
+            ``concurrent.futures.Executor``.  Workers and executor change the time, never the result.
+        conditions: When clients act and when their means shift, instead of the instance's own conditions.
+        exclude: Maps clients to the round after which each is no longer evidence.
+        exclude_after: Excludes a client once it has not pulled for more than this many of its usual
+            intervals.
+
+    Returns:
+        A dataset with the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
+
+    Raises:
+        InputError: With the invalid value and what is allowed.
+    """
+    request = make_request(
+        instance,
+        teachers,
+        clients,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=checkpoints,
+        conditions=conditions,
+        exclude=exclude,
+        exclude_after=exclude_after,
+    )
+    return simulate_request(request, workers=workers, executor=executor).to_dataset()
+
+
+def simulate_request(
+    request: SimulationRequest,
+    *,
+    workers: int | None = None,
+    executor: "str | Executor" = DEFAULT_EXECUTOR,
+    progress: "Progress | None" = None,
+) -> SimulationResult:
+    """Play all runs of a request.
+
+    ``progress`` is called from time to time with the number of runs, of all teachers, that have been played.
+    """
+    from tutelage.engine.runs import simulate_runs
+
+    collector = Collector(request)
+    outcomes = simulate_runs(request, workers=workers, executor=executor, progress=progress)
+    with contextlib.closing(outcomes):
+        for outcome in outcomes:
+            collector.put(outcome)
+    return collector.finish()

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 import tutelage
-from tutelage import experiments
+from tutelage import experiments, results
 from tutelage.experiments import cells
 from tutelage.experiments.cells import load_entry, make_cells
 from tutelage.experiments.parsing import parse_experiment

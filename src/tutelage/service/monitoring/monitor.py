@@ -96,7 +96,7 @@ class Monitor:
             await self._guarded(name, partial(self.view, name))
         for name in list(self._handoff.engine.sessions):
             campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
-            if campaign.view is None:  # from now on there is one, whatever fails later
+            if campaign.view is None:  # from now on there is one, even if later updates fail
                 await self._guarded(name, partial(self.view, name))
             elif self._clock() - campaign.sampled >= campaign.interval():
                 campaign.sampled = self._clock()

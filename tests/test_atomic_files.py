@@ -1,4 +1,4 @@
-"""Files are whole, and what a killed process left is swept without harming who is at work."""
+"""Files are written completely, and unfinished files of killed processes are removed without harm to others."""
 
 import os
 import signal
@@ -21,8 +21,8 @@ write_atomically(Path(sys.argv[1]), b"half")
 """
 
 
-def test_what_a_kill_left_is_swept_at_once(tmp_path, python):
-    """However new it is; the file itself was not begun."""
+def test_unfinished_file_of_a_killed_process_is_removed(tmp_path, python):
+    """At once, however new it is; the file itself does not exist."""
     ended = python("-c", _KILLED, tmp_path / "x", check=False)
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
@@ -31,8 +31,8 @@ def test_what_a_kill_left_is_swept_at_once(tmp_path, python):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_being_written_is_not_swept(tmp_path, monkeypatch):
-    """Nor is it missed when it is complete."""
+def test_file_being_written_is_not_removed(tmp_path, monkeypatch):
+    """The file is there when it is complete."""
     real = os.fsync
 
     def fsync(descriptor):
@@ -44,25 +44,25 @@ def test_what_is_being_written_is_not_swept(tmp_path, monkeypatch):
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"whole")]
 
 
-def test_swept_between_opening_and_lock(tmp_path, monkeypatch):
-    """It is begun once more."""
-    swept = []
+def test_file_removed_before_it_is_locked(tmp_path, monkeypatch):
+    """Writing starts again."""
+    removed = []
     real = atomic_files.fcntl.flock
 
     def flock(file, operation):
-        if operation == atomic_files.fcntl.LOCK_EX and not swept:
-            swept.extend(tmp_path.iterdir())
-            swept[0].unlink()
+        if operation == atomic_files.fcntl.LOCK_EX and not removed:
+            removed.extend(tmp_path.iterdir())
+            removed[0].unlink()
         real(file, operation)
 
     monkeypatch.setattr(atomic_files.fcntl, "flock", flock)
     atomic_files.write_atomically(tmp_path / "x", b"whole")
-    assert swept
+    assert removed
     assert (tmp_path / "x").read_bytes() == b"whole"
 
 
-def test_other_files_are_left_alone(tmp_path):
-    """Only names that nobody else gives are swept."""
+def test_other_files_stay(tmp_path):
+    """Only files with the names of unfinished files are removed."""
     for name in ("x.part", ".tutelage-1.part", ".tutelage-mine.part"):
         (tmp_path / name).touch()
     (tmp_path / LEFT).touch()
@@ -74,9 +74,12 @@ def test_other_files_are_left_alone(tmp_path):
     ]
 
 
-def test_alone(tmp_path):
-    """The second is told so, until the first has left."""
-    with atomic_files.lock_folder(tmp_path), pytest.raises(InputError, match="Another tutelage process is writing"):  # noqa: SIM117
+def test_folder_is_locked_for_one_process(tmp_path):
+    """The second process is refused until the first has finished."""
+    with (
+        atomic_files.lock_folder(tmp_path),
+        pytest.raises(InputError, match="Another tutelage process is writing"),
+    ):  # noqa: SIM117
         with atomic_files.lock_folder(tmp_path):
             pass
     with atomic_files.lock_folder(tmp_path):

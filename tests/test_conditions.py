@@ -1,4 +1,4 @@
-"""Real conditions: what is taken, what is refused, what is told."""
+"""Real conditions: valid and invalid values, options, and notes."""
 
 from dataclasses import replace
 
@@ -26,15 +26,15 @@ PAPER = load("paper")
         (Conditions(shifts=(MeanShift(5, np.full((5, 5), 2.0)),)), "use numbers in [0, 1]"),
     ],
 )
-def test_what_does_not_fit_is_refused(real, words):
-    """Numbers outside their range, and numbers for other clients than there are."""
+def test_invalid_conditions(real, words):
+    """Numbers outside their range, and numbers for clients that do not exist."""
     with pytest.raises(InputError) as caught:
         replace(PAPER, conditions=real)
     assert words in str(caught.value)
 
 
-def test_options_are_read():
-    """One number is for all clients, as many as there are are one each."""
+def test_options():
+    """One number is for all clients, several numbers are one for each client."""
     real = with_options(Conditions(), 5, "0.5", "0;1;2;3;4", {3: 100})
     assert real.stops == ((3, 100),)
     assert real.activity == (0.5,) * 5
@@ -42,13 +42,13 @@ def test_options_are_read():
 
 
 @pytest.mark.parametrize("text", ["x", "1;2", "inf", "", "0.1;0.2;0.3;0.4;0,5"])
-def test_a_wrong_list_is_refused(text):
-    """Neither a number nor one for each client."""
+def test_invalid_list(text):
+    """Neither one number nor one for each client."""
     with pytest.raises(InputError, match="activity"):
         read_per_client("activity", text, 5)
 
 
-def test_conditions_are_told():
+def test_conditions_are_noted():
     """The notes say when clients act, and which arm is best after a shift."""
     real = Conditions((0.5,) * 5, (0, 0, 0, 0, 9), ((1, 300),), (MeanShift(50, PAPER.local_means[:, ::-1]),))
     notes = dict(replace(PAPER, conditions=real).notes)

@@ -97,7 +97,7 @@ def test_parses(spec, wanted):
 
 @pytest.mark.parametrize("spec", ["plain", "plain()", " plain( ) "])
 def test_parses_without_arguments(spec):
-    """A name alone, with or without parentheses."""
+    """Only a name, with or without parentheses."""
     assert isinstance(TABLE.parse(spec), Plain)
 
 
@@ -203,7 +203,7 @@ def test_splits_at_the_top(text, parts):
 
 
 def test_splits_calls_and_arguments():
-    """A call is its name and its pairs of texts, quotes taken off."""
+    """A call is its name and its pairs of texts, without quotes."""
     assert split_call("twl(gamma1=1, gamma2='0')", "teacher") == ("twl", [("gamma1", "1"), ("gamma2", "0")])
     assert split_arguments("a=b=c", "x") == [("a", "b=c")]
     assert [unquote(text) for text in ("'a'", '"a"', "'a\"", "'", "a")] == ["a", "a", "'a\"", "'", "a"]

@@ -33,7 +33,7 @@ def test_tie_but_for_rounding():
 
 
 def test_no_tie_without_one():
-    """Without a tie the notes hold the gap alone; a tie below the best is none."""
+    """Without a tie the notes have only the gap; a tie below the best arm does not count."""
     notes = dict(make([[0.1, 0.1, 0.2]]).notes)
     assert notes == {"gap": "0.1"}
     assert make([[0.3]]).min_gap == 0.0
@@ -95,15 +95,15 @@ def test_weights_refused(weights, said):
         ({"samples": None}, "invalid samples None"),
     ],
 )
-def test_what_is_no_instance(given, words):
+def test_invalid_fields(given, words):
     """One sentence says which part cannot be used."""
     fields = {"name": "x", "local_means": [[0.5]], "weights": [1.0]} | given
     with pytest.raises(InputError, match=words):
         Instance(**fields)
 
 
-def test_lists_and_words_are_taken():
-    """Lists become arrays and tuples, a SPEC becomes a law."""
+def test_lists_and_specs_are_converted():
+    """Lists become arrays and tuples, a SPEC becomes a reward distribution."""
     instance = Instance("x", [[0, 1]], [1], rewards="beta(20)", client_names=["a"], arm_names=["b", "c"])
     assert instance.local_means.dtype == instance.weights.dtype == np.float64
     assert instance.rewards == Beta(20.0)

@@ -22,7 +22,7 @@ def test_name_reproduces_the_instance(spec):
 
 
 @pytest.mark.parametrize("name", list(INSTANCES))
-def test_every_source_takes_law_and_weights(name):
+def test_every_source_has_rewards_and_weights(name):
     """rewards= and weights= are parameters of every source, and every parameter is explained."""
     parameters = {item.name: item for item in parameters_of(INSTANCES.cls(name))}
     assert {"rewards", "weights"} <= set(parameters)

@@ -98,7 +98,7 @@ def test_group_sizes(write):
 
 
 def test_notes(folder):
-    """The seed, the scale, the smallest cell and the gap are shown with every use."""
+    """The seed, the scale, the smallest cell and the gap are printed with every use."""
     notes = dict(load(f"movielens:{folder},clients=3,arms=3,group=genre,seed=7").notes)
     assert notes["seed"] == "7"
     assert notes["scale"].startswith("0.5 to 5")
@@ -106,7 +106,7 @@ def test_notes(folder):
     assert float(notes["gap"]) > 0
 
 
-def test_empirical_law(folder):
+def test_empirical_rewards(folder):
     """rewards=empirical holds the scaled ratings of each cell, whose mean is the local mean."""
     instance = load(f"movielens:{folder},clients=3,arms=3,group=genre,rewards=empirical")
     samples = instance.samples

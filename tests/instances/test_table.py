@@ -171,7 +171,7 @@ def test_no_such_home(refuses, spec):
 
 
 def test_home_folder(write, monkeypatch, tmp_path):
-    """A path from one's own home folder is found, also where only the file tells that it is a path."""
+    """A path that begins with the home folder is found, also where only the file shows that it is a path."""
     write("means", "0.2,0.9\n0.4,0.1\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
@@ -187,5 +187,5 @@ def test_home_folder(write, monkeypatch, tmp_path):
     ],
 )
 def test_a_slip_in_the_first_row_makes_no_header(write, refuses, text, words):
-    """A number that is missing or mistyped in the first row is told, not taken for a line of names."""
+    """A number that is missing or mistyped in the first row is an error, not a line of names."""
     refuses(write("m.csv", text), words)

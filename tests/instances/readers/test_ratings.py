@@ -45,7 +45,12 @@ LAYOUTS = [
     ("ml-10M100K/ratings.dat", lines("::"), (0.5, 5), "ml-10M"),
     ("ratings.csv", MOVIELENS_CSV, (0.5, 5), "ratings.csv"),
     ("mine.csv", lines(",", "user,item,rating", time=False), (1, 5), "smallest and largest rating"),
-    ("mine.csv", lines(";", "User ID;Item;Score", time=False, half=True), (0.5, 4.5), "smallest and largest rating"),
+    (
+        "mine.csv",
+        lines(";", "User ID;Item;Score", time=False, half=True),
+        (0.5, 4.5),
+        "smallest and largest rating",
+    ),
     ("mine.csv", lines(",", time=False), (1, 5), "smallest and largest rating"),
     ("mine.tsv", lines("\t", "item_id\tuser_id\trating", time=False), (1, 5), "smallest and largest rating"),
 ]

@@ -79,8 +79,8 @@ def test_folder_is_locked_for_one_process(tmp_path):
     with (
         atomic_files.lock_folder(tmp_path),
         pytest.raises(InputError, match="Another tutelage process is writing"),
-    ):  # noqa: SIM117
-        with atomic_files.lock_folder(tmp_path):
-            pass
+        atomic_files.lock_folder(tmp_path),
+    ):
+        pass
     with atomic_files.lock_folder(tmp_path):
         pass

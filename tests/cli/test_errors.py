@@ -97,7 +97,7 @@ def test_system_errors(error, said, capsys, monkeypatch):
     def refuse(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(lab, "run", refuse)
+    monkeypatch.setattr(lab, "simulate_request", refuse)
     assert execute([*PAPER, "--horizon", "10"]) == 1
     printed = capsys.readouterr()
     assert said in printed.err

@@ -16,7 +16,7 @@ def test_ends_with_a_true_statement(instance, data, python):
     command = ["-m", "tutelage", "simulate", instance.format(data=data), *TEACHERS, *CLIENTS]
     text = " ".join(python(*command).stdout.split())
     twl, known = json.loads(python(*command, "--json").stdout)["teachers"]
-    finished, wrong = twl["learning"]["finished"], twl["target"]["wrong"]
+    finished, wrong = twl["learning"]["decided"], twl["target"]["wrong"]
     sentence = text[text.rindex("twl(gamma1=1,gamma2=0) ") :]
     assert wrong == 0
     assert known["target"] | {"counts": None} == {"counts": None, "wrong": 0}

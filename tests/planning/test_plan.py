@@ -37,9 +37,9 @@ def test_figures_are_those_of_simulate(paper):
     """The same seed plays the same runs as tutelage simulate."""
     request = lab.make_request("paper", ["blt", "none"], "ucb1", horizon=50_000, runs=3)
     told = {each["teacher"]: each for each in paper.summary()["teachers"]}
-    for each in lab.simulate_request(request).summary()["teachers"]:
-        assert told[each["teacher"]]["regret"] == each["regret"]
-        assert told[each["teacher"]]["cost"] == each["cost"]
+    for each in lab.simulate_request(request).summary().teachers:
+        assert told[each.teacher]["regret"] == vars(each.regret)
+        assert told[each.teacher]["cost"] == vars(each.cost)
 
 
 def test_smaller_gaps_are_planned_too(paper):

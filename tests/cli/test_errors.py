@@ -107,7 +107,7 @@ def test_system_errors(error, said, capsys, monkeypatch):
 def test_too_many_runs_for_any_memory(capsys):
     """Found before anything is played."""
     assert execute([*PAPER, "--runs", str(2**31 - 1)]) == 2
-    assert "ask for fewer" in capsys.readouterr().err
+    assert "use fewer checkpoints" in capsys.readouterr().err
 
 
 def test_exit_status_of_the_process(python):

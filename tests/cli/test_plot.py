@@ -103,7 +103,7 @@ def test_a_result_that_lacks_something(saved, tmp_path, capsys, lost):
         data.drop_vars(lost).to_netcdf(path, engine="h5netcdf")
     assert app.execute(["plot", str(path), "--out", str(tmp_path / "pictures")]) == 2
     printed = capsys.readouterr()
-    assert printed.err.startswith(f"{str(path)!r} cannot be drawn: it lacks ")
+    assert printed.err.startswith(f"{str(path)!r} cannot be drawn: the ")
     assert lost in printed.err
     assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert list(tmp_path.iterdir()) == [path]
@@ -113,14 +113,14 @@ def test_a_failure_leaves_no_picture(saved, tmp_path, monkeypatch):
     """All is drawn before anything is written."""
     from tutelage import plots
 
-    real = plots.picture
+    real = plots.draw_picture
 
     def picture(dataset, kind, **options):
         if kind == "clients":
             raise MemoryError
         return real(dataset, kind, **options)
 
-    monkeypatch.setattr(plots, "picture", picture)
+    monkeypatch.setattr(plots, "draw_picture", picture)
     assert app.execute(["plot", str(saved), "--out", str(tmp_path)]) == 1
     assert not list(tmp_path.iterdir())
 

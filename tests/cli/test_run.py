@@ -132,7 +132,7 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
     ("written", "instead", "sentence"),
     [
         ("runs = 2", "rums = 2", "top level: unknown key 'rums' (did you mean 'runs'?)"),
-        ("horizons = [200]", "horizons = [0]", "horizons = 0 in the head of the file is below 1"),
+        ("horizons = [200]", "horizons = [0]", "top level: invalid horizons [0]: use a list of at least 1"),
         (
             'spec = "ucb1"',
             'spec = "ucb2"',
@@ -157,7 +157,7 @@ def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, se
         (["--data", "/no/such"], "There is no file or folder '/no/such'"),
         (["--workers", "0"], "Invalid number of workers 0"),
         (["--executor", "clouds"], "Invalid executor 'clouds'"),
-        (["--out", "mine.toml"], "cannot be made"),
+        (["--out", "mine.toml"], "cannot be created"),
     ],
 )
 def test_a_bad_option_is_one_sentence(file, tmp_path, monkeypatch, capsys, options, sentence):

@@ -266,7 +266,7 @@ def test_damaged_data_leaves_out_its_panels(with_movies, folder, tmp_path):
     ("options", "message"),
     [
         ({"workers": 0}, "Invalid number of workers 0"),
-        ({"executor": "clouds"}, "no executor 'clouds'"),
+        ({"executor": "clouds"}, "Invalid executor 'clouds'"),
         ({"data": "/no/such/folder"}, "no file or folder '/no/such/folder'"),
     ],
 )

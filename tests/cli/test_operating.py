@@ -115,7 +115,7 @@ def test_a_key_for_an_unknown_campaign_or_client_prints_a_warning(here, capsys):
             "The campaign fixed has no client 'z', and clients can no longer be added."
         ]
         assert warned("3", "open", "b", "z") == [
-            "The campaign open has no client 'z' yet: it has to register."
+            "The campaign open has no client 'z' yet; register it."
         ]
         assert warned("4", "fixed") == []
 
@@ -176,7 +176,7 @@ def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
         err = error_of(capsys, 2, *create, "--arm", "x")
         assert err == "The field horizon must be a whole number, not text (in c.toml).\n"
         err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9", "--seed", "-1")
-        assert err == "The field seed must be a whole number, at least 0 (--seed).\n"
+        assert err == "The field seed must be a whole number of at least 0 (--seed).\n"
         (here / "c.toml").write_text('colour = "blue"\n')
         err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9")
         assert err == "There is no field colour (in c.toml).\n"

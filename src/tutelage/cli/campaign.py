@@ -135,7 +135,7 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Show a campaign's progress and its status items, the most severe first."""
+    """Show a campaign's progress and its status items."""
     campaign = _request(server, "GET", _path(name))
     campaign["items"] = _request(server, "GET", f"{_path(name)}/status")["items"]
     _print_campaign(campaign, as_json=as_json)
@@ -165,7 +165,10 @@ def start(name: Name, server: Server = None, as_json: Json = False) -> None:
 
 @app.command()
 def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
-    """Stop a campaign: the server refuses new pulls until it is started again."""
+    """Stop a campaign.
+
+    The server refuses new pulls until the campaign is started again.
+    """
     _print_campaign(_request(server, "POST", f"{_path(name)}/stop"), as_json=as_json)
 
 
@@ -176,7 +179,10 @@ def exclude(
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Exclude a client from the evidence permanently; its pulls are still answered."""
+    """Exclude a client from the evidence permanently.
+
+    Its pulls are still answered.
+    """
     _print_campaign(_request(server, "POST", f"{_path(name)}/exclude", {"client": client}), as_json=as_json)
 
 

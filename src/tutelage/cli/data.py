@@ -25,7 +25,7 @@ def data(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """List where real data sets are published, or check a copy of one.
+    """List the real data sets, or check a copy of one.
 
     The command does not use the network.
     """

@@ -15,7 +15,7 @@ from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 
-app = typer.Typer(help="Create, list and revoke keys of the live server, which need not be running.")
+app = typer.Typer(help="Create, list and revoke keys of the live server.")
 
 
 @app.command()

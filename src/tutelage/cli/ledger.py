@@ -27,7 +27,7 @@ def verify(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Recompute campaigns from their ledgers and compare the result with the store.
+    """Recompute campaigns from their ledgers and check the store.
 
     The exit status is 1 if anything differs.
     """

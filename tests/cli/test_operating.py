@@ -179,7 +179,8 @@ def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
         assert err == "The field seed must be a whole number of at least 0 (--seed).\n"
         (here / "c.toml").write_text('colour = "blue"\n')
         err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9")
-        assert err == "There is no field colour (in c.toml).\n"
+        assert err.startswith("The field colour is unknown; the fields are name, arms, ")
+        assert err.endswith(" (in c.toml).\n")
         err = error_of(capsys, 2, "campaign", "show", "nope")
         assert err == "Unknown campaign 'nope': `tutelage campaign list` lists all campaigns.\n"
 

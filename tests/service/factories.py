@@ -166,7 +166,7 @@ def make_undecidable(view):
         mode="all",
         reachable=False,
         provisional_arm=best,
-        sentence=f"no decision to be hoped for: clients are led to arm {best}, unproved",
+        sentence=f"undecidable before the horizon: leading clients to arm {best}, unproved",
     )
     return with_activity(view, minute_pulls=minute)
 

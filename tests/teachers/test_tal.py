@@ -106,7 +106,7 @@ def test_runs_out_of_epochs():
     directive, report = TEACHER.directive(state), TEACHER.report(state)
     assert directive == Directive((Set(0.75),) * 3, None, (0, 1, 2))
     assert not report.reachable
-    assert report.sentence == f"epoch {EPOCHS + 1} needs more pulls than the horizon has: no decision"
+    assert report.sentence == f"epoch {EPOCHS + 1} needs more pulls than the horizon allows: no decision"
 
 
 def test_decision_is_final():

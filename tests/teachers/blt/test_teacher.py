@@ -253,7 +253,7 @@ def test_gives_up_what_cannot_be_decided():
     assert teacher.directive(given_up) == Directive((KEEP, Set(0.0)), None, (0, 1), leading_arm=0)
     report = teacher.report(given_up)
     assert (report.target, report.reachable, report.is_undecidable) == (None, False, True)
-    assert report.sentence == "no decision to be hoped for: clients are led to arm 0, unproved"
+    assert report.sentence == "undecidable before the horizon: leading clients to arm 0, unproved"
     teacher = BLT(hope=math.inf)
     hopeful = teacher.advance(teacher.begin(problem, None), seen)
     assert hopeful.provisional is None

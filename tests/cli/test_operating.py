@@ -242,7 +242,7 @@ def test_an_invalid_certificate_leaves_no_file(here, capsys):
     for name in ("c.pem", "k.pem"):
         (here / name).write_text("-----BEGIN NOTHING-----\n")
     err = error_of(capsys, 2, "serve", "--port", "0", "--tls-certificate", "c.pem", "--tls-key", "k.pem")
-    assert err.startswith("The certificate c.pem and the key k.pem cannot be used (")
+    assert err.startswith("Cannot use the certificate c.pem with the key k.pem (")
     assert {path.name for path in here.iterdir()} == {"c.pem", "k.pem"}
 
 

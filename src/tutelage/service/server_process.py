@@ -1,4 +1,4 @@
-"""A server in its process: the store, the application, uvicorn, and how all of it ends."""
+"""Runs the server in this process: store, application and uvicorn, from start to shutdown."""
 
 import asyncio
 import contextlib
@@ -24,13 +24,13 @@ LOG = logging.getLogger("tutelage.server")
 
 
 class _Server(uvicorn.Server):
-    """uvicorn on sockets that are bound already; it says where it listens."""
+    """uvicorn on sockets that are already bound; it logs the addresses."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         try:
             await super().startup(sockets)
-        except OSError as error:  # another has begun to listen there in the meantime
+        except OSError as error:  # another process has started to listen there meanwhile
             LOG.error("cannot listen", extra={"reason": str(error)})  # noqa: TRY400
             await self.lifespan.shutdown()
             sys.exit(1)
@@ -41,36 +41,33 @@ class _Server(uvicorn.Server):
 
 
 def run(configuration: Configuration) -> str | None:
-    """Serve until a signal comes; why it ended by itself, if it did.  Raises ``InputError``.
+    """Serve until a signal arrives; return the reason if the server ended by itself.  Raises ``InputError``.
 
-    The address is taken before the store is opened, and TLS tried: a server that cannot listen leaves no file
-    behind.
+    The address is bound and the TLS files are loaded before the store is opened, so that a server that cannot
+    listen creates no file.
     """
     _check_tls(configuration)
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(one) for one in _bound(configuration.host, configuration.port)]
-        return _served(configuration, sockets)
+        sockets = [stack.enter_context(one) for one in _bind_all(configuration.host, configuration.port)]
+        return _serve_on(configuration, sockets)
 
 
-def _served(configuration: Configuration, sockets: list[socket.socket]) -> str | None:
+def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str | None:
     try:
         store = open_store(configuration.store, migrate=configuration.migrate)
     except StoreError as error:
         raise InputError(str(error)) from error
     try:
-        logs.begin(configuration.log_level)
+        logs.configure_logging(configuration.log_level)
         for note in store.notes:
             LOG.warning(note)
         if configuration.insecure:
-            LOG.warning(
-                "While no key exists, everybody who reaches this server may do everything (--insecure)."
-            )
+            LOG.warning("While no key exists, anyone who can reach this server may do anything (--insecure).")
         elif not store.keys():
             LOG.warning(
-                "No key exists: everybody on this machine may do everything, and whom a proxy here lets in. "
-                "Make a key with `tutelage key create`."
+                "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`."
             )
-        # Rows come by the thousand and hold no circles: to look for some at Python's pace costs a quarter.
+        # Rows come by the thousand and hold no cycles: searching for some at Python's pace takes a quarter of the time.
         gc.set_threshold(50_000, 20, 50)
         server: _Server
 
@@ -96,65 +93,67 @@ def _served(configuration: Configuration, sockets: list[socket.socket]) -> str |
                 backlog=4096,
             )
         )
-        # uvicorn raises a signal again once it has ended: as an exception it leaves time to close the store.
+        # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the store.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(server.serve(sockets))
         except KeyboardInterrupt:
             return None
-        except SystemExit:  # uvicorn's, if it cannot begin
-            return f"The server could not begin on {configuration.host}:{configuration.port}: see above."
+        except SystemExit:  # from uvicorn, if it cannot start
+            return (
+                f"The server could not start on {configuration.host}:{configuration.port}: see the log above."
+            )
         return gateway.handoff.engine.failure if gateway.handoff.engine.broken else None
     finally:
         store.close()
 
 
 def _check_tls(configuration: Configuration) -> None:
-    """Whether the certificate and its key can be used."""
+    """Raise ``InputError`` unless the certificate and its key can be used."""
     certificate, key = configuration.tls_certificate, configuration.tls_key
     if certificate is None or key is None:
         return
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
-        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise InputError(
-            f"The certificate {certificate} and the key {key} cannot be used ({why}): give PEM files that "
-            "belong together, the key without a password."
+            f"Cannot use the certificate {certificate} with the key {key} ({reason}): use PEM files that belong "
+            "together, the key without a password."
         ) from None
 
 
-def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address that a name stands for; nobody listens on them yet."""
+def _bind_all(host: str, port: int) -> list[socket.socket]:
+    """Return a bound socket for each address of a host name; nothing listens on them yet."""
     found: list[socket.socket] = []
-    why = "the name stands for no address of this machine"
+    reason = "the name is not an address of this machine"
     try:
         infos = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in dict.fromkeys(infos):
             try:
-                found.append(_bound_to(family, kind, protocol, address))
+                found.append(_bind(family, kind, protocol, address))
             except OSError as error:
-                why = error.strerror or str(error)
-                if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:  # an IPv6 that is off
+                reason = error.strerror or str(error)
+                if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:  # IPv6 that is switched off
                     for one in found:
                         one.close()
                     found = []
                     break
     except (OSError, UnicodeError) as error:
-        why = str(getattr(error, "strerror", None) or error)
+        reason = str(getattr(error, "strerror", None) or error)
     if not found:
         raise InputError(
-            f"The server cannot listen on {host}:{port} ({why}): "
-            "end what listens there, or take another --host or --port."
+            f"The server cannot listen on {host}:{port} ({reason}): "
+            "end the program that listens there, or use another --host or --port."
         )
     return found
 
 
-def _bound_to(family: int, kind: int, protocol: int, address: Any) -> socket.socket:
+def _bind(family: int, kind: int, protocol: int, address: Any) -> socket.socket:
     one = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # there it would let two servers in
+        if sys.platform != "win32":  # on Windows it would admit two servers
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -166,7 +165,7 @@ def _bound_to(family: int, kind: int, protocol: int, address: Any) -> socket.soc
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """The quickest loop there is for this platform."""
+    """Return the factory of the fastest event loop for this platform."""
     if sys.platform == "win32":
         return asyncio.new_event_loop
     import uvloop

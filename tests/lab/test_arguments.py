@@ -69,7 +69,7 @@ def test_clients_in_order():
         ({"teachers": "twil"}, "did you mean 'twl'"),
         ({"teachers": []}, "list of teachers is empty"),
         ({"teachers": ["twl", TWL()]}, r"twl\(gamma1=1,gamma2=0\) is named twice"),
-        ({"teachers": "known(target=5)"}, "target=5 is not an arm"),
+        ({"teachers": "known(target=5)"}, "Invalid target=5 of the teacher known: the arms are 0 to 4"),
         ({"teachers": [3]}, "3 is not a teacher"),
         ({"clients": "2*ucb1,2*ts"}, "add up to 4, but the instance has 5"),
         ({"clients": "5000000000*ucb1"}, "add up to 5000000000"),
@@ -118,7 +118,7 @@ def test_invalid_arguments(wrong, message):
 @pytest.mark.parametrize("wrong", [None, 5, b"paper", ["paper"]])
 def test_invalid_instances(wrong):
     """The error says what an instance may be."""
-    with pytest.raises(InputError, match=r"is not an instance: give a text such as 'paper'"):
+    with pytest.raises(InputError, match=r"Invalid instance .*: use a text such as 'paper'"):
         lab.make_request(wrong)
 
 

@@ -68,7 +68,7 @@ def test_options_reach_the_experiments(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fig2m"], "no figure 'fig2m'"),
+        (["fig2m"], "Unknown figure 'fig2m'"),
         (["--movielens", "."], "'.' does not contain ml-latest-small"),
         (["--movielens", "nowhere"], "'nowhere'"),
         (["--runs", "0"], "0"),

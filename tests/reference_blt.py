@@ -170,7 +170,9 @@ class BetLevelLift:
         if self.h == 0:
             return self.log_even_threshold() + penalty
         first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.included()]
-        return math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
+        return (
+            math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
+        )
 
     def is_undecidable(self):
         left = self.T - sum(self.known)

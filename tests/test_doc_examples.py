@@ -1,13 +1,15 @@
 """Every code block of the documentation that can run is run.
 
 Blocks are fenced and name their language.  ``sh`` and ``python`` blocks of a page run in order, in one empty
-folder, each in a process of its own.  A block that cannot run here has ``<!-- not run: REASON -->`` on the line before its fence.
+folder, each in a process of its own.  A block
+that cannot run here has ``<!-- not run: REASON -->`` on the line before its fence.
 ``toml``, ``json``, ``text`` and other blocks are not programs; TOML and JSON must be well-formed.
 """
 
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -81,17 +83,32 @@ def runnable(page):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=page_name)
 def test_blocks_run(page, tmp_path):
-    """The programs of a page run one after the other, in a folder of their own, without an error."""
-    commands = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}
-    commands["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    """The programs of a page run one after the other, in a folder of their own, without an error.
+
+    A server that a page starts in the background listens on a free port, and is ended with its block.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}
+    environment |= {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "TUTELAGE_PORT": port,
+        "TUTELAGE_SERVER": f"http://127.0.0.1:{port}",
+    }
     for block in runnable(page):
-        code = block.code.replace(".venv/bin/", "")
-        command = (
-            ["bash", "-euo", "pipefail", "-c", code]
-            if block.language == "sh"
-            else [sys.executable, "-c", code]
-        )
+        code = block.code.replace(".venv/bin/", "").replace("8321", port)
+        if block.language == "sh":
+            command = [
+                "bash",
+                "-euo",
+                "pipefail",
+                "-c",
+                f"trap 'kill $(jobs -p) 2> /dev/null || :' EXIT\n{code}",
+            ]
+        else:
+            command = [sys.executable, "-c", code]
         ran = subprocess.run(
-            command, cwd=tmp_path, env=commands, capture_output=True, text=True, timeout=600, check=False
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
         assert ran.returncode == 0, f"{page_name(page)}:{block.line}\n{ran.stdout}{ran.stderr}"

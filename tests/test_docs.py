@@ -1,7 +1,6 @@
 """Every command, option, policy, teacher, instance and law is named by some page."""
 
 import re
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -62,15 +61,15 @@ def test_every_command_and_option_has_a_page():
         for option in command.params:
             for written in option.opts:
                 if written.startswith("--") and written != "--help":
-                    assert re.search(rf"`(?:\[)?{written}\b|{called}[^`]* {written}\b", text), f"{called} {written}"
+                    assert re.search(rf"`(?:\[)?{written}\b|{called}[^`]* {written}\b", text), (
+                        f"{called} {written}"
+                    )
 
 
 def test_the_examples_of_extending_play(tmp_path, python):
     """The policy, teacher, source and distribution of docs/extending.md are put into a package and simulated."""
     text = PAGES["docs/extending.md"]
-    blocks = [
-        textwrap.dedent(block) for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.MULTILINE)
-    ]
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     package = tmp_path / "mypackage"
     package.mkdir()
     (package / "__init__.py").touch()

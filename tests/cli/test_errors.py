@@ -21,7 +21,10 @@ BAD = [
     ([*PAPER, "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
     ([*PAPER, "--teacher", "twl(gama1=1)"], "'gama1' (did you mean 'gamma1'?)"),
     ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' appears twice"),
-    ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "Invalid gamma1=1.5 in 'twl(gamma1=1.5)': use a number in [0, 1]"),
+    (
+        [*PAPER, "--teacher", "twl(gamma1=1.5)"],
+        "Invalid gamma1=1.5 in 'twl(gamma1=1.5)': use a number in [0, 1]",
+    ),
     ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 in 'tal(gamma2=-0.1)': use a number in [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=nan)"], "Invalid gamma2=nan in 'tal(gamma2=nan)'"),
     ([*PAPER, "--teacher", "twl(gamma1=0,5)"], "decimal comma"),
@@ -62,7 +65,10 @@ BAD = [
     ([*PAPER, "--checkpoints", "cubic"], "'cubic'"),
     ([*PAPER, "--out", "/missing/r.nc"], "'/missing'"),
     ([*PAPER, "--out", "/"], "'/' is a folder"),
-    ([*PAPER, "--out", "q.csv"], "Invalid file name 'q.csv' for a result, which is a NetCDF file: end it in .nc"),
+    (
+        [*PAPER, "--out", "q.csv"],
+        "Invalid file name 'q.csv' for a result, which is a NetCDF file: end it in .nc",
+    ),
     ([*PAPER, "--out", "/dev/null"], "'/dev/null' is not a regular file"),
     ([*PAPER, "--teacher"], "--teacher"),
     ([*PAPER, "--horizn", "3"], "--horizn"),

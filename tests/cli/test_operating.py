@@ -114,9 +114,7 @@ def test_a_key_for_an_unknown_campaign_or_client_prints_a_warning(here, capsys):
         assert warned("2", "fixed", "a", "z") == [
             "The campaign fixed has no client 'z', and clients can no longer be added."
         ]
-        assert warned("3", "open", "b", "z") == [
-            "The campaign open has no client 'z' yet; register it."
-        ]
+        assert warned("3", "open", "b", "z") == ["The campaign open has no client 'z' yet; register it."]
         assert warned("4", "fixed") == []
 
 
@@ -209,7 +207,8 @@ def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
         err = error_of(capsys, 2, "campaign", "exclude", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
         assert (
-            error_of(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
+            error_of(capsys, 2, "campaign", "exclude", "c", "ben")
+            == "The client 'ben' is already excluded.\n"
         )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"

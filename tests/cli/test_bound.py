@@ -38,7 +38,7 @@ def test_json_document(capsys):
         assert total["simulated"] == pytest.approx(mean)
         assert total["ratio"] == total["bound"] / total["simulated"] > 1
     assert (found["psi_max"], found["T_1"]) == (4, paper_epochs.learning_time(50_000))
-    assert found["decides_by"] == promised.ends_by
+    assert found["decides_by"] == promised.decides_by
     assert found["needed_horizon"] == promised.needed_horizon
     assert found["vacuous"] is False
     assert found["theorem"] == "thm:twl_UCB"

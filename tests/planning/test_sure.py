@@ -33,7 +33,7 @@ INSTANCES = ["paper", "uniform:clients=5,arms=3,seed=4", "planted:clients=5,arms
 
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_sure_rounds_are_those_of_the_theorems(clients):
-    """Wherever ``guarantee`` has a theorem it is its ``ends_by`` and its least horizon."""
+    """Wherever ``guarantee`` has a theorem it is its ``decides_by`` and its least horizon."""
     policies, agreed = parse_clients(clients, 5), 0
     for spec, name in itertools.product(TEACHERS_ASKED, INSTANCES):
         teacher, instance = TEACHERS.parse(spec), load_instance(name)
@@ -41,7 +41,7 @@ def test_sure_rounds_are_those_of_the_theorems(clients):
             promised = guarantee(instance, teacher, policies, 20_000)
         except InputError:
             continue
-        assert learning_end(setting_of(instance, 20_000), teacher, policies) == promised.ends_by
+        assert learning_end(setting_of(instance, 20_000), teacher, policies) == promised.decides_by
         assert sure_horizon(teacher, policies, instance) == promised.needed_horizon
         agreed += 1
     assert (agreed > 0) == (not {"ts", "ucb-tuned"} & set(clients.replace("*", ",").split(",")))
@@ -106,10 +106,10 @@ def test_page_agrees_with_bound(clients, said, capsys):
     options = ["--clients", clients, "--horizon", "40000", "--teacher", "twl", "--runs", "1"]
     assert execute(["plan", "paper", *options]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    ends_by = guarantee(
+    decides_by = guarantee(
         load_instance("paper"), TEACHERS.parse("twl"), parse_clients("ucb1", 5), 40_000
-    ).ends_by
-    assert said.format(ends_by) in text
+    ).decides_by
+    assert said.format(decides_by) in text
     assert ("surely" in text) == (clients == "ucb1")
 
 

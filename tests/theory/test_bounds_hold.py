@@ -81,17 +81,17 @@ def ratios(bound, outcome, instance):
 
 def late(bound, outcome, instance):
     """Whether learning did not end on the best arm in time."""
-    return outcome.target != instance.best_arm or outcome.decided_in > bound.ends_by
+    return outcome.target != instance.best_arm or outcome.decided_in > bound.decides_by
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
 def test_bounds_hold_on_the_papers_instance(teacher, clients):
-    """From the horizon on where it is not empty; and learning ends on the best arm by ``ends_by``."""
+    """From the horizon on where it is not vacuous; and learning ends on the best arm by ``decides_by``."""
     instance = load("paper")
     shortest = promised(instance, teacher, clients, 1).needed_horizon
     for horizon in (shortest, 300_000):
         bound = promised(instance, teacher, clients, horizon)
-        assert not bound.is_empty
+        assert not bound.is_vacuous
         for run in range(2):
             outcome = play(instance, teacher, clients, horizon, run=run)
             assert min(ratios(bound, outcome, instance)) >= 1
@@ -101,7 +101,7 @@ def test_bounds_hold_on_the_papers_instance(teacher, clients):
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
 @pytest.mark.parametrize(("rewards", "count"), [("bernoulli", 100), ("beta(2)", 40), ("constant", 40)])
 def test_bounds_hold_on_random_instances(teacher, clients, rewards, count):
-    """On uniform instances with horizons, up to ``longest()``, from which on they are not empty.
+    """On uniform instances with horizons, up to ``longest()``, from which on they are not vacuous.
 
     Nor are they idle.  Learning mostly ends in the epoch before psi_max, which is a quarter as long, and
     eps-greedy's band has 5/3 of the pulls: (5/4) / K in (4/3) K F rounds.  Half as much again is for the
@@ -113,7 +113,7 @@ def test_bounds_hold_on_random_instances(teacher, clients, rewards, count):
         horizon = promised(instance, teacher, clients, 1).needed_horizon
         if horizon <= longest():
             bound = promised(instance, teacher, clients, horizon)
-            assert not bound.is_empty
+            assert not bound.is_vacuous
             outcome = play(instance, teacher, clients, horizon)
             found.append(ratios(bound, outcome, instance))
             too_late += late(bound, outcome, instance)
@@ -124,15 +124,15 @@ def test_bounds_hold_on_random_instances(teacher, clients, rewards, count):
 
 
 @pytest.mark.parametrize(("teacher", "clients"), CASES)
-def test_bounds_hold_where_they_are_empty(teacher, clients):
+def test_bounds_hold_where_they_are_vacuous(teacher, clients):
     """A horizon that is too short for learning to end makes a bound useless, not wrong."""
-    empty = 0
+    vacuous = 0
     for seed in range(40):
         bound = promised(uniform(seed), teacher, clients, 10_000)
         outcome = play(uniform(seed), teacher, clients, 10_000)
         assert min(ratios(bound, outcome, uniform(seed))) >= 1
-        empty += bound.is_empty
-    assert empty > 20
+        vacuous += bound.is_vacuous
+    assert vacuous > 20
 
 
 @given(

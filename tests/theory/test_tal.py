@@ -45,7 +45,7 @@ def test_ucb1_by_hand():
     assert found.regret.remainder == pytest.approx(5 * 0.4)
     assert found.cost.remainder == pytest.approx(5)
     assert found.regret.value == pytest.approx(5 * end + regret + 2)
-    assert (found.last_epoch, found.learning_time, found.ends_by) == (4, 5 * end, 5 * end)
+    assert (found.last_epoch, found.learning_time, found.decides_by) == (4, 5 * end, 5 * end)
 
 
 def test_eps_greedy_by_hand():
@@ -97,22 +97,22 @@ def test_equal_gammas_make_twl_tal(clients):
 def test_learning_may_end_before_its_latest_round():
     """Departs from the paper: a client's history can be shorter than eta-low(T_1) when teaching begins."""
     found = guarantee(PAPER, "tal", "ucb1", HORIZON)
-    assert not found.is_empty
+    assert not found.is_vacuous
     data = tutelage.simulate("paper", "tal", "ucb1", horizon=HORIZON, runs=1, seed=1, checkpoints=1)
     decided = int(data.decided_in[0, 0])
     exploration = theory.exploration_of_ucb1(5)
     assert exploration.most(decided) < exploration.least(found.learning_time)
 
 
-def test_empty_bounds_say_so():
+def test_vacuous_bounds_say_so():
     """T = 50,000 on the paper's instance: T_1 is more; it fits from some horizon on, not one round before."""
     found = guarantee(PAPER, "tal", "ucb1", 50_000)
     assert found.learning_time == paper_epochs.learning_time(50_000) > 50_000
-    assert found.is_empty
-    for horizon, is_empty in ((found.needed_horizon - 1, True), (found.needed_horizon, False)):
+    assert found.is_vacuous
+    for horizon, is_vacuous in ((found.needed_horizon - 1, True), (found.needed_horizon, False)):
         again = guarantee(PAPER, "tal", "ucb1", horizon)
-        assert again.is_empty is is_empty
-        assert again.is_empty == (paper_epochs.learning_time(horizon) > horizon)
+        assert again.is_vacuous is is_vacuous
+        assert again.is_vacuous == (paper_epochs.learning_time(horizon) > horizon)
         assert again.needed_horizon == found.needed_horizon
 
 
@@ -138,7 +138,7 @@ def test_bounds_grow_with_the_horizon(seed, name, horizon):
     short, long = (guarantee(instance, name, "ucb1", rounds) for rounds in (horizon, 1000 * horizon))
     assert short.regret.value <= long.regret.value < 4 * short.regret.value
     assert short.cost.value <= long.cost.value < 4 * short.cost.value
-    assert short.ends_by <= long.ends_by
+    assert short.decides_by <= long.decides_by
     assert short.needed_horizon == long.needed_horizon
 
 

@@ -116,11 +116,11 @@ def test_it_ends_before_tal():
     """At T = 50,000 TAL's T_1 = K F(4) does not fit; TWL drops arms and does."""
     found = theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, 50_000))
     assert found.learning_time == paper_epochs.learning_time(50_000) > 50_000
-    assert not found.is_empty
+    assert not found.is_vacuous
     ends = [theory.epoch_end(epoch, 5, 50_000, (0.2,) * 5) for epoch in (2, 3, 4)]
-    assert 2 * ends[0] + ends[1] + 2 * ends[2] < found.ends_by < 5 * ends[2]
-    assert not theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, found.needed_horizon)).is_empty
-    assert theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, found.needed_horizon - 1)).is_empty
+    assert 2 * ends[0] + ends[1] + 2 * ends[2] < found.decides_by < 5 * ends[2]
+    assert not theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, found.needed_horizon)).is_vacuous
+    assert theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, found.needed_horizon - 1)).is_vacuous
 
 
 def test_it_does_end_by_then():

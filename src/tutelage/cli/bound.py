@@ -82,8 +82,8 @@ def bound_document(
         "theorem": promised.theorem,
         "psi_max": promised.last_epoch,
         "T_1": promised.learning_time,
-        "decides_by": promised.ends_by,
-        "vacuous": promised.is_empty,
+        "decides_by": promised.decides_by,
+        "vacuous": promised.is_vacuous,
         "needed_horizon": promised.needed_horizon,
         "regret": _compare(
             promised.regret, promised.most_regret, simulated.regret.mean if simulated else None

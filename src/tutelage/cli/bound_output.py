@@ -47,9 +47,12 @@ def _describe_request(
         ("psi_max", f"{promised.last_epoch}, the epoch that separates the best arm from the second-best"),
         ("T_1", f"{promised.learning_time:,}, the round by which every arm has its pulls of that epoch"),
     ]
-    if promised.ends_by != promised.learning_time:
+    if promised.decides_by != promised.learning_time:
         definitions.append(
-            ("decides by", f"round {promised.ends_by:,}, since it does not wait for arms that are ruled out")
+            (
+                "decides by",
+                f"round {promised.decides_by:,}, since it does not wait for arms that are ruled out",
+            )
         )
     if result:
         definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
@@ -76,15 +79,15 @@ def _cells(bound: Bound, simulated: float | None) -> list[str]:
 
 def _describe_bounds(promised: Guarantee) -> Iterator[str]:
     """Say whether the bounds are vacuous, and from which horizon on they are not."""
-    if promised.is_empty:
+    if promised.is_vacuous:
         yield (
-            f"These bounds are vacuous: learning may take until round {promised.ends_by:,}, and the horizon "
+            f"These bounds are vacuous: learning may take until round {promised.decides_by:,}, and the horizon "
             f"is {promised.horizon:,}. They hold, but do not imply that teaching begins. They are "
             f"informative from a horizon of {promised.needed_horizon:,} on."
         )
     else:
         yield (
-            f"These bounds are informative: learning ends by round {promised.ends_by:,}, unless one of the "
+            f"These bounds are informative: learning ends by round {promised.decides_by:,}, unless one of the "
             f"events fails that they assume (probability 1/{promised.horizon:,} each). This holds from a "
             f"horizon of {promised.needed_horizon:,} on."
         )

@@ -26,9 +26,9 @@ class Guarantee:
     """Regret and cost of a teacher with its clients, by a theorem of the paper.
 
     ``theorem`` is the paper's label.  ``learning_time`` is T_1 of appendix A: the round in which every client
-    has pulled every arm F(psi_max) times, ``last_epoch`` being psi_max.  ``ends_by`` is the round by which
+    has pulled every arm F(psi_max) times, ``last_epoch`` being psi_max.  ``decides_by`` is the round by which
     learning has ended; it is T_1 for TAL, and earlier for TWL, which does not wait for arms that are ruled
-    out.  ``needed_horizon`` is the smallest horizon from which ``ends_by`` fits; ``most_regret`` and
+    out.  ``needed_horizon`` is the smallest horizon from which ``decides_by`` fits; ``most_regret`` and
     ``most_cost`` are the largest possible values in T rounds, with any teacher.
     """
 
@@ -38,12 +38,12 @@ class Guarantee:
     horizon: int
     last_epoch: int
     learning_time: int
-    ends_by: int
+    decides_by: int
     needed_horizon: int
     most_regret: float
     most_cost: float
 
     @property
-    def is_empty(self) -> bool:
+    def is_vacuous(self) -> bool:
         """Whether T is too short for learning to end.  The bound then does not include teaching."""
-        return self.ends_by > self.horizon
+        return self.decides_by > self.horizon

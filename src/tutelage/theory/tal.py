@@ -126,21 +126,21 @@ def performance_of_tal(
             setting.other_gaps, setting.num_arms, rounds, setting.weights, explorations
         )
 
-    ends_by = learning_time(horizon)
-    learning = learning_phase_of_tal(setting, gamma1, ends_by, [each.exploration for each in present])
-    teaching = teaching_phase_of_tal(setting, gamma2, ends_by, present)
+    decides_by = learning_time(horizon)
+    learning = learning_phase_of_tal(setting, gamma1, decides_by, [each.exploration for each in present])
+    teaching = teaching_phase_of_tal(setting, gamma2, decides_by, present)
     lost = horizon * num_clients * good_event_failure(horizon)
     for each in present:
         lost += horizon * num_clients * each.exploration.failure
-        lost += horizon * each.warm_start(each.exploration.most(ends_by)).failure
+        lost += horizon * each.warm_start(each.exploration.most(decides_by)).failure
     return Guarantee(
         theorem=theorem,
         regret=Bound(learning[0], teaching[0], lost * max(setting.other_gaps)),
         cost=Bound(learning[1], teaching[1], lost),
         horizon=horizon,
         last_epoch=last_epoch(setting.other_gaps),
-        learning_time=ends_by,
-        ends_by=ends_by,
+        learning_time=decides_by,
+        decides_by=decides_by,
         needed_horizon=horizon_needed(learning_time),
         most_regret=setting.most_regret,
         most_cost=setting.most_cost(gamma1, gamma2),

@@ -60,7 +60,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
     """The round by which learning has ended on the best arm; None if none is proved.  ``policies`` are [M].
 
-    Equals ``ends_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability.
+    Equals ``decides_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability.
     It requires less: rewards revealed after learning do not matter, so TAL may have any gammas (Lemma
     tal_learning_general), and so may TWL with both equal, which reveals the same until one arm is left.
     With gamma1 > gamma2 TWL has a round only for UCB1 clients.

@@ -190,7 +190,7 @@ def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
         learning_time=learning_time_of_ucb1(
             epoch_end(last_epoch(gaps), num_arms, horizon, weights), num_arms
         ),
-        ends_by=learning_time(horizon),
+        decides_by=learning_time(horizon),
         needed_horizon=horizon_needed(learning_time),
         most_regret=setting.most_regret,
         most_cost=setting.most_cost(gamma1, gamma2),

@@ -115,7 +115,7 @@ def test_no_decision_takes_a_fourth_epoch():
         checkpoints=np.array([T]),
     )
     assert [(event.round, event.target) for event in outcome.events] == [(end, None) for end in ends]
-    assert outcome.report.consultations == 4
+    assert outcome.report.consultations == len(ends) == 3
     assert not outcome.report.reachable  # five times F(4) pulls do not fit into T
 
 

@@ -21,7 +21,7 @@ def measurement(spec, regret=100.0, cost=100.0, decided=RUNS, wrong=0, round=50)
         regret=np.full(RUNS, regret),
         cost=np.full(RUNS, cost),
         rounds=np.where(np.arange(RUNS) < decided, round, -1),
-        epochs=np.ones(RUNS, dtype=np.int64),
+        consultations=np.ones(RUNS, dtype=np.int64),
         wrong=np.arange(RUNS) < wrong,
         has_epochs=False,
     )

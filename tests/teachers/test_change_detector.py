@@ -1,4 +1,4 @@
-"""Watching over a decision: seldom a false alarm, an alarm when the target has become worse."""
+"""The change detector: false alarms are rare, and a target that has become worse raises an alarm."""
 
 from dataclasses import replace
 
@@ -37,12 +37,13 @@ def test_while_nothing_changes_it_plays_like_its_teacher():
 
 
 def test_a_target_that_becomes_worse_is_noticed():
-    """The report says so, or learning begins restarted: the target is withdrawn after the shift."""
+    """The report says so, or learning restarts: the target is withdrawn after the shift."""
     told = play("change-detector(teacher=blt,restart=false)", means=WORSE)
     assert told.target == 4
     assert "no longer holds" in told.report.sentence
     restarted = play("change-detector(teacher=blt)", means=WORSE)
     assert "restarted once" in restarted.report.sentence
+    assert restarted.report.consultations == len(restarted.events)
     withdrawn = [event.round for event in restarted.events if event.target is None and event.round > 5000]
     assert withdrawn
     assert 5000 < withdrawn[0] < 8000

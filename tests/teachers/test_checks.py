@@ -1,7 +1,7 @@
 """Whatever a foreign teacher gets wrong is one sentence that names it, before compiled code sees it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set, Shift, Sink
 from tutelage.teachers.base import Directive, Quota, Teacher
-from tutelage.teachers.families.fixed import FixedState, fixed_report
+from tutelage.teachers.baselines import NoTeaching
+from tutelage.teachers.families.fixed import FixedState
 
 ALL = (0, 1, 2, 3, 4)
 
@@ -44,7 +45,7 @@ class Foreign(Teacher):
         return state
 
     def report(self, state):
-        return self.reported or fixed_report(state, "as you like")
+        return self.reported or NoTeaching().report(state)
 
 
 def play(teacher):
@@ -115,7 +116,7 @@ def test_wrong_segments_are_refused(cuts):
         play(Foreign(keep(), cuts=cuts))
 
 
-@pytest.mark.parametrize("reported", ["well", fixed_report(FixedState(5, None), 7)])
+@pytest.mark.parametrize("reported", ["well", replace(NoTeaching().report(FixedState(5, None)), sentence=7)])
 def test_a_wrong_report_is_refused(reported):
     """A report is a Report with a sentence."""
     with pytest.raises(InputError, match=r"report\(\)"):

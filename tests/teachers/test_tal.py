@@ -33,6 +33,7 @@ def test_begins_by_asking_for_the_first_epoch():
     wanted = Directive((Set(0.75),) * 3, Quota((ENDS[0],) * 3), (0, 1, 2))
     assert TEACHER.directive(begin(TEACHER)) == wanted
     assert TEACHER.segments(THREE) == ENDS
+    assert TEACHER.report(begin(TEACHER)).consultations == 0
 
 
 def test_decides():
@@ -49,6 +50,7 @@ def test_does_not_decide():
     state = TEACHER.advance(begin(TEACHER), same_for_all(THREE, 1, 0.0, 0.5, 0.6))
     assert TEACHER.directive(state) == Directive((Set(0.75),) * 3, Quota((ENDS[1],) * 3), (0, 1, 2))
     assert TEACHER.report(state).sentence == "learning, epoch 2"
+    assert TEACHER.report(state).consultations == 1
 
 
 def test_second_epoch_uses_its_own_pulls_only():

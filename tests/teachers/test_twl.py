@@ -43,6 +43,7 @@ def test_eliminates():
         (Set(0.25), Set(0.75), Set(0.75)), Quota((0, ENDS[1], ENDS[1])), (1, 2)
     )
     assert TEACHER.report(state).sentence == "learning, epoch 2, 2 arms active"
+    assert TEACHER.report(state).consultations == 1
 
 
 def test_decides_when_one_arm_is_left():

@@ -191,9 +191,7 @@ def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> lis
         is_one = isinstance(teachers, str) or not isinstance(teachers, Sequence)
         named = [cast("str | Teacher", teachers)] if is_one else cast("Sequence[str | Teacher]", teachers)
     if not named:
-        raise InputError(
-            "The list of teachers is empty: name at least one, or leave it out."
-        )
+        raise InputError("The list of teachers is empty: name at least one, or leave it out.")
     chosen = [TEACHERS.parse(each) if isinstance(each, str) else each for each in named]
     specs = [TEACHERS.spec(each) for each in chosen]
     return chosen + [TEACHERS.parse(spec) for spec in BASELINES if spec not in specs]

@@ -67,7 +67,7 @@ def is_enough(trial: Trial | None) -> TypeGuard[Trial]:
 def find_failing(choice: Choice) -> tuple[Assessment, ...]:
     """Return one teacher of each kind that can learn but decided too seldom with all its parameters.
 
-    It is the one that decided in most runs, then reached the highest epoch, then has the lowest score.
+    It is the one that decided in most runs, then was consulted most often, then has the lowest score.
     """
     kinds: dict[str, list[Assessment]] = {}
     for each in choice.assessments:
@@ -75,7 +75,10 @@ def find_failing(choice: Choice) -> tuple[Assessment, ...]:
             kinds.setdefault(kind_of(each.measurement.spec), []).append(each)
     least = choice.rule.min_decided
     return tuple(
-        min(group, key=lambda each: (-each.measurement.decided, -each.measurement.epochs.mean(), each.score))
+        min(
+            group,
+            key=lambda each: (-each.measurement.decided, -each.measurement.consultations.mean(), each.score),
+        )
         for group in kinds.values()
         if all(each.measurement.decided < least for each in group)
     )

@@ -28,16 +28,16 @@ class Measurement:
     """The figures of one teacher over R runs.
 
     ``regret`` and ``cost`` [R] are totals at the horizon; ``rounds`` [R] those of the decisions, 0 for a
-    target from the start and -1 for none; ``epochs`` [R] the teacher's epoch at the horizon, if it
-    ``has_epochs``, that is, decides at the ends of the paper's epochs; ``wrong`` [R] marks the runs whose
-    target is not a best arm.
+    target from the start and -1 for none; ``consultations`` [R] those up to the horizon;
+    a teacher that ``has_epochs`` decides at the ends of the paper's epochs, one for each consultation;
+    ``wrong`` [R] marks the runs whose target is not a best arm.
     """
 
     teacher: Teacher
     regret: NDArray[np.float64]
     cost: NDArray[np.float64]
     rounds: NDArray[np.int64]
-    epochs: NDArray[np.int64]
+    consultations: NDArray[np.int64]
     wrong: NDArray[np.bool_]
     has_epochs: bool
 
@@ -72,7 +72,7 @@ class Measurement:
         """The number of runs that decided in each of the paper's epochs; empty without epochs."""
         if not self.has_epochs:
             return {}
-        return dict(sorted(Counter(self.epochs[self.rounds != NONE].tolist()).items()))
+        return dict(sorted(Counter(self.consultations[self.rounds != NONE].tolist()).items()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as plain values, with the statistics of ``tutelage simulate --json``."""
@@ -149,7 +149,9 @@ def _measurement(outcomes: Sequence[SimulationResult], position: int) -> Measure
         regret=np.concatenate([regret for regret, _ in totals]),
         cost=np.concatenate([cost for _, cost in totals]),
         rounds=np.concatenate([outcome.decided_in[position] for outcome in outcomes]),
-        epochs=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(np.int64),
+        consultations=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(
+            np.int64
+        ),
         wrong=np.concatenate([outcome.is_wrong(position) for outcome in outcomes]),
         has_epochs=bool(schedule.ends) and teacher.segments(problem) == schedule.ends,
     )

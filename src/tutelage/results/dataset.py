@@ -23,7 +23,7 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "cost": (_CLIENT, "sum of abs(revealed - observed) so far"),
     "target": (_RUN, "target arm at the horizon (-1: none)"),
     "decided_in": (_RUN, "round of the decision (-1: none)"),
-    "consultations": (_RUN, "the teacher's consultations up to the horizon"),
+    "consultations": (_RUN, "number of consultations of the teacher up to the horizon"),
     "reachable": (_RUN, "its next decision fits the horizon"),
     "event_round": (_EVENT, "round (0: no event)"),
     "event_target": (_EVENT, "target (-1: none)"),

@@ -3,22 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numpy.random import Generator
-
 from tutelage.registry import parameter
-from tutelage.rules import Shift
-from tutelage.teachers.base import Directive, Problem, Report
-from tutelage.teachers.families.fixed import (
-    Fixed,
-    FixedState,
-    begin_with_target,
-    fixed_directive,
-    fixed_report,
-)
+from tutelage.rules import Rule, Shift
+from tutelage.teachers.families.fixed import FixedTarget
 
 
 @dataclass(frozen=True)
-class ACE(Fixed):
+class ACE(FixedTarget):
     """Adaptive attack by constant estimation: lowers every other arm by what it may exceed the target.
 
     Liu and Shroff 2019 (ICML), for clients of any kind.  A reward X of arm i becomes X - alpha with
@@ -37,26 +28,14 @@ class ACE(Fixed):
     mean exceeds the target's.  Before the client's first pull of the target other arms are revealed as 0.
     """
 
-    target: int | None = parameter(
-        None, help="number of the target arm, by default that of the best arm", minimum=0
-    )
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
     fit: str = parameter(
         "scaled", help="how a shifted reward is kept within [0, 1]", choices=("scaled", "clipped")
     )
 
     title: ClassVar[str] = "ACE"
+    sentence: ClassVar[str] = "shifting all other arms below the known target, arm {target}"
 
     @property
-    def needs_best_arm(self) -> bool:
-        return self.target is None
-
-    def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
-        return begin_with_target("ace", self.target, problem)
-
-    def directive(self, state: FixedState) -> Directive:
-        return fixed_directive(state, Shift(self.delta, self.fit == "scaled"))
-
-    def report(self, state: FixedState) -> Report:
-        return fixed_report(state, f"shifting all other arms below the known target, arm {state.target}")
+    def rule(self) -> Rule:
+        return Shift(self.delta, self.fit == "scaled")

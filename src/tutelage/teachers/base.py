@@ -89,7 +89,7 @@ class Evidence:
 class Report:
     """The progress of a teacher, for people: results, dashboard, ledger.
 
-    ``consultations`` is the teacher's own count of its progress, the epoch for TAL and TWL.
+    ``consultations`` counts the consultations so far whose evidence is in use.
     ``lower`` and ``upper`` [K] are the latest confidence bounds of the arms, None where there is none.
     ``reachable`` says whether the next decision fits into the horizon.
     ``evidence`` [K] of a teacher that bets is log W divided by the log of its threshold, for the bet against

@@ -33,7 +33,7 @@ class ChangeDetectorState:
 
     ``inner`` is the inner teacher's state as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]:
     the sum of observed rewards up to each cut since the last restart; ``handed`` [K] is the number of its own
-    segments that the inner teacher has received.  After a decision ``mark`` is the lower confidence bound
+    segments that the inner teacher has received; ``consultations`` counts those of this teacher.  After a decision ``mark`` is the lower confidence bound
     that the best other arm had then, ``alarms`` [G] is the test statistic of each stake, and ``tested`` the
     number of the target's segments in it.  ``doubtful``: the decision no longer holds, and the teacher does
     not restart.
@@ -50,6 +50,7 @@ class ChangeDetectorState:
     restarts: int = 0
     doubtful: bool = False
     excluded: tuple[int, ...] = ()
+    consultations: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class ChangeDetector(Teacher):
             np.concatenate((old, old[-1] + np.cumsum(new, axis=0))) if len(new) else old
             for old, new in zip(state.totals, evidence.sums, strict=True)
         )
-        state = replace(state, totals=totals)
+        state = replace(state, totals=totals, consultations=state.consultations + 1)
         if self._inner.directive(self._inner_state(state)).target is None:
             return self._learn(state)
         return self._test(state)
@@ -166,7 +167,7 @@ class ChangeDetector(Teacher):
             sentence += "; the decision no longer holds"
         if state.restarts:
             sentence += f"; restarted {state.restarts} times" if state.restarts > 1 else "; restarted once"
-        return replace(report, sentence=sentence)
+        return replace(report, consultations=state.consultations, sentence=sentence)
 
     def _inner_state(self, state: ChangeDetectorState) -> Any:
         return decode_state(self._inner, state.inner)
@@ -219,7 +220,8 @@ class ChangeDetector(Teacher):
         if float(np.mean(alarms)) < state.problem.horizon * counts.size:
             return state
         if self.restart:
-            return self._begin(state.problem, state.inner_seed, state.restarts + 1, state.excluded)
+            fresh = self._begin(state.problem, state.inner_seed, state.restarts + 1, state.excluded)
+            return replace(fresh, consultations=state.consultations)
         return replace(state, doubtful=True)
 
 

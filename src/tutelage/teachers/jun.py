@@ -3,22 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numpy.random import Generator
-
 from tutelage.registry import parameter
-from tutelage.rules import Sink
-from tutelage.teachers.base import Directive, Problem, Report
-from tutelage.teachers.families.fixed import (
-    Fixed,
-    FixedState,
-    begin_with_target,
-    fixed_directive,
-    fixed_report,
-)
+from tutelage.rules import Rule, Sink
+from tutelage.teachers.families.fixed import FixedTarget
 
 
 @dataclass(frozen=True)
-class Jun(Fixed):
+class Jun(FixedTarget):
     """Attack of Jun et al. 2018: holds the revealed mean of every other arm a margin below the target's.
 
     NeurIPS 2018, sections 3 and 4.  A reward X of arm i becomes X - alpha with
@@ -37,26 +28,14 @@ class Jun(Fixed):
     Before the client's first pull of the target beta is infinite, and other arms are revealed as 0.
     """
 
-    target: int | None = parameter(
-        None, help="number of the target arm, by default that of the best arm", minimum=0
-    )
     margin: float = parameter(
         0.5, help="distance between the revealed means, 0 for eps-greedy clients only", minimum=0
     )
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
 
     title: ClassVar[str] = "Jun"
+    sentence: ClassVar[str] = "holding all other arms below the known target, arm {target}"
 
     @property
-    def needs_best_arm(self) -> bool:
-        return self.target is None
-
-    def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
-        return begin_with_target("jun", self.target, problem)
-
-    def directive(self, state: FixedState) -> Directive:
-        return fixed_directive(state, Sink(self.margin, self.delta))
-
-    def report(self, state: FixedState) -> Report:
-        return fixed_report(state, f"holding all other arms below the known target, arm {state.target}")
+    def rule(self) -> Rule:
+        return Sink(self.margin, self.delta)

@@ -7,9 +7,9 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from tutelage.draws import index
-from tutelage.rules import ALIGN, Set
-from tutelage.teachers.base import Directive, Problem, Report, Style
-from tutelage.teachers.families.fixed import Fixed, FixedState, fixed_directive, fixed_report
+from tutelage.rules import ALIGN, Rule, Set
+from tutelage.teachers.base import Problem, Style
+from tutelage.teachers.families.fixed import Fixed, FixedState
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,14 @@ class NaivelyGuess(Fixed):
     """Naively-Guess: teaches one arm drawn at random per run as if it were known to be the best."""
 
     title: ClassVar[str] = "NG"
+    sentence: ClassVar[str] = "teaching a guess, arm {target}"
+    rule: ClassVar[Rule] = Set(0.0)
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     style: ClassVar[Style | None] = Style("#b8860b", "inverted_triangle", (4.0, 1.5))
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         """Draw the target uniformly from all arms."""
         return FixedState(problem.num_arms, index(generator, problem.num_arms))
-
-    def directive(self, state: FixedState) -> Directive:
-        return fixed_directive(state, Set(0.0))
-
-    def report(self, state: FixedState) -> Report:
-        return fixed_report(state, f"teaching a guess, arm {state.target}")
 
 
 @dataclass(frozen=True)
@@ -40,16 +36,9 @@ class NaivelyAlign(Fixed):
     """
 
     title: ClassVar[str] = "NA"
+    sentence: ClassVar[str] = "aligning every reward with the global model"
+    rule: ClassVar[Rule] = ALIGN
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     style: ClassVar[Style | None] = Style("#cc79a7", "plus", (5.0, 1.5, 1.0, 1.5))
     lab_only: ClassVar[bool] = True
     decides: ClassVar[bool] = False
-
-    def begin(self, problem: Problem, generator: Generator) -> FixedState:
-        return FixedState(problem.num_arms, None)
-
-    def directive(self, state: FixedState) -> Directive:
-        return fixed_directive(state, ALIGN)
-
-    def report(self, state: FixedState) -> Report:
-        return fixed_report(state, "aligning every reward with the global model")

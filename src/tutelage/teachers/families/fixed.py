@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from numpy.random import Generator
+
 from tutelage.errors import InputError
+from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule
+from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 
 
@@ -15,15 +19,38 @@ class FixedState:
     num_arms: int
     target: int | None
 
+    @property
+    def active_arms(self) -> tuple[int, ...]:
+        return tuple(range(self.num_arms)) if self.target is None else (self.target,)
+
 
 class Fixed(Teacher):
-    """The functions of a teacher that learns nothing and therefore uses no evidence."""
+    """A teacher that learns nothing and therefore uses no evidence.
+
+    ``rule`` is the rule for every arm except the target, which is revealed as it is; ``sentence`` is that of
+    every report, in which ``{target}`` stands for the number of the target.
+    """
 
     state_type: ClassVar[type] = FixedState
+    sentence: ClassVar[str]
+
+    @property
+    def rule(self) -> Rule:
+        return KEEP
+
+    def begin(self, problem: Problem, generator: Generator) -> FixedState:
+        """Start without a target."""
+        return FixedState(problem.num_arms, None)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """No cuts, because it learns nothing."""
         return ()
+
+    def directive(self, state: FixedState) -> Directive:
+        """Return the same directive for ever, without a quota."""
+        rule = self.rule
+        rules = tuple(KEEP if arm == state.target else rule for arm in range(state.num_arms))
+        return Directive(rules, None, state.active_arms, target=state.target)
 
     def advance(self, state: FixedState, evidence: Evidence) -> FixedState:
         """Return the same state."""
@@ -33,31 +60,33 @@ class Fixed(Teacher):
         """Return the same state."""
         return state
 
-
-def begin_with_target(name: str, target: int | None, problem: Problem) -> FixedState:
-    """Return a state with this target, or the problem's best arm if it is None.
-
-    Raises ``InputError`` unless the target is an arm of the problem.
-    """
-    chosen = problem.best_arm if target is None else target
-    if chosen is None:
-        raise InputError(f"The teacher {name} needs target=ARM here, because the best arm is not known.")
-    if chosen >= problem.num_arms:
-        raise InputError(
-            f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}."
-        )
-    return FixedState(problem.num_arms, chosen)
+    def report(self, state: FixedState) -> Report:
+        """Report the target, without consultations and intervals."""
+        nothing = (None,) * state.num_arms
+        sentence = self.sentence.format(target=state.target)
+        return Report(0, state.active_arms, state.target, nothing, nothing, True, sentence)
 
 
-def fixed_directive(state: FixedState, rule: Rule) -> Directive:
-    """Return a directive with the rule for every arm except the target, which is revealed as it is."""
-    rules = tuple(KEEP if arm == state.target else rule for arm in range(state.num_arms))
-    active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
-    return Directive(rules, None, active, target=state.target)
+@dataclass(frozen=True)
+class FixedTarget(Fixed):
+    """A teacher that knows its target from the start."""
 
+    target: int | None = parameter(
+        None, help="number of the target arm, by default that of the best arm", minimum=0
+    )
 
-def fixed_report(state: FixedState, sentence: str) -> Report:
-    """Return a report without consultations and intervals."""
-    active = tuple(range(state.num_arms)) if state.target is None else (state.target,)
-    nothing = (None,) * state.num_arms
-    return Report(0, active, state.target, nothing, nothing, True, sentence)
+    @property
+    def needs_best_arm(self) -> bool:
+        return self.target is None
+
+    def begin(self, problem: Problem, generator: Generator) -> FixedState:
+        """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
+        name = TEACHERS.spec(self).partition("(")[0]
+        chosen = problem.best_arm if self.target is None else self.target
+        if chosen is None:
+            raise InputError(f"The teacher {name} needs target=ARM here, because the best arm is not known.")
+        if chosen >= problem.num_arms:
+            raise InputError(
+                f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}."
+            )
+        return FixedState(problem.num_arms, chosen)

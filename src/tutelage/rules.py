@@ -6,8 +6,9 @@ compiles this function, and the server calls it as it is.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,43 +34,47 @@ def _check(rule: object, name: str, least: float, most: float) -> None:
         raise InputError(f"Invalid {name}={value} of the rule {type(rule).__name__}: use {allowed}.")
 
 
-@dataclass(frozen=True)
-class Keep:
-    """KEEP: reveal the observed reward."""
+class _Rule:
+    """A rule is its kind and its fields, which are numbers within ``limits``."""
 
-    kind = KEEP_KIND
+    kind: ClassVar[int]
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in self.limits.items():
+            _check(self, name, least, most)
 
     def numbers(self) -> tuple[float, ...]:
-        return ()
+        """Return the fields in their order."""
+        return tuple(float(value) for value in vars(self).values())
 
 
 @dataclass(frozen=True)
-class Set:
+class Keep(_Rule):
+    """KEEP: reveal the observed reward."""
+
+    kind: ClassVar[int] = KEEP_KIND
+
+
+@dataclass(frozen=True)
+class Set(_Rule):
     """SET(gamma): reveal gamma, in [0, 1], whatever the observed reward is."""
 
     gamma: float
 
-    kind = SET_KIND
-
-    def __post_init__(self) -> None:
-        _check(self, "gamma", 0.0, 1.0)
-
-    def numbers(self) -> tuple[float, ...]:
-        return (self.gamma,)
+    kind: ClassVar[int] = SET_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"gamma": (0.0, 1.0)}
 
 
 @dataclass(frozen=True)
-class Align:
+class Align(_Rule):
     """ALIGN: reveal a reward of the global model, which only a simulation can see."""
 
-    kind = ALIGN_KIND
-
-    def numbers(self) -> tuple[float, ...]:
-        return ()
+    kind: ClassVar[int] = ALIGN_KIND
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(_Rule):
     """LEVEL: keep the arm's revealed sum S near a line that all active arms of the client share.
 
     The line of an arm after n pulls is ``level`` n + ``offset`` r, with r = ``leading_share`` for the leading
@@ -91,30 +96,17 @@ class Level:
     freeze_share: float = 0.9
     head_start: float = 0.0
 
-    kind = LEVEL_KIND
-
-    def __post_init__(self) -> None:
-        _check(self, "leading_share", 1.0, _LARGEST)
-        for name in ("offset", "band", "slack", "slack_share", "push", "freeze_share", "head_start"):
-            _check(self, name, 0.0, _LARGEST)
-        _check(self, "freeze_pulls", 1.0, _LARGEST)
-
-    def numbers(self) -> tuple[float, ...]:
-        return (
-            self.leading_share,
-            self.offset,
-            self.band,
-            self.slack,
-            self.slack_share,
-            self.push,
-            self.freeze_pulls,
-            self.freeze_share,
-            self.head_start,
-        )
+    kind: ClassVar[int] = LEVEL_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "leading_share": (1.0, _LARGEST),
+        **dict.fromkeys(("offset", "band", "slack", "slack_share", "push"), (0.0, _LARGEST)),
+        "freeze_pulls": (1.0, _LARGEST),
+        **dict.fromkeys(("freeze_share", "head_start"), (0.0, _LARGEST)),
+    }
 
 
 @dataclass(frozen=True)
-class Lift:
+class Lift(_Rule):
     """LIFT(lift), for the target: raise its revealed mean to ``lift`` at a client whose own mean is lower.
 
     It acts while z / 2 > lift - Q / N, z the moving share of the client's pulls off the target.
@@ -122,17 +114,12 @@ class Lift:
 
     lift: float
 
-    kind = LIFT_KIND
-
-    def __post_init__(self) -> None:
-        _check(self, "lift", 0.0, 1.0)
-
-    def numbers(self) -> tuple[float, ...]:
-        return (self.lift,)
+    kind: ClassVar[int] = LIFT_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"lift": (0.0, 1.0)}
 
 
 @dataclass(frozen=True)
-class Sink:
+class Sink(_Rule):
     """SINK(margin, delta): hold the arm's revealed mean below the lower confidence bound of the target's.
 
     Jun et al. 2018, the attacks on eps-greedy (``margin`` 0) and on UCB (``margin`` their Delta_0).  While
@@ -143,18 +130,15 @@ class Sink:
     margin: float
     delta: float
 
-    kind = SINK_KIND
-
-    def __post_init__(self) -> None:
-        _check(self, "margin", 0.0, _LARGEST)
-        _check(self, "delta", _SMALLEST, 1.0)
-
-    def numbers(self) -> tuple[float, ...]:
-        return (self.margin, self.delta)
+    kind: ClassVar[int] = SINK_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "margin": (0.0, _LARGEST),
+        "delta": (_SMALLEST, 1.0),
+    }
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(_Rule):
     """SHIFT(delta, scaled): lower every reward by how much the arm's mean may exceed the target's.
 
     Liu and Shroff 2019, the adaptive attack by constant estimation.  The shift is alpha = Q / N + beta(N) of
@@ -166,13 +150,8 @@ class Shift:
     delta: float
     scaled: bool
 
-    kind = SHIFT_KIND
-
-    def __post_init__(self) -> None:
-        _check(self, "delta", _SMALLEST, 1.0)
-
-    def numbers(self) -> tuple[float, ...]:
-        return (self.delta, float(self.scaled))
+    kind: ClassVar[int] = SHIFT_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"delta": (_SMALLEST, 1.0)}
 
 
 Rule = Keep | Set | Align | Level | Lift | Sink | Shift
@@ -249,12 +228,10 @@ def reveal(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float,
         pulls = memory.pulls[arm]
         if state[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
             return max(reward, _clip(lift * pulls - memory.revealed[arm]))
-    if kind in (SINK_KIND, SHIFT_KIND):
-        return (
-            _sink(rule_arrays, memory, arm, reward)
-            if kind == SINK_KIND
-            else _shift(rule_arrays, memory, arm, reward)
-        )
+    if kind == SINK_KIND:
+        reward = _sink(rule_arrays, memory, arm, reward)
+    elif kind == SHIFT_KIND:
+        reward = _shift(rule_arrays, memory, arm, reward)
     return reward
 
 
@@ -262,30 +239,22 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _level(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
-    leading_share, offset, band = (
-        rule_arrays.numbers[arm, 0],
-        rule_arrays.numbers[arm, 1],
-        rule_arrays.numbers[arm, 2],
-    )
-    slack, slack_share, push = (
-        rule_arrays.numbers[arm, 3],
-        rule_arrays.numbers[arm, 4],
-        rule_arrays.numbers[arm, 5],
-    )
-    head_start = rule_arrays.numbers[arm, 8]
-    _freeze(rule_arrays, memory, rule_arrays.numbers[arm, 6], rule_arrays.numbers[arm, 7])
+def _level(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    leading_share, offset, band = rules.numbers[arm, 0], rules.numbers[arm, 1], rules.numbers[arm, 2]
+    slack, slack_share, push = rules.numbers[arm, 3], rules.numbers[arm, 4], rules.numbers[arm, 5]
+    head_start = rules.numbers[arm, 8]
+    _freeze(rules, memory, rules.numbers[arm, 6], rules.numbers[arm, 7])
     level = memory.state[FROZEN_LEVEL] if memory.state[FROZEN_LEVEL] > 0.0 else START_LEVEL
     least = np.inf
-    for other in range(len(rule_arrays.kinds)):
-        if rule_arrays.active[other]:
-            if other == rule_arrays.leading_arm:
+    for other in range(len(rules.kinds)):
+        if rules.active[other]:
+            if other == rules.leading_arm:
                 least = min(least, max(0.0, memory.pulls[other] - head_start) / leading_share)
             else:
                 least = min(least, float(memory.pulls[other]))
     pulls = memory.pulls[arm]
     share, reached = 1.0, float(pulls)
-    if arm == rule_arrays.leading_arm:
+    if arm == rules.leading_arm:
         share, reached = leading_share, max(0.0, pulls - head_start) / leading_share
     line = level * pulls + offset * share
     low = _clip(line - band - memory.revealed[arm])
@@ -297,53 +266,51 @@ def _level(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float)
     return min(high, max(low, reward))
 
 
-def _freeze(rule_arrays: RuleArrays, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
+def _freeze(rules: RuleArrays, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
     """Fix the client's level once it has enough pulls of every active arm."""
     if memory.state[FROZEN_LEVEL] > 0.0:
         return
     total = 0.0
-    for arm in range(len(rule_arrays.kinds)):
-        if rule_arrays.active[arm]:
+    for arm in range(len(rules.kinds)):
+        if rules.active[arm]:
             if memory.pulls[arm] < freeze_pulls:
                 return
             total += memory.observed[arm] / memory.pulls[arm]
-    memory.state[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / rule_arrays.num_active))
+    memory.state[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / rules.num_active))
 
 
 def half_width(pulls: float, num_arms: int, delta: float) -> float:
     """beta(N) = sqrt(2 sigma^2 / N log(pi^2 K N^2 / (3 delta))) with sigma = 1/2; N is at least 1.
 
     Jun et al. 2018, Lemma 1: with probability 1 - ``delta`` the means of all K arms stay within it for ever.
-    Rewards in [0, 1] are sub-Gaussian with 1/2, whatever their law.
+    Rewards in [0, 1] are sub-Gaussian with 1/2, whatever their distribution.
     """
     return math.sqrt(math.log(_PI_SQUARED * num_arms * pulls * pulls / (3.0 * delta)) / (2.0 * pulls))
 
 
-def _sink(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
-    target = rule_arrays.target
+def _sink(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = rules.target
     if target < 0 or arm == target:
         return reward
     target_pulls = float(memory.pulls[target])
     if target_pulls == 0.0:  # beta is infinite
         return 0.0
-    margin, delta = rule_arrays.numbers[arm, 0], rule_arrays.numbers[arm, 1]
+    margin, delta = rules.numbers[arm, 0], rules.numbers[arm, 1]
     mean = memory.revealed[target] / target_pulls
-    line = mean - 2.0 * half_width(target_pulls, len(rule_arrays.kinds), delta) - margin
+    line = mean - 2.0 * half_width(target_pulls, len(rules.kinds), delta) - margin
     return min(reward, _clip(line * memory.pulls[arm] - memory.revealed[arm]))
 
 
-def _shift(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
-    target = rule_arrays.target
+def _shift(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
+    target = rules.target
     if target < 0 or arm == target:
         return reward
     pulls, target_pulls = float(memory.pulls[arm]), float(memory.pulls[target])
     if target_pulls == 0.0:
         return 0.0
-    delta, scaled = rule_arrays.numbers[arm, 0], rule_arrays.numbers[arm, 1]
+    delta, scaled = rules.numbers[arm, 0], rules.numbers[arm, 1]
     mean, target_mean = memory.observed[arm] / pulls, memory.observed[target] / target_pulls
-    widths = half_width(pulls, len(rule_arrays.kinds), delta) + half_width(
-        target_pulls, len(rule_arrays.kinds), delta
-    )
+    widths = half_width(pulls, len(rules.kinds), delta) + half_width(target_pulls, len(rules.kinds), delta)
     shift = max(0.0, mean - target_mean + widths)
     if scaled == 0.0:
         return _clip(reward - shift)

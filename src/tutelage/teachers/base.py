@@ -192,6 +192,18 @@ class Teacher(Protocol):
     def report(self, state: Any) -> Report: ...
 
 
+def add_excluded(excluded: tuple[int, ...], client: int, problem: Problem) -> tuple[int, ...]:
+    """Return the excluded clients and this one, ascending.
+
+    Raises ``InputError`` if the client does not exist, is excluded already, or is the last one.
+    """
+    if not 0 <= client < problem.num_clients or client in excluded:
+        raise InputError(f"Cannot exclude client {client}: it does not exist or is excluded already.")
+    if len(excluded) == problem.num_clients - 1:
+        raise InputError(f"Cannot exclude client {client}: it is the last one.")
+    return tuple(sorted((*excluded, client)))
+
+
 def error_probability(problem: Problem) -> str:
     """Return 1/T with two digits and no exponent: ``1/T = 0.00002``."""
     return f"1/T = {np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim='-')}"

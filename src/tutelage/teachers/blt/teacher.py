@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Level, Lift, Rule, Set
 from tutelage.teachers.base import (
@@ -20,6 +19,7 @@ from tutelage.teachers.base import (
     Report,
     Style,
     Teacher,
+    add_excluded,
     error_probability,
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
@@ -118,7 +118,7 @@ class BLT(Teacher):
         return BltState(
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
-            steps=_no_steps(size),
+            steps=((0,) * size,) * size,
             log_wealth=np.zeros((size, size, self._num_stakes(problem))),
             active_arms=tuple(range(size)),
         )
@@ -211,16 +211,12 @@ class BLT(Teacher):
     def exclude(self, state: BltState, client: int) -> BltState:
         """Repeat all bets on the other clients' sums; thresholds rise by a factor M, arms may return."""
         problem = state.problem
-        if not 0 <= client < problem.num_clients or client in state.excluded:
-            raise InputError(f"Cannot exclude client {client}: it does not exist or is excluded already.")
-        if len(state.excluded) == problem.num_clients - 1:
-            raise InputError(f"Cannot exclude client {client}: it is the last one.")
         fresh = replace(
             state,
-            steps=_no_steps(problem.num_arms),
+            steps=((0,) * problem.num_arms,) * problem.num_arms,
             log_wealth=np.zeros_like(state.log_wealth),
             active_arms=tuple(range(problem.num_arms)),
-            excluded=tuple(sorted((*state.excluded, client))),
+            excluded=add_excluded(state.excluded, client, problem),
             provisional=None,
         )
         return self._bet(fresh, fresh.totals, fresh.consultations)
@@ -275,7 +271,8 @@ class BLT(Teacher):
         if not waiting or min(done) < grid.at_leading[0]:
             return replace(state, totals=totals, consultations=consultations)
         log_wealth = state.log_wealth.copy()
-        betting_totals = self._betting_totals(state, totals, grid)
+        bets = create_bets(state.problem.weights, state.excluded, log_wealth.shape[2], self.rho)
+        betting_totals = BettingTotals(totals, grid, bets, state.excluded)
         wealth = log_wealth.reshape(size * size, -1)
         thresholds = self._log_thresholds(state, totals).ravel()
         least = np.minimum.reduce(thresholds)
@@ -298,12 +295,6 @@ class BLT(Teacher):
         steps = tuple(tuple(row) for row in bet)
         fresh = BltState(state.problem, totals, steps, log_wealth, tuple(left), consultations, state.excluded)
         return replace(fresh, provisional=self._leading_arm(fresh)) if self._is_hopeless(fresh) else fresh
-
-    def _betting_totals(self, state: BltState, totals: tuple[Array, ...], grid: Grid) -> BettingTotals:
-        problem, excluded = state.problem, state.excluded
-        bets = create_bets(problem.weights, excluded, state.log_wealth.shape[2], self.rho)
-        remaining = np.flatnonzero(remaining_weights(problem.weights, excluded)) if excluded else None
-        return BettingTotals(totals, grid, bets, remaining)
 
     def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
         """The logs of the thresholds of W_jk, [K, K]: T M^r over the share of j in the risk of k."""
@@ -350,7 +341,3 @@ def lift_of(problem: Problem) -> float:
     """L = min(1, (2 (K - 1) log T / T)^(1/3)), the revealed mean to which a target is lifted."""
     exploration = 2.0 * (problem.num_arms - 1) * math.log(problem.horizon) / problem.horizon
     return float(min(1.0, exploration ** (1.0 / 3.0)))
-
-
-def _no_steps(num_arms: int) -> tuple[tuple[int, ...], ...]:
-    return ((0,) * num_arms,) * num_arms

@@ -4,15 +4,12 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tutelage.teachers.blt.betting import Array, Bets, Grid, Step, log_gain, make_bets
 from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
 
-ClientIndices = NDArray[np.integer[Any]]
 Waiting = list[tuple[int, int, int, int]]  # pair (j, k), its next grid step, the last one
 
 
@@ -22,13 +19,11 @@ class BettingTotals:
     ``totals[k]`` is float64 [segments of arm k + 1, M].
     """
 
-    def __init__(
-        self, totals: Sequence[Array], grid: Grid, bets: Bets, remaining: ClientIndices | None
-    ) -> None:
+    def __init__(self, totals: Sequence[Array], grid: Grid, bets: Bets, excluded: tuple[int, ...]) -> None:
         self.grid, self.bets, self.totals = grid, bets, totals
         self.head_start = grid.head_start
-        if remaining is not None:
-            self.totals = [sums[:, remaining] for sums in totals]
+        if excluded:
+            self.totals = [np.delete(sums, excluded, axis=1) for sums in totals]
 
     def gain(self, waiting: Waiting, tolerance: float) -> Array:
         """Compute what log W of each pair and stake gains in this step, float64 [P, G]."""

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from numpy.random import Generator
 
 from tutelage.registry import write_value
-from tutelage.teachers.base import Evidence, Problem, Report, Teacher, error_probability
+from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, error_probability
 from tutelage.teachers.families.intervals import (
     SegmentSums,
     append_segments,
-    exclude_client,
     no_sums,
     schedule_of,
 )
@@ -62,7 +61,9 @@ class EpochTeacher(Teacher):
 
     def exclude(self, state: Any, client: int) -> Any:
         """Repeat the stored epochs with the other clients' sums; a decision may be withdrawn."""
-        later = self.start(state.problem, exclude_client(state.segment_sums, client, state.problem))
+        segment_sums, problem = state.segment_sums, state.problem
+        excluded = add_excluded(segment_sums.excluded, client, problem)
+        later = self.start(problem, SegmentSums(segment_sums.sums, excluded))
         while later is not state:
             state, later = later, self.finish_epoch(later)
         return later

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.schedule import Schedule, confidence_radius, make_schedule, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
 
@@ -52,15 +51,6 @@ def append_segments(segment_sums: SegmentSums, new: Evidence) -> SegmentSums:
     """Append the newly completed segments."""
     sums = tuple(np.concatenate((old, more)) for old, more in zip(segment_sums.sums, new.sums, strict=True))
     return SegmentSums(sums, segment_sums.excluded)
-
-
-def exclude_client(segment_sums: SegmentSums, client: int, problem: Problem) -> SegmentSums:
-    """Exclude a client.  Raises ``InputError`` if it does not exist, is excluded already, or is the last."""
-    if not 0 <= client < problem.num_clients or client in segment_sums.excluded:
-        raise InputError(f"Cannot exclude client {client}: it does not exist or is excluded already.")
-    if len(segment_sums.excluded) == problem.num_clients - 1:
-        raise InputError(f"Cannot exclude client {client}: it is the last one.")
-    return SegmentSums(segment_sums.sums, tuple(sorted((*segment_sums.excluded, client))))
 
 
 def has_epoch(segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]) -> bool:

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tutelage import instances
 from tutelage.atomic_files import write_atomically
@@ -123,7 +123,8 @@ def read_page(text: str) -> Measured:
     )
     if found is None:
         raise SystemExit(f"{PAGE.name} does not say how it was measured: run make table.")
-    amounts, decisions = {}, {}
+    amounts: dict[Any, Any] = {}
+    decisions: dict[Any, Any] = {}
     for number, table in enumerate(re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)):
         heading, _, *rows = [
             [cell.strip(" `") for cell in line[2:-2].split(" | ")] for line in table.splitlines()

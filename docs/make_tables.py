@@ -95,7 +95,7 @@ def teacher_table() -> Iterator[Sequence[str]]:
     """Every teacher with its default parameters."""
     yield "SPEC", "what it does", "compared by default"
     for name in TEACHERS:
-        cls = TEACHERS.cls(name)
+        cls: Any = TEACHERS.cls(name)
         variants = ", ".join(f"`{cls(**arguments).label}`" for arguments in cls.side_by_side)
         yield f"`{TEACHERS.brief(cls())}`", TEACHERS.summary(name), variants
 

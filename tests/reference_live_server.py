@@ -5,6 +5,7 @@ whole history at each request, so no count can go wrong on the way.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from tutelage.teachers.base import Evidence
 class ReferenceLiveServer:
     """One campaign; rewards in [0, 1].  ``answers`` tell of each pull what was revealed, and in which epoch."""
 
-    teacher: object
-    problem: object
-    rng: object
+    teacher: Any
+    problem: Any
+    rng: Any
     evidence: list = field(
         default_factory=list
     )  # (client, arm, reward), since the start or the latest restart

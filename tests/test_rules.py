@@ -1,6 +1,7 @@
 """What each rule reveals and costs, by example and by property."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_numbers_fit(rule):
 
 def test_kinds_differ():
     """Five rules, five kinds."""
-    rules = [Keep(), Set(0.5), ALIGN, Level(), Lift(0.5)]
+    rules: list[Any] = [Keep(), Set(0.5), ALIGN, Level(), Lift(0.5)]
     assert sorted(rule.kind for rule in rules) == [0, 1, 2, 3, 4]
 
 

@@ -58,10 +58,10 @@ def test_tally_dense_and_sorted_agree(monkeypatch):
         assert np.array_equal(getattr(dense, field), getattr(by_sorting, field))
 
 
-def test_law_specs():
+def test_specs_of_distributions():
     """beta takes its concentration with or without the key; the instance's name spells it out."""
     assert parse_distribution("beta(20)") == parse_distribution("beta(concentration=20)")
     name = load("paper:rewards=beta(20)").name
-    assert load(name).rewards.concentration == 20
+    assert load(name).rewards == parse_distribution("beta(20)")
     with pytest.raises(InputError):
         parse_distribution("beta(twenty)")

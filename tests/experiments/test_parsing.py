@@ -3,6 +3,7 @@
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -206,7 +207,12 @@ def test_a_path_that_is_not_a_file(path):
 def test_every_key_is_documented():
     """docs/experiments.md names each key of each section and each kind of claim."""
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
-    sections = (definition.Experiment, definition.InstanceEntry, definition.ClientsEntry, definition.Panel)
+    sections: tuple[Any, ...] = (
+        definition.Experiment,
+        definition.InstanceEntry,
+        definition.ClientsEntry,
+        definition.Panel,
+    )
     for section in (*sections, *CLAIM_KINDS.values()):
         for item in msgspec.structs.fields(section):
             assert f"`{item.name}`" in page, f"{section.__name__}.{item.name}"

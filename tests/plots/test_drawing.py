@@ -1,6 +1,7 @@
 """Lines, dots and labels show the numbers of the dataset."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,7 +131,8 @@ def test_per_client(result, axes, quantity):
     for n, line in enumerate(axes.lines):
         assert line.get_ydata() == pytest.approx(last[n].mean("run").values)
         assert np.rint(line.get_xdata()).tolist() == [0, 1, 2, 3, 4]
-        first = axes.collections[n].get_segments()[0][:, 1]
+        band: Any = axes.collections[n]
+        first = band.get_segments()[0][:, 1]
         assert first == pytest.approx(np.quantile(last[n, :, 0], [0.1, 0.9]))
     assert legend_labels(axes)[-1] == "80 % of runs"
 

@@ -43,6 +43,9 @@ class Client:
             return unpulled[int(rng.random() * len(unpulled))]
         return self.pick(t, rng)
 
+    def pick(self, t, rng):
+        raise NotImplementedError
+
     def learn(self, k, reward, rng):
         self.arms[k].add(reward)
 
@@ -52,6 +55,9 @@ class Client:
 
 class IndexClient(Client):
     """Takes the arm with the largest index."""
+
+    def index(self, arm, t):
+        raise NotImplementedError
 
     def pick(self, t, rng):
         return best_of(rng, [self.index(arm, t) for arm in self.arms])

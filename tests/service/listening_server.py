@@ -19,7 +19,7 @@ class ListeningServer:
 
     def __init__(self, path, **settings):
         url = f"sqlite:///{path}"
-        self.store = open_store(url)
+        self.store, self.secret = open_store(url), ""
         settings = {"slow_seconds": 1e4, "stalled_seconds": 1e4, "idle_seconds": 1e4} | settings
         self.gateway = build(self.store, Configuration(store=url, root_path=PREFIX, **settings))
         self.servers, self.ready = [], threading.Event()

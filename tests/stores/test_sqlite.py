@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.stores.golden import make_first
@@ -323,7 +324,7 @@ def test_whoever_makes_keys_beside_a_server_moves_nothing_into_the_file(url, pat
 
 def test_a_full_database_takes_nothing_and_recovers(url, filled):
     """Without room the whole transaction is undone; with room the same one succeeds."""
-    store = stores.open_store(url)
+    store: Any = stores.open_store(url)
     token = store.lead("c", "here")
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -442,7 +443,7 @@ def test_it_syncs_and_logs_ahead(url, opened):
 
 def test_a_busy_database_may_be_tried_again(url, path, filled):
     """A stranger's transaction is no fault of the disk: the same write succeeds after it."""
-    store = stores.open_store(url)
+    store: Any = stores.open_store(url)
     store._connection.execute("PRAGMA busy_timeout = 10")
     token = store.lead("c", "here")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:

@@ -18,6 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import psycopg
@@ -271,7 +272,7 @@ _names = itertools.count()
 class Histories(RuleBasedStateMachine):
     """What clients, operators, disks and power cuts do to a campaign, in any order."""
 
-    place = None  # Files or Databases
+    place: Any = None  # Files or Databases
 
     def __init__(self):
         super().__init__()

@@ -7,6 +7,7 @@ import socketserver
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 from tests.service.listening_server import PREFIX, ListeningServer
@@ -22,7 +23,7 @@ from playwright.sync_api import expect, sync_playwright  # noqa: E402 - only whe
 
 # pytest hides the frames of such modules: a failure is reported at the line of the test.
 for name in [name for name in sys.modules if name.partition(".")[0] == "playwright"]:
-    sys.modules[name].__tracebackhide__ = True
+    sys.modules[name].__dict__["__tracebackhide__"] = True
 
 HOSTILE = [
     "<img src=x onerror=document.title='owned'>",
@@ -344,6 +345,8 @@ def test_signing_in_and_out(locked, see, way, script):
 class OtherSite(BaseHTTPRequestHandler):
     """A page of another site, with a link."""
 
+    server: Any
+
     def do_GET(self):
         self.send_response(200)
         self.send_header("content-type", "text/html")
@@ -361,7 +364,8 @@ def test_a_link_in_a_message_leads_to_the_page(locked, see):
     page.get_by_label("key").fill(locked.secret)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_title("learning · plain")
-    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as other:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
+        other: Any = server
         other.link = f"{locked.whole}/c/plain/"
         thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(other,))
         thread.start()

@@ -51,7 +51,8 @@ async def pull_rounds(
 
 def follow(store, name):
     """Return the view of a server that does not lead the campaign."""
-    return Follower(store, *store.load(name), 0.0).view(ServerHealth(leads=False), 0.0)
+    stored, snapshot = store.load(name)
+    return Follower(store, stored, snapshot, 0.0).view(ServerHealth(leads=False), 0.0)
 
 
 def run_on_store(tmp_path, act):

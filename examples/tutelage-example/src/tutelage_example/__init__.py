@@ -1,0 +1,1 @@
+"""Entries for Tutelage from a package of its own."""

@@ -30,7 +30,6 @@ from tutelage.theory import arguments
 from tutelage.theory.clients import WarmStartBound
 from tutelage.theory.eps_greedy import warm_start_of_eps_greedy
 from tutelage.theory.ucb1 import warm_start_of_ucb1
-from tutelage.validation import check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +101,8 @@ def warm_start_pulls(
     aim = instance.best_arm if target is None else arguments.whole("target", target, -arguments.MOST_COUNT)
     if not 0 <= aim < len(lengths):
         raise InputError(f"The target {aim} is not an arm: they are counted from 0 to {len(lengths) - 1}.")
-    gamma1, workers = check_number("gamma1", gamma1), arguments.workers(workers)
-    gamma2 = None if gamma2 is None else check_number("gamma2", gamma2)
+    gamma1, workers = arguments.real("gamma1", gamma1), arguments.workers(workers)
+    gamma2 = None if gamma2 is None else arguments.real("gamma2", gamma2)
     cold = make_request(instance, "none", policy, horizon=horizon, checkpoints=checkpoints)
     (inner,), rounds = cold.policies, cold.checkpoints
     request = make_request(
@@ -175,11 +174,6 @@ class _AfterHistory(Teacher):
 
     state_type: ClassVar[type] = bool  # whether the history is over
     lab_only: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        arguments.real("gamma1", self.gamma1)
-        if self.gamma2 is not None:
-            arguments.real("gamma2", self.gamma2)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         return ()

@@ -163,7 +163,7 @@ class Choice:
         candidates = [each for each in self.assessments if each.can_learn]
         if not candidates:
             return f"{sentence} None of these learns a target."
-        nearest = min(candidates, key=lambda each: (-_rightly_decided(each.measurement), each.score))
+        nearest = min(candidates, key=lambda each: (-each.measurement.decided_rightly, each.score))
         if not nearest.measurement.decisions.size:
             return f"{sentence} None decided in any run."
         return f"{sentence} {nearest.measurement.brief} came closest: it {nearest.rejection}."
@@ -177,7 +177,3 @@ def choose(measurements: Sequence[Measurement], rule: SelectionRule) -> Choice:
 
 def _rank(assessment: Assessment) -> tuple[int, float]:
     return (0 if assessment.rejection is None else 1 if assessment.can_learn else 2, assessment.score)
-
-
-def _rightly_decided(measurement: Measurement) -> float:
-    return measurement.decided - float(measurement.wrong.mean())

@@ -108,7 +108,7 @@ class RemedySearch:
         if horizon * len(self.policies) * CHECK_RUNS > _CHEAP:
             return None
         (measurement,) = self.simulator.measure([self.teacher], gap, horizon, CHECK_RUNS)
-        return measurement.decided - float(measurement.wrong.mean())
+        return measurement.decided_rightly
 
 
 def find_remedy(search: RemedySearch, failed: Assessment) -> Remedy:

@@ -63,6 +63,11 @@ class Measurement:
         return self.decisions.size / self.rounds.size
 
     @property
+    def decided_rightly(self) -> float:
+        """The share of the runs that decided for a best arm."""
+        return self.decided - float(self.wrong.mean())
+
+    @property
     def is_guess(self) -> bool:
         """Whether all decisions came before the first pull, so that no target was learned."""
         return self.decisions.size > 0 and not self.decisions.any()

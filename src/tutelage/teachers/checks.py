@@ -12,6 +12,7 @@ from tutelage.errors import InputError
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive, Problem, Quota, Report, Teacher, encode_state
+from tutelage.validation import is_whole
 
 _RULES = get_args(Rule)
 _MOST_CELLS = 2**28  # sums of segments, 2 GiB of them
@@ -94,15 +95,9 @@ def ask_report(teacher: Teacher, state: Any) -> Report:
 
 
 def _whole(teacher: Teacher, what: str, value: Any, least: int, most: int) -> int:
-    if type(value) is int and least <= value <= most:
-        return value
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if isinstance(value, bool) or not least <= number <= most:
-        raise _fault(teacher, f"returned {value!r} as {what}: use a whole number from {least} to {most}")
-    return number
+    if (type(value) is int or is_whole(value)) and least <= value <= most:
+        return operator.index(value)
+    raise _fault(teacher, f"returned {value!r} as {what}: use a whole number from {least} to {most}")
 
 
 def _is_foreign(teacher: Teacher) -> bool:

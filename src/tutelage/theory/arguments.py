@@ -6,7 +6,7 @@ The bounds keep every number that is computed from them within floats.  Each che
 import functools
 from collections.abc import Iterable
 from types import UnionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tutelage.instances.base import check_weights
 from tutelage.text import format_value
 from tutelage.validation import check_number, check_whole
 
+_Each = TypeVar("_Each")
 MOST_COUNT = 2**53  # of arms or clients
 MOST_ROUNDS = 10**100  # far above the horizon that a lead of LEAST_GAP needs
 LEAST_GAP = 1e-30
@@ -56,6 +57,21 @@ def listed(name: str, values: Any) -> tuple[Any, ...]:
         except TypeError:  # an array without dimensions
             pass
     raise InputError(f"Invalid {name} {format_value(values)}: use a list.")
+
+
+def one_each(
+    name: str,
+    values: Any,
+    num_clients: int,
+    kind: type[_Each] = object,  # type: ignore[assignment]
+) -> tuple[_Each, ...]:
+    """Return the elements of a list that has one of this class for each client."""
+    found = listed(name, values)
+    if len(found) != num_clients:
+        raise InputError(f"There are {len(found)} {name} for {num_clients} clients: use one for each.")
+    for each in found:
+        instance_of(kind, name, each)
+    return found
 
 
 def weights_of(values: Any) -> tuple[float, ...]:

@@ -8,9 +8,7 @@ In the round in which the server decides, pulls are chosen under the old rules a
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
-from tutelage.errors import InputError
 from tutelage.theory import arguments
 from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
@@ -18,8 +16,6 @@ from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed
 from tutelage.theory.eps_greedy import eps_greedy_client
 from tutelage.theory.setting import Setting
 from tutelage.theory.ucb1 import ucb1_client
-
-_Each = TypeVar("_Each")
 
 
 def learning_time_of_tal(
@@ -37,8 +33,8 @@ def learning_time_of_tal(
     ``gaps`` are those of the arms other than the best, ``explorations`` [M] those of the clients.
     Raises ``InputError`` where :func:`tutelage.theory.epochs.last_epoch` and ``epoch_end`` do.
     """
-    explorations = _of_clients(
-        ExplorationBound, "explorations", explorations, len(arguments.weights_of(weights))
+    explorations = arguments.one_each(
+        "explorations", explorations, len(arguments.weights_of(weights)), ExplorationBound
     )
     last_end = epoch_end(last_epoch(gaps), num_arms, horizon, weights)
     return max(each.needed(last_end) for each in explorations)
@@ -57,7 +53,7 @@ def learning_phase_of_tal(
     """
     arguments.instance_of(Setting, "setting", setting)
     learning_time = arguments.rounds("learning time", learning_time, 0)
-    explorations = _of_clients(ExplorationBound, "explorations", explorations, setting.num_clients)
+    explorations = arguments.one_each("explorations", explorations, setting.num_clients, ExplorationBound)
     adjustments = setting.adjustments(gamma1)
     regret = cost = 0.0
     for client, exploration in enumerate(explorations):
@@ -83,7 +79,7 @@ def teaching_phase_of_tal(
     """
     arguments.instance_of(Setting, "setting", setting)
     learning_time = arguments.rounds("learning time", learning_time, 0)
-    clients = _of_clients(ClientBound, "clients", clients, setting.num_clients)
+    clients = arguments.one_each("clients", clients, setting.num_clients, ClientBound)
     adjustments = setting.adjustments(gamma2)[:, list(setting.others)]
     regret = cost = 0.0
     for client, each in enumerate(clients):
@@ -116,7 +112,7 @@ def performance_of_tal(
     horizon, num_clients = setting.horizon, setting.num_clients
 
     def checked(rounds: int) -> tuple[ClientBound, ...]:
-        return _of_clients(ClientBound, "clients", clients(rounds), num_clients)
+        return arguments.one_each("clients", clients(rounds), num_clients, ClientBound)
 
     present = checked(horizon)
 
@@ -147,16 +143,6 @@ def performance_of_tal(
     )
 
 
-def _of_clients(kind: type[_Each], name: str, given: Sequence[_Each], num_clients: int) -> tuple[_Each, ...]:
-    """One of this kind for each client; else ``InputError``."""
-    found = arguments.listed(name, given)
-    if len(found) != num_clients:
-        raise InputError(f"There are {len(found)} {name} for {num_clients} clients: give one for each.")
-    for each in found:
-        arguments.instance_of(kind, name, each)
-    return found
-
-
 def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
     """Regret and cost of TAL with UCB1 clients.
 
@@ -165,7 +151,6 @@ def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
 
     Raises ``InputError`` for other gammas and where mu_(dagger, m) <= gamma2 for a client.
     """
-    arguments.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [ucb1_client(mean, gamma1, gamma2, setting.num_arms, horizon) for mean in setting.best_means]
@@ -182,7 +167,6 @@ def performance_of_tal_with_eps_greedy(setting: Setting, c: float = 1.0, d: floa
 
     Raises ``InputError`` where mu_(dagger, m) = 0 for a client, and unless c >= 0 and 0 < d <= 1.
     """
-    arguments.instance_of(Setting, "setting", setting)
 
     def clients(horizon: int) -> list[ClientBound]:
         return [

@@ -43,7 +43,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
     Raises ``InputError``, with the existing theorems, where there is none.
     """
     arguments.instance_of(Instance, "instance", instance)
-    policies = _of_clients(policies, instance.num_clients)
+    policies = arguments.one_each("policies", policies, instance.num_clients)
     known = {type(policy) for policy in policies} <= {UCB1, EpsilonGreedy}
     if not known or not isinstance(teacher, TAL | TWL):
         raise _no_theorem(teacher, policies)
@@ -68,7 +68,7 @@ def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy])
     Raises ``InputError`` unless there is one policy for each client.
     """
     arguments.instance_of(Setting, "setting", setting)
-    policies = _of_clients(policies, setting.num_clients)
+    policies = arguments.one_each("policies", policies, setting.num_clients)
     weights, horizon, gaps = setting.weights, setting.horizon, setting.other_gaps
     if not isinstance(teacher, TAL | TWL):
         return None
@@ -90,14 +90,6 @@ def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
     if isinstance(policy, EpsilonGreedy):
         return exploration_of_eps_greedy(setting.num_arms, setting.horizon, setting.num_clients)
     return None
-
-
-def _of_clients(policies: Sequence[Policy], num_clients: int) -> tuple[Policy, ...]:
-    """One policy for each client; else ``InputError``."""
-    found = arguments.listed("policies", policies)
-    if len(found) != num_clients:
-        raise InputError(f"There are {len(found)} policies for {num_clients} clients: use one for each.")
-    return found
 
 
 def _of_equal_arms(setting: Setting, policies: Sequence[Policy]) -> Guarantee:

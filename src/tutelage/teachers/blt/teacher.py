@@ -29,9 +29,8 @@ from tutelage.teachers.blt.totals import (
     Waiting,
     append_totals,
     create_bets,
-    listed_weights,
-    remaining_weights,
 )
+from tutelage.teachers.families.weights import listed_weights, remaining_weights
 
 _NOTHING = Set(0.0)
 _TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable

@@ -7,7 +7,7 @@ import numpy as np
 
 from tutelage.teachers.base import Problem
 from tutelage.teachers.blt.betting import Array
-from tutelage.teachers.blt.totals import remaining_weights
+from tutelage.teachers.families.weights import remaining_weights
 
 _EVENLY = 0.05  # share of the risk that is divided evenly among the other arms
 

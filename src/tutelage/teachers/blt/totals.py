@@ -2,13 +2,13 @@
 
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from tutelage.teachers.blt.betting import Array, Bets, Grid, Step, log_gain, make_bets
 from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
+from tutelage.teachers.families.weights import remaining_weights
 
 Waiting = list[tuple[int, int, int, int]]  # pair (j, k), its next grid step, the last one
 
@@ -79,21 +79,6 @@ def append_totals(totals: Array, sums: Array) -> Array:
     recent = longer[len(totals) - 1 :]
     np.add.accumulate(recent, out=recent)
     return longer
-
-
-@functools.lru_cache(maxsize=64)
-def remaining_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> Array:
-    """Return the weights [M] of the global model without excluded clients, whose weight is 0."""
-    if not excluded:
-        return np.array(weights)
-    remaining = [0.0 if client in excluded else weight for client, weight in enumerate(weights)]
-    return np.array(remaining) / math.fsum(remaining)
-
-
-@functools.lru_cache(maxsize=64)
-def listed_weights(weights: tuple[float, ...], excluded: tuple[int, ...]) -> list[float]:
-    """Return the same as a list."""
-    return remaining_weights(weights, excluded).tolist()  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=64)

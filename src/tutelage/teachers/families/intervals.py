@@ -1,7 +1,6 @@
 """Segment sums, estimates and confidence intervals of TAL and TWL (Shi et al., eq. (1))."""
 
 import functools
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from tutelage.schedule import Schedule, confidence_radius, make_schedule, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
+from tutelage.teachers.families.weights import listed_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,9 @@ class Intervals:
 
 
 @functools.lru_cache(maxsize=64)
-def _schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedule:
-    return make_schedule(num_arms, horizon, weights)
-
-
 def schedule_of(problem: Problem) -> Schedule:
     """Return the epochs of a problem; excluding a client does not change them."""
-    return _schedule(problem.num_arms, problem.horizon, problem.weights)
+    return make_schedule(problem.num_arms, problem.horizon, problem.weights)
 
 
 def no_sums(problem: Problem) -> SegmentSums:
@@ -81,7 +77,8 @@ def compute_intervals(
     to sum to 1; the radius then uses their sum of squares, with the logarithm unchanged.
     """
     schedule = schedule_of(problem)
-    weights, squared = _remaining_weights(problem.weights, segment_sums.excluded)
+    weights = listed_weights(problem.weights, segment_sums.excluded)
+    squared = squared_weights(tuple(weight for weight in weights if weight > 0.0))
     radius = confidence_radius(schedule, epoch, squared)
     pulls = schedule.pulls(epoch)
     lower: list[float | None] = [None] * problem.num_arms
@@ -92,18 +89,3 @@ def compute_intervals(
             estimate += weight * (total / pulls)
         lower[arm], upper[arm] = estimate - radius, estimate + radius
     return Intervals(tuple(lower), tuple(upper))
-
-
-@functools.lru_cache(maxsize=64)
-def _remaining_weights(
-    weights: tuple[float, ...], excluded: tuple[int, ...]
-) -> tuple[tuple[float, ...], float]:
-    """The weights, 0 for excluded clients and summing to 1, and the sum of their squares."""
-    if not excluded:
-        return weights, squared_weights(weights)
-    kept = [weight for client, weight in enumerate(weights) if client not in excluded]
-    total = math.fsum(kept)
-    squared = squared_weights(tuple(weight / total for weight in kept))
-    return tuple(
-        0.0 if client in excluded else weights[client] / total for client in range(len(weights))
-    ), squared

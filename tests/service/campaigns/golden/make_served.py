@@ -2,7 +2,7 @@
 
 ``python -m tests.service.campaigns.golden.make_served`` is not to be run again after a release: what later versions
 must verify and go on from is the file as it was written then.  Its two campaigns hold every kind of row:
-decisions, a exclusion, reports, a stop, registrations.
+decisions, an exclusion, reports, a stop, registrations.
 """
 
 import random

@@ -13,7 +13,7 @@ from tests.reference_blt import bisected, grid_of
 
 from tutelage.teachers.blt.betting import (
     NEVER,
-    Step,
+    GridStep,
     log_gain,
     log_mean,
     make_bets,
@@ -140,7 +140,7 @@ def one_step(before_j, won_j, before_k, won_k, count, length, rho):
     """A step of one pair."""
     before, won = np.array([[before_j], [before_k]], dtype=float), np.array([[won_j], [won_k]], dtype=float)
     shares = np.array([[[float(rho)]], [[1.0]]])
-    return Step(before, won, count * shares, length * shares)
+    return GridStep(before, won, count * shares, length * shares)
 
 
 def factor(before_j, won_j, before_k, won_k, count, length, units, rho, tolerance=0.0):
@@ -276,7 +276,7 @@ def greatest_log_wealth(distribution, mu_j, mu_k, weights, *, paths, T=3000, rho
             ]
         )
         pulls, lengths = (np.repeat(number * shares, paths, axis=1) for number in (count, length))
-        wealth += log_gain(Step(before, won, pulls, lengths), betting(units, rho), 0.0)
+        wealth += log_gain(GridStep(before, won, pulls, lengths), betting(units, rho), 0.0)
         greatest = np.maximum(greatest, log_mean(wealth))
         before += won
     return greatest

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.teachers.blt.betting import Step, log_gain, make_bets
+from tutelage.teachers.blt.betting import GridStep, log_gain, make_bets
 from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, PairStep, log_gain_of_few
 
 
@@ -34,7 +34,7 @@ def test_equal_to_arrays(M, P, rho, head_start, tolerance, weights, rewards, see
     scale = rng.random((2, P, M)) if rewards == "inside" else 1.0
     before = rng.binomial(pulls, means) * scale
     after = before + rng.binomial(length, means) * scale
-    step = Step(before, after - before, pulls.astype(float), length.astype(float))
+    step = GridStep(before, after - before, pulls.astype(float), length.astype(float))
     few = [
         PairStep(
             *(sums[arm, pair].tolist() for sums in (before, after) for arm in (0, 1)),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tutelage.teachers.base import Problem
-from tutelage.teachers.blt.betting import Step, log_gain, log_mean, make_bets, make_grid
+from tutelage.teachers.blt.betting import GridStep, log_gain, log_mean, make_bets, make_grid
 from tutelage.teachers.blt.thresholds import (
     even_log_thresholds,
     log_threshold,
@@ -60,7 +60,7 @@ def test_all_rivals_together_seldom_win():
             won = np.stack((rng.binomial(2 * length, means[j], (paths, 2)), won_k)).astype(float)
             pulls = np.repeat(count * ratio + [[[head]], [[0]]], paths, axis=1)
             lengths = np.repeat(length * ratio, paths, axis=1)
-            wealth += log_gain(Step(before, won, pulls, lengths), bets, 0.0)
+            wealth += log_gain(GridStep(before, won, pulls, lengths), bets, 0.0)
             crossed = np.maximum(crossed, log_mean(wealth) + np.log(shares[:, j]))
             before += won
     for alpha in (0.1, 0.02):

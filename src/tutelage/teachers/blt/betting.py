@@ -69,7 +69,7 @@ def make_grid(horizon: int, rho: int, growth: float, head_start: int = 0) -> Gri
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class GridStep:
     """One grid step of P pairs: the sums before it and in it, first of the arms j, then of k.
 
     ``before`` [2, P, M] are the sums of rewards in the first ``pulls`` [2, P, 1] pulls, h + rho n_i and n_i;
@@ -110,7 +110,7 @@ def excess_of(bets: Bets, tolerance: float) -> float:
     return bets.units.size * (min(tolerance, _MOST_TOLERANCE) - _MARGIN)
 
 
-def log_gain(step: Step, bets: Bets, tolerance: float) -> Array:
+def log_gain(step: GridStep, bets: Bets, tolerance: float) -> Array:
     """Compute what the step adds to log W of each pair and stake, float64 [P, G].
 
     Of a client, with b = lambda u / rho, e = lambda u, n the step's length and s its sums,

@@ -18,7 +18,7 @@ Row = Sequence[float]
 
 
 class PairStep(NamedTuple):
-    """One grid step of one pair, as ``betting.Step`` for many: [M] sums of rewards, and pulls."""
+    """One grid step of one pair, as ``betting.GridStep`` for many: [M] sums of rewards, and pulls."""
 
     before_j: Row
     before_k: Row

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tutelage.teachers.blt.betting import Array, Bets, Grid, Step, log_gain, make_bets
+from tutelage.teachers.blt.betting import Array, Bets, Grid, GridStep, log_gain, make_bets
 from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS, MOST_TERMS, PairStep, log_gain_of_few
 from tutelage.teachers.families.weights import remaining_weights
 
@@ -47,7 +47,7 @@ class BettingTotals:
             float(length),
         )
 
-    def _step(self, waiting: Waiting) -> Step:
+    def _step(self, waiting: Waiting) -> GridStep:
         at, at_leading, starts, counts = self.grid.at, self.grid.at_leading, self._starts, self.grid.counts
         rows = [
             [starts[better] + at_leading[now] for better, _, now, _ in waiting],
@@ -59,7 +59,7 @@ class BettingTotals:
         pulls = np.array([(counts[now], counts[now + 1]) for _, _, now, _ in waiting], dtype=np.float64)
         shares, first = np.array([[[self.bets.rho]], [[1.0]]]), np.array([[[self.head_start]], [[0.0]]])
         before, after = pulls.T[:, None, :, None] * shares + first  # [2, P, 1], of j and of k
-        return Step(sums[:2], sums[2:] - sums[:2], before, after - before)
+        return GridStep(sums[:2], sums[2:] - sums[:2], before, after - before)
 
     @functools.cached_property
     def _joined(self) -> Array:

@@ -67,7 +67,7 @@ def test_table_says_what_it_shows(capsys):
         assert f" {column} " in text
     assert "range of 80 % of them (10th to 90th percentile)" in text
     assert "All teachers were simulated with the same random numbers." in text
-    assert "twl(gamma1=1,gamma2=0) had not decided by the horizon in all 3 runs (" in text
+    assert "twl(gamma1=1,gamma2=0) was undecided at the horizon in all 3 runs (" in text
     assert "known taught the best arm in all 3 runs, from the start." in text
     assert "na and none decide on no arm." in text
 
@@ -76,7 +76,7 @@ def test_a_horizon_too_short_to_learn_says_so(capsys):
     """The sentence of the teacher's report: no epoch fits."""
     assert execute(["simulate", "paper", "--teacher", "tal", "--horizon", "3", "--runs", "1"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "had not decided by the horizon in its only run (epoch 1 needs more pulls" in text
+    assert "was undecided at the horizon in its only run (epoch 1 needs more pulls" in text
 
 
 def test_table_of_one_run_has_no_range(capsys):
@@ -138,7 +138,7 @@ def test_list_shows_parameters(capsys):
     """Type, default and help of a parameter; one that must be given is called required."""
     assert execute(["simulate", "--list"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "gamma1 number, default 1 what an active arm is revealed as" in text
+    assert "gamma1 number, default 1 reward revealed for every arm while learning" in text
     assert "path word, required" in text
     assert "target whole number, optional" in text
 

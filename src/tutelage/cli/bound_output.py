@@ -14,8 +14,8 @@ from tutelage.text import format_count
 from tutelage.theory import Bound, Guarantee
 
 _COLUMNS = [
-    ("learning", "part of the rounds in which active arms show gamma1"),
-    ("teaching", "part of the rounds in which arms other than the target show gamma2"),
+    ("learning", "part due to the rounds in which gamma1 is revealed for active arms"),
+    ("teaching", "part due to the rounds in which gamma2 is revealed for other arms than the target"),
     ("remainder", "part of the runs in which an event fails that the other parts assume"),
     ("bound", "the sum: an upper bound on the expected total over all clients"),
     ("simulated", "mean of the runs"),
@@ -82,7 +82,7 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
     if promised.is_vacuous:
         yield (
             f"These bounds are vacuous: learning may take until round {promised.decides_by:,}, and the horizon "
-            f"is {promised.horizon:,}. They hold, but do not imply that teaching begins. They are "
+            f"is {promised.horizon:,}. They are true, but do not show that learning ends in time. They are "
             f"informative from a horizon of {promised.needed_horizon:,} on."
         )
     else:

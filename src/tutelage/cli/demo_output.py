@@ -45,7 +45,7 @@ class DemoOutput:
         own_best = [int(client.means.argmax()) for client in clients.taught]
         best = int(clients.gaps.argmin())
         self._printer.print(
-            "Five clients play the paper's instance over HTTP; none of them knows of teaching.",
+            "Five clients pull the arms of the paper's instance over HTTP; none of them knows about teaching.",
             f"Arm {best} is best for all of them together, but {sum(arm != best for arm in own_best)} of "
             "them would do better with another arm.",
             f"Dashboard: {dashboard}",

@@ -45,7 +45,7 @@ def print_plan(plan: Plan) -> None:
 def _name_choice(choice: Choice) -> Text:
     best = choice.best
     if best is None:
-        return Text("none of these teachers", style="bold red")
+        return Text("no teacher", style="bold red")
     if not choice.teaching_pays:
         return Text(f"{best.measurement.brief}, but without a teacher the sum is lower", style="bold yellow")
     return Text(best.measurement.brief, style="bold green")
@@ -233,8 +233,11 @@ def _best_of_kinds(choice: Choice) -> list[Assessment]:
 
 def _describe_smaller_gaps(plan: Plan) -> Iterator[str]:
     for gap, choice in plan.smaller:
-        chosen = choice.best.measurement.brief if choice.best else "none of these teachers"
-        yield f"With a gap of {gap:.4g} the recommendation is {chosen}{_add_caveat(choice)}."
+        if choice.best:
+            chosen = f"{choice.best.measurement.brief} is recommended"
+        else:
+            chosen = "no teacher is recommended"
+        yield f"With a gap of {gap:.4g} {chosen}{_add_caveat(choice)}."
 
 
 def _add_caveat(choice: Choice) -> str:

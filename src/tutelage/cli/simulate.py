@@ -21,7 +21,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="SPEC",
-            show_default="the built-in ones for comparison",
+            show_default="all built-in ones except jun, ace and change-detector",
             help="Teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; repeat the option to compare several.",
         ),
     ] = None,

@@ -84,11 +84,11 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
     return [
         ("regret", regret),
         ("cost", cost),
-        ("decided", "runs in which the teacher decided on a target arm, and the median round of that"),
+        ("decided", "runs in which the teacher decided on a target arm, and their median round"),
         ("wrong", f"runs in which the target arm is not {best}"),
         (
             "best arm, last 10 %",
-            f"share of the pulls after round {_last_tenth_start(request):,} that were of {best}",
+            f"share of the pulls after round {_last_tenth_start(request):,} that went to {best}",
         ),
     ]
 
@@ -183,7 +183,7 @@ def _describe_decision(result: SimulationResult, teacher: int) -> str:
         parts.append(f"taught {decided}, from the start")
     if rounds.size < runs:
         undecided = format_runs(runs - rounds.size, runs)
-        parts.append(f"had not decided by the horizon in {undecided}{_list_reasons(result, teacher)}")
+        parts.append(f"was undecided at the horizon in {undecided}{_list_reasons(result, teacher)}")
     return ", and ".join(parts)
 
 

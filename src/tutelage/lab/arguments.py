@@ -89,7 +89,7 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     total = sum(count for count, _ in groups)
     if total != num_clients:
         raise InputError(
-            f"The clients {spec!r} add up to {total}, but the instance has {num_clients}: make them equal."
+            f"The clients {spec!r} add up to {total}, but the instance has {num_clients}: give {num_clients}, or one policy for all."
         )
     return tuple(policy for count, policy in groups for _ in range(count))
 

@@ -1,4 +1,4 @@
-"""UCB1 that takes the first of tied arms: breaks, on purpose, the assumption that ties are random."""
+"""UCB1 that pulls the first of tied arms: breaks, on purpose, the assumption that ties are random."""
 
 import math
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class FirstTie:
-    """UCB1 that takes the first of tied arms, and arms never pulled in their order."""
+    """UCB1 that pulls the first of tied arms, and new arms in the order of their numbers."""
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)

@@ -170,7 +170,7 @@ def test_an_undecidable_campaign_ends_without_a_decision():
 
 
 def test_an_unreachable_decision_needs_another_campaign():
-    """No client is blamed; the command is the one after which clients see their own rewards."""
+    """No client is blamed; the command is the one after which clients see the observed rewards."""
     item = status_of(EXAMPLES["out of reach"])[0]
     assert (item.client, item.command) == (None, "tutelage campaign stop spring-offers")
     assert "longer horizon or fewer arms" in item.action

@@ -104,7 +104,7 @@ def round(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def horizon_rounds(view: CampaignView, thresholds: Thresholds) -> float:
-    """Horizon of the campaign: the number of pulls per client that it is planned for."""
+    """Horizon of the campaign: the number of rounds for which its teacher plans."""
     return view.metrics.horizon
 
 

@@ -25,7 +25,7 @@ def horizon_too_short(view: CampaignView, forecast: Forecast, thresholds: object
     rounds left than pulls missing.
     Action: Exclude the client that is named. If none is named, create a campaign with a longer horizon
     or fewer arms; `tutelage plan` computes a sufficient horizon. Until then rewards are adjusted to no
-    effect: after `tutelage campaign stop` clients see their own rewards.
+    effect: after `tutelage campaign stop` clients see the observed rewards.
 
     Warning: At the rates of the last five minutes the quota will be met only beyond the horizon.
     Action: Check which arm that client pulls too rarely.

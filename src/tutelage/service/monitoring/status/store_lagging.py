@@ -36,7 +36,7 @@ def store_lagging(view: CampaignView, forecast: Forecast, thresholds: LagThresho
 
     Critical: The 99th-percentile commit time of the last 30 s is over 10 s, or the store rejects writes.
     Action: Free disk space or repair the database. Requests are refused until then; senders retry, or
-    show their clients the reward itself.
+    reveal the observed reward.
 
     Warning: The 99th-percentile commit time of the last 30 s is over 250 ms, or 5,000 pulls are waiting.
     Action: Check what else writes to that disk, or send larger batches.

@@ -4,6 +4,8 @@ import ast
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import typer.main
@@ -12,6 +14,13 @@ from tutelage.cli.app import app
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
+from tutelage.service.api.campaign_routes import campaign_routes
+from tutelage.service.api.ledger_routes import ledger_routes
+from tutelage.service.api.monitoring_routes import monitoring_routes
+from tutelage.service.api.openapi import build_document
+from tutelage.service.api.pull_routes import pull_routes
+from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, SERVER_METRICS
+from tutelage.service.monitoring.status import KINDS
 from tutelage.teachers import TEACHERS
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +55,37 @@ def spec_parameters():
                 yield f"{name}({item.name})", item.name
 
 
-NAMES = [*options(typer.main.get_command(app)), *spec_parameters()]
+def http_names():
+    """Every field, query parameter and listed value of the HTTP API."""
+    nothing: Any = Mock()  # routes are only described here
+    routes = [
+        *pull_routes(nothing),
+        *campaign_routes(nothing, nothing),
+        *ledger_routes(nothing, nothing),
+        *monitoring_routes(nothing, nothing, nothing, nothing),
+    ]
+    document = build_document(routes)
+    for schema, content in document["components"]["schemas"].items():
+        for field, wanted in content.get("properties", {}).items():
+            yield f"{schema}.{field}", field
+            for value in wanted.get("enum", ()):
+                yield f"{schema}.{field}={value}", str(value)
+
+
+def monitoring_names():
+    """Every status item and every metric."""
+    for kind in KINDS:
+        yield f"status {kind.name}", kind.name
+    for metric in (*CAMPAIGN_METRICS, *SERVER_METRICS):
+        yield f"metric {metric.name}", metric.name
+
+
+NAMES = [
+    *options(typer.main.get_command(app)),
+    *spec_parameters(),
+    *http_names(),
+    *monitoring_names(),
+]
 
 
 def words_of(name):

@@ -112,7 +112,7 @@ BOUNDS = {
     theory.ExplorationBound: {"least": len, "most": len, "needed": len, "failure": 0.1},
     theory.WarmStartBound: {"each": 3.0, "together": 5.0, "failure": 0.1},
     theory.ClientBound: {"exploration": UCB1.exploration, "warm_start": len},
-    theory.Setting: dict(vars(PAPER)),
+    theory.TheorySetting: dict(vars(PAPER)),
 }
 
 

@@ -16,7 +16,7 @@ from tutelage.service.api.ledger_routes import ledger_routes
 from tutelage.service.api.login_routes import login_routes, render_refusal
 from tutelage.service.api.monitoring_routes import monitoring_routes
 from tutelage.service.api.page_routes import page_routes
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
@@ -65,7 +65,7 @@ def build(
         vital.close()
 
     def draw_refusal(
-        problem: Problem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
+        problem: HttpProblem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
     ) -> Page | None:
         page = render_refusal(problem, scope, path, headers, has_keys=access.has_keys)
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})

@@ -22,7 +22,7 @@ from tutelage.theory.eps_greedy import (
     rounds_to_first_reward,
     warm_start_of_eps_greedy,
 )
-from tutelage.theory.setting import Setting, always_acts, setting_of
+from tutelage.theory.setting import TheorySetting, always_acts, setting_of
 from tutelage.theory.tal import (
     learning_phase_of_tal,
     learning_time_of_tal,
@@ -53,7 +53,7 @@ __all__ = [
     "ClientBound",
     "ExplorationBound",
     "Guarantee",
-    "Setting",
+    "TheorySetting",
     "WarmStartBound",
     "active_pulls_of_twl",
     "always_acts",

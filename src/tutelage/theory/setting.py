@@ -13,7 +13,7 @@ from tutelage.theory import arguments
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class TheorySetting:
     """A bandit problem with one best arm, as in section III: every client acts in every round.
 
     ``local_means`` [M, K], ``weights`` [M], ``gaps`` [K] (0 only for the best arm), ``horizon`` T.
@@ -91,7 +91,7 @@ class Setting:
         return (1.0 - self.local_means) * gamma + self.local_means * (1.0 - gamma)
 
 
-def setting_of(instance: Instance, horizon: int) -> Setting:
+def setting_of(instance: Instance, horizon: int) -> TheorySetting:
     """Return the setting of an instance.  Raises ``InputError`` where the theorems do not apply."""
     arguments.instance_of(Instance, "instance", instance)
     horizon = arguments.rounds("horizon", horizon)
@@ -105,7 +105,7 @@ def setting_of(instance: Instance, horizon: int) -> Setting:
             f"The clients of {instance.name} do not act in every round, or their means shift: the theorems "
             "require clients that always act and constant means."
         )
-    return Setting(
+    return TheorySetting(
         local_means=instance.local_means,
         weights=tuple(instance.weights.tolist()),
         gaps=np.minimum(instance.gaps, 1.0),  # weights may sum to a little more than 1

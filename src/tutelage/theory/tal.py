@@ -14,7 +14,7 @@ from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch
 from tutelage.theory.eps_greedy import eps_greedy_client
-from tutelage.theory.setting import Setting
+from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import ucb1_client
 
 
@@ -41,7 +41,7 @@ def learning_time_of_tal(
 
 
 def learning_phase_of_tal(
-    setting: Setting, gamma1: float, learning_time: int, explorations: Sequence[ExplorationBound]
+    setting: TheorySetting, gamma1: float, learning_time: int, explorations: Sequence[ExplorationBound]
 ) -> tuple[float, float]:
     """Regret and cost of the learning phase; failure probability as in :func:`learning_time_of_tal`.
 
@@ -51,7 +51,7 @@ def learning_phase_of_tal(
 
     Raises ``InputError`` for a gamma1 outside [0, 1], a round below 0, or not one exploration a client.
     """
-    arguments.instance_of(Setting, "setting", setting)
+    arguments.instance_of(TheorySetting, "setting", setting)
     learning_time = arguments.rounds("learning time", learning_time, 0)
     explorations = arguments.one_each("explorations", explorations, setting.num_clients, ExplorationBound)
     adjustments = setting.adjustments(gamma1)
@@ -64,7 +64,7 @@ def learning_phase_of_tal(
 
 
 def teaching_phase_of_tal(
-    setting: Setting, gamma2: float, learning_time: int, clients: Sequence[ClientBound]
+    setting: TheorySetting, gamma2: float, learning_time: int, clients: Sequence[ClientBound]
 ) -> tuple[float, float]:
     """Regret and cost of the teaching phase, if learning has ended by T_1 on the best arm.
 
@@ -77,7 +77,7 @@ def teaching_phase_of_tal(
 
     Raises ``InputError`` for a gamma2 outside [0, 1], a round below 0, or not one bound for each client.
     """
-    arguments.instance_of(Setting, "setting", setting)
+    arguments.instance_of(TheorySetting, "setting", setting)
     learning_time = arguments.rounds("learning time", learning_time, 0)
     clients = arguments.one_each("clients", clients, setting.num_clients, ClientBound)
     adjustments = setting.adjustments(gamma2)[:, list(setting.others)]
@@ -90,7 +90,7 @@ def teaching_phase_of_tal(
 
 
 def performance_of_tal(
-    setting: Setting,
+    setting: TheorySetting,
     gamma1: float,
     gamma2: float,
     clients: Callable[[int], Sequence[ClientBound]],
@@ -107,7 +107,7 @@ def performance_of_tal(
 
     Raises ``InputError`` for gammas outside [0, 1], and where ``clients(T)`` is not one bound for each.
     """
-    arguments.instance_of(Setting, "setting", setting)
+    arguments.instance_of(TheorySetting, "setting", setting)
     arguments.function("clients", clients)
     horizon, num_clients = setting.horizon, setting.num_clients
 
@@ -143,7 +143,7 @@ def performance_of_tal(
     )
 
 
-def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
+def performance_of_tal_with_ucb1(setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
     """Regret and cost of TAL with UCB1 clients.
 
     Shi et al., Theorem tal_UCB, where gamma1 = 1 and gamma2 = 0.  Here also any gamma1 > gamma2, and both 0
@@ -158,7 +158,7 @@ def performance_of_tal_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
     return performance_of_tal(setting, gamma1, gamma2, clients, "thm:tal_UCB")
 
 
-def performance_of_tal_with_eps_greedy(setting: Setting, c: float = 1.0, d: float = 1.0) -> Guarantee:
+def performance_of_tal_with_eps_greedy(setting: TheorySetting, c: float = 1.0, d: float = 1.0) -> Guarantee:
     """Regret and cost of TAL(0, 0), which is TWL(0, 0), with epsilon-greedy clients.
 
     Shi et al., Theorem tal_epsilon, and the remark after Theorem twl_UCB.  In the teaching phase each pull

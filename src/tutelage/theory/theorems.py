@@ -17,7 +17,7 @@ from tutelage.theory import arguments
 from tutelage.theory.bounds import Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.eps_greedy import eps_greedy_client, exploration_of_eps_greedy
-from tutelage.theory.setting import Setting, setting_of
+from tutelage.theory.setting import TheorySetting, setting_of
 from tutelage.theory.tal import (
     learning_time_of_tal,
     performance_of_tal,
@@ -57,7 +57,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
     return performance_of_tal_with_ucb1(setting, teacher.gamma1, teacher.gamma2)
 
 
-def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
+def learning_end(setting: TheorySetting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
     """The round by which learning has ended on the best arm; None if none is proved.  ``policies`` are [M].
 
     Equals ``decides_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability.
@@ -67,7 +67,7 @@ def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy])
 
     Raises ``InputError`` unless there is one policy for each client.
     """
-    arguments.instance_of(Setting, "setting", setting)
+    arguments.instance_of(TheorySetting, "setting", setting)
     policies = arguments.one_each("policies", policies, setting.num_clients)
     weights, horizon, gaps = setting.weights, setting.horizon, setting.other_gaps
     if not isinstance(teacher, TAL | TWL):
@@ -83,7 +83,7 @@ def learning_end(setting: Setting, teacher: Teacher, policies: Sequence[Policy])
     return learning_time_of_twl(gaps, horizon, weights, teacher.gamma1, teacher.gamma2)
 
 
-def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
+def _exploration(policy: Policy, setting: TheorySetting) -> ExplorationBound | None:
     """The lemma on how this policy explores arms that are all revealed as the same constant."""
     if isinstance(policy, UCB1):
         return exploration_of_ucb1(setting.num_arms)
@@ -92,7 +92,7 @@ def _exploration(policy: Policy, setting: Setting) -> ExplorationBound | None:
     return None
 
 
-def _of_equal_arms(setting: Setting, policies: Sequence[Policy]) -> Guarantee:
+def _of_equal_arms(setting: TheorySetting, policies: Sequence[Policy]) -> Guarantee:
     """Both gammas are 0: the general theorem, client by client."""
     first = policies[0]
     if isinstance(first, EpsilonGreedy) and all(policy == first for policy in policies):
@@ -108,7 +108,7 @@ def _of_equal_arms(setting: Setting, policies: Sequence[Policy]) -> Guarantee:
     return performance_of_tal(setting, 0.0, 0.0, clients, "thm:tal_epsilon" if alike else "thm:tal_general")
 
 
-def _client(policy: Policy, best_mean: float, setting: Setting, horizon: int) -> ClientBound:
+def _client(policy: Policy, best_mean: float, setting: TheorySetting, horizon: int) -> ClientBound:
     if isinstance(policy, EpsilonGreedy):
         return eps_greedy_client(
             best_mean, setting.num_arms, horizon, setting.num_clients, policy.c, policy.d

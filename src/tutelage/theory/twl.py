@@ -19,7 +19,7 @@ from tutelage.theory.epochs import (
     last_epoch,
     separating_epoch,
 )
-from tutelage.theory.setting import Setting
+from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import learning_time_of_ucb1, total_pulls_of_ucb1, warm_start_of_ucb1
 
 _Totals = NDArray[np.float64]
@@ -143,7 +143,9 @@ def learning_time_of_twl(
     return total
 
 
-def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
+def performance_of_twl_with_ucb1(
+    setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0
+) -> Guarantee:
     """Regret and cost of TWL with UCB1 clients.
 
     Shi et al., Theorem twl_UCB, where gamma1 = 1 and gamma2 = 0; here any gamma1 > gamma2, as in
@@ -157,7 +159,7 @@ def performance_of_twl_with_ucb1(setting: Setting, gamma1: float = 1.0, gamma2: 
     Raises ``InputError`` unless gamma1 > gamma2 and mu_(dagger, m) > gamma2 for every client, and for more
     arms than :func:`overshoot` takes.
     """
-    arguments.instance_of(Setting, "setting", setting)
+    arguments.instance_of(TheorySetting, "setting", setting)
     if arguments.real("gamma1", gamma1) <= arguments.real("gamma2", gamma2):
         raise InputError(
             f"TWL has a theorem of its own with UCB1 clients where gamma1 is above gamma2, not for "

@@ -8,7 +8,7 @@ import pytest
 from tutelage.errors import InputError
 from tutelage.service.api import access
 from tutelage.service.api.access import AccessControl, digest_of, make_key
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
 WRITES = [
@@ -136,7 +136,7 @@ def test_keys_that_cannot_be_read_anew_expire(monkeypatch):
     assert door.authorize(scope, headers, "admin").name == "boss"
     later = time.monotonic() + access.MAX_KEY_AGE + 1
     monkeypatch.setattr(access.time, "monotonic", lambda: later)
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         door.authorize(scope, headers, "admin")
     assert refused.value.status == 503
 

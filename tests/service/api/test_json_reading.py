@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.pull_bodies import PullOrBatch, read_pulls
 from tutelage.service.api.strict_json import MAX_NESTING, read_json
 from tutelage.service.campaigns.messages import PullRequest
@@ -43,7 +43,7 @@ def test_a_key_twice_is_refused(pull, key, one, escaped):
     name = f"\\u{ord(key[0]):04x}{key[1:]}" if escaped else key
     text = json.dumps(pull)[:-1] + f', "{name}": {json.dumps(pull[key])}}}'
     body = (text if one else f'{{"pulls": [{text}]}}').encode()
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         read_pulls(body)
     assert refused.value.status == 400
 
@@ -51,7 +51,7 @@ def test_a_key_twice_is_refused(pull, key, one, escaped):
 def test_the_list_twice_is_refused():
     """Of two lists none is taken."""
     pull = '{"id": "1", "client": "a", "arm": "x", "reward": 1}'
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         read_pulls(f'{{"pulls": [{pull}], "pulls": [{pull}]}}'.encode())
     assert refused.value.kind == "malformed"
 
@@ -60,7 +60,7 @@ def test_the_list_twice_is_refused():
 def test_any_bytes_are_read_or_refused(body):
     """Nothing but a Problem comes out."""
     for read in (read_pulls, lambda body: read_json(body, PullOrBatch)):
-        with contextlib.suppress(Problem):
+        with contextlib.suppress(HttpProblem):
             read(body)
 
 
@@ -74,7 +74,7 @@ def test_nesting_has_an_end():
         return b'{"a": ' + b"[" * (depth - 1) + b'"[[[[[[[[[["' + b"]" * (depth - 1) + b"}"
 
     assert read_json(nested(MAX_NESTING), Nested).a
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         read_json(nested(MAX_NESTING + 1), Nested)
     assert refused.value.kind == "malformed"
 
@@ -82,7 +82,7 @@ def test_nesting_has_an_end():
 @pytest.mark.parametrize("tail", [b"", b"\\", b"\\\\", b"[" * 9])
 def test_a_string_that_nobody_closes_is_read_once(tail):
     """And not anew from each quote in it, which would take minutes."""
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         read_pulls(b'{"id":"' + b'\\"' * 1_000_000 + tail)
     assert refused.value.kind == "malformed"
 
@@ -91,5 +91,5 @@ def test_brackets_in_strings_do_not_nest():
     """Closed ones, with escaped quotes and backslashes in them; behind them brackets count again."""
     odd = b'{"id":"[[[[[[[[[[[[","client":"\\\\","arm":"\\"[[[[[[[[[[","reward":0.5}'
     assert read_pulls(odd)[0][0].arm == '"[[[[[[[[[['
-    with pytest.raises(Problem, match="nested more than 8 levels deep"):
+    with pytest.raises(HttpProblem, match="nested more than 8 levels deep"):
         read_pulls(b'{"id":"\\\\","x":' + b"[" * 9 + b"]" * 9 + b"}")

@@ -62,7 +62,7 @@ def test_an_arm_keeps_its_colour():
         assert all(colour_of(int(arm)) == kind for kind, arm in labels)
 
 
-def test_on_a_phone_only_arms_in_play_have_lines():
+def test_on_a_phone_only_active_arms_have_lines():
     """The caption of each chart says what it shows."""
     view = factories.learning_view(4, 9, active=(2, 5))
     window = choose_window(view)

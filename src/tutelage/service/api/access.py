@@ -15,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tutelage.errors import InputError
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.campaigns.settings import check_campaign_name, check_names, name_fault
 from tutelage.stores.base import KeyRow, Role
 
@@ -41,16 +41,16 @@ class Caller:
     clients: frozenset[str] = frozenset()
 
     def check_campaign(self, campaign: str) -> None:
-        """Raise :class:`Problem` unless the key is valid for this campaign."""
+        """Raise :class:`HttpProblem` unless the key is valid for this campaign."""
         if self.campaign is not None and self.campaign != campaign:
-            raise Problem("forbidden", f"The key {self.name} is for the campaign {self.campaign} only.")
+            raise HttpProblem("forbidden", f"The key {self.name} is for the campaign {self.campaign} only.")
 
     def check_clients(self, clients: Iterable[str]) -> None:
-        """Raise :class:`Problem` unless the key is valid for these clients."""
+        """Raise :class:`HttpProblem` unless the key is valid for these clients."""
         if self.clients:
             for client in clients:
                 if client not in self.clients:
-                    raise Problem("forbidden", f"The key {self.name} is not for the client {client!r}.")
+                    raise HttpProblem("forbidden", f"The key {self.name} is not for the client {client!r}.")
 
 
 WITHOUT_KEY = Caller("", "admin")
@@ -121,18 +121,18 @@ class AccessControl:
     def authorize(
         self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole
     ) -> Caller:
-        """Return the sender of a request that is allowed.  Raises :class:`Problem`."""
+        """Return the sender of a request that is allowed.  Raises :class:`HttpProblem`."""
         if scope["method"] not in _READING:
             _check_site(headers)
         if required == "anyone":
             return WITHOUT_KEY
         if self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE:
-            raise Problem(
+            raise HttpProblem(
                 "unavailable", "The store does not answer, so that keys cannot be checked: try again."
             )
         caller = self._identify(scope, headers)
         if required not in _ALLOWED[caller.role]:
-            raise Problem(
+            raise HttpProblem(
                 "forbidden",
                 f"The key {caller.name} has the role {caller.role}; this request needs the role {required}.",
             )
@@ -155,10 +155,10 @@ class AccessControl:
             return WITHOUT_KEY
         secret = _find_secret(headers)
         if secret is None:
-            raise Problem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
+            raise HttpProblem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
         caller = self.find_caller(secret)
         if caller is None:
-            raise Problem("unauthorized", "The key is unknown or has been revoked.")
+            raise HttpProblem("unauthorized", "The key is unknown or has been revoked.")
         return caller
 
 
@@ -180,7 +180,7 @@ def _check_site(headers: Mapping[bytes, bytes]) -> None:
     if headers.get(b"sec-fetch-site") == b"cross-site" or (
         is_foreign and headers.get(b"sec-fetch-site") != b"same-origin"
     ):
-        raise Problem("forbidden", "The request comes from a page of another site.")
+        raise HttpProblem("forbidden", "The request comes from a page of another site.")
 
 
 def _host_of(origin: bytes) -> bytes | None:
@@ -204,7 +204,7 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
         reason = "the request uses HTTP/1.0, as proxies do"
     else:
         return
-    raise Problem(
+    raise HttpProblem(
         "unauthorized", f"No key exists yet, and {reason}: create a key with `tutelage key create`."
     )
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tutelage.errors import InputError
 from tutelage.registry import split_call
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignList, CampaignSummary, ClientReference, NewCampaign
 from tutelage.service.api.summaries import summarize, summarize_stored
@@ -76,9 +76,9 @@ class CampaignHandlers:
                 seed=new.seed,
             )
         except InputError as error:
-            raise Problem("invalid", str(error)) from None
+            raise HttpProblem("invalid", str(error)) from None
         if new.start and not settings.clients:
-            raise Problem(
+            raise HttpProblem(
                 "invalid", f"The campaign {new.name} has no clients yet: register some, then start it."
             )
         await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start))
@@ -131,7 +131,7 @@ class CampaignHandlers:
             await self._act(call.name, "delete")
         except Refusal as error:
             if error.reason == "invalid":
-                raise Problem("not-removable", error.sentence) from None
+                raise HttpProblem("not-removable", error.sentence) from None
             raise
         return Response(status_code=204)
 
@@ -139,7 +139,7 @@ class CampaignHandlers:
         try:
             await self.handoff.ask(ActionJob(name, act=act, client=client))
         except InputError as error:
-            raise Problem("invalid", str(error)) from None
+            raise HttpProblem("invalid", str(error)) from None
 
     async def _summarize(self, name: str) -> CampaignSummary:
         summary: CampaignSummary = await self.handoff.ask(ReadJob(name, look=summarize))

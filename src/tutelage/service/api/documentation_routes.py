@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from tutelage.service.api.openapi import build_document
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS, POLICY
 
@@ -39,7 +39,7 @@ def documentation_routes(routes: Sequence[Route], root_path: str = "") -> list[R
             return Response(_read_own(name), 200, _CACHED, _OWN_FILES[name])
         if name in _PACKAGE_FILES:
             return Response(_read_from_package(name), 200, _CACHED, _PACKAGE_FILES[name])
-        raise Problem("not-found", "There is no such file.")
+        raise HttpProblem("not-found", "There is no such file.")
 
     return [
         Route("GET", "/openapi.json", send_document, "viewer"),

@@ -15,7 +15,7 @@ import httpx
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from tutelage.service.api.problems import BrokenStream, Problem
+from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.stores.base import CampaignListing
 
 MARK = b"x-tutelage-forwarded"
@@ -51,17 +51,19 @@ class Forwarder:
     ) -> Response:
         """Return the leader's answer, streamed.  ``path`` is without this server's prefix.
 
-        Raises a ``no-leader`` :class:`Problem` if there is no leader, it does not answer, or the request was
+        Raises a ``no-leader`` :class:`HttpProblem` if there is no leader, it does not answer, or the request was
         forwarded before.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):
-            raise Problem(
+            raise HttpProblem(
                 "no-leader", "This server was forwarded the request but does not lead the campaign."
             )
         place = (leader or "").rstrip("/")
         if not place or place == self.address:
-            raise Problem("no-leader", "No server that can be reached leads this campaign now: try again.")
+            raise HttpProblem(
+                "no-leader", "No server that can be reached leads this campaign now: try again."
+            )
         sent = [pair for pair in headers if pair[0] not in _NOT_FORWARDED]
         sent += [(MARK, b"1"), (b"x-request-id", request_id)]
         if self.insecure and scope.get("client"):
@@ -75,7 +77,7 @@ class Forwarder:
             response = await http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._reached.pop(place, None)
-            raise Problem(
+            raise HttpProblem(
                 "no-leader",
                 f"The server that leads this campaign does not answer ({type(error).__name__}): try again.",
             ) from None

@@ -19,7 +19,7 @@ from starlette.routing import Router
 
 from tutelage.service.api.access import AccessControl
 from tutelage.service.api.forwarding import Forwarder
-from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, Problem, convert_error
+from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, HttpProblem, convert_error
 from tutelage.service.api.pull_bodies import MAX_PULLS
 from tutelage.service.api.route import Call, Route, RouteTable, Scope
 from tutelage.service.campaigns.handoff import Handoff
@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Page = tuple[bytes, dict[str, str]]  # the body of a page, and its headers
 #: Draws the page that a browser is shown for a refusal; None where a program asks.
-DrawRefusal = Callable[[Problem, Scope, str, Mapping[bytes, bytes]], Page | None]
+DrawRefusal = Callable[[HttpProblem, Scope, str, Mapping[bytes, bytes]], Page | None]
 
 LOG = logging.getLogger("tutelage.requests")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -102,10 +102,10 @@ class Gateway:
             await reply.send_redirect(path.rpartition("/")[2] + "/")
             return
         if [name for name, _ in scope["headers"]].count(b"host") > 1:
-            raise Problem("malformed", "The request has more than one Host header.")
+            raise HttpProblem("malformed", "The request has more than one Host header.")
         methods, parameters = self.table.find(path)
         if "name" in parameters and not is_campaign_name(parameters["name"]):
-            raise Problem("unknown-campaign", "A campaign cannot have such a name.")
+            raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
         route = methods.get(method)
         caller = self.access.authorize(scope, headers, route.role if route else "viewer")
         if route is None:
@@ -136,7 +136,7 @@ class Gateway:
         return path[len(self.root_path) :] if is_whole else path
 
     async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        """Return the whole body.  Raises :class:`Problem` if it is too long or takes too long."""
+        """Return the whole body.  Raises :class:`HttpProblem` if it is too long or takes too long."""
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self.max_body:
             raise self._describe_too_large()
@@ -146,7 +146,7 @@ class Gateway:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Problem("malformed", "The body was cut off.")
+                        raise HttpProblem("malformed", "The body was cut off.")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self.max_body:
@@ -154,15 +154,15 @@ class Gateway:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            raise Problem(
+            raise HttpProblem(
                 "timeout",
                 f"The body did not arrive within {self.body_timeout:g} seconds.",
                 headers={"Connection": "close"},
             ) from None
 
-    def _describe_too_large(self) -> Problem:
+    def _describe_too_large(self) -> HttpProblem:
         limit = f"The body is longer than {self.max_body} bytes: send at most {MAX_PULLS} pulls at a time."
-        return Problem("too-large", limit, headers={"Connection": "close"})
+        return HttpProblem("too-large", limit, headers={"Connection": "close"})
 
 
 class _Reply:
@@ -192,7 +192,7 @@ class _Reply:
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
-    async def send_problem(self, problem: Problem, page: Page | None) -> None:
+    async def send_problem(self, problem: HttpProblem, page: Page | None) -> None:
         """Send the problem as JSON, or as the page that a browser is shown."""
         body, headers = page or (problem.encode(), {"Content-Type": MEDIA_TYPE})
         encoded = [
@@ -209,13 +209,15 @@ class _Reply:
         await self({"type": "http.response.body", "body": body})
 
 
-def _describe_missing(methods: Mapping[str, Route]) -> Problem:
+def _describe_missing(methods: Mapping[str, Route]) -> HttpProblem:
     if not methods:
-        return Problem("not-found", "Nothing is at this address.")
+        return HttpProblem("not-found", "Nothing is at this address.")
     allowed = ", ".join(sorted(methods))
-    return Problem("method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed})
+    return HttpProblem(
+        "method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed}
+    )
 
 
 def _check_content_type(headers: Mapping[bytes, bytes], expected: bytes) -> None:
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != expected:
-        raise Problem("unsupported-media-type", f"Send the body with Content-Type: {expected.decode()}.")
+        raise HttpProblem("unsupported-media-type", f"Send the body with Content-Type: {expected.decode()}.")

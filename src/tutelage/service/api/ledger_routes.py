@@ -10,7 +10,7 @@ from tutelage.service.api import ledger_pages
 from tutelage.service.api.campaign_routes import get_position
 from tutelage.service.api.ledger_formats import FORMATS, LedgerWriter, make_writer
 from tutelage.service.api.ledger_pages import LedgerNames
-from tutelage.service.api.problems import BrokenStream, Problem
+from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
 from tutelage.service.api.summaries import compute_totals
@@ -77,7 +77,7 @@ class LedgerHandlers:
         try:
             writer = make_writer(format)
         except InputError as error:
-            raise Problem("invalid", str(error)) from None
+            raise HttpProblem("invalid", str(error)) from None
         is_noted = is_admin and names.head.status == "stopped"
         return StreamingResponse(
             self.stream_rows(name, names, writer, is_noted=is_noted),
@@ -103,7 +103,7 @@ class LedgerHandlers:
             yield await self.readers.read(lambda _: writer.end())
             if is_noted:
                 await self.handoff.ask(ActionJob(name, act="exported", position=last, created=names.created))
-        except (Problem, Refusal, NotLeader, CampaignNotFound, StoreError) as error:  # too late to refuse
+        except (HttpProblem, Refusal, NotLeader, CampaignNotFound, StoreError) as error:  # too late to refuse
             raise BrokenStream(str(error)) from error
 
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tutelage.service.api.access import COOKIE, AccessControl, is_loopback
 from tutelage.service.api.login_attempts import LoginAttempts
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
@@ -110,7 +110,12 @@ def _cookie(request: Request) -> dict[str, Any]:
 
 
 def render_refusal(
-    problem: Problem, scope: Mapping[str, Any], path: str, headers: Mapping[bytes, bytes], *, has_keys: bool
+    problem: HttpProblem,
+    scope: Mapping[str, Any],
+    path: str,
+    headers: Mapping[bytes, bytes],
+    *,
+    has_keys: bool,
 ) -> str | None:
     """Render a problem as a page, with the form if a key would help; None if the client is not a browser.
 

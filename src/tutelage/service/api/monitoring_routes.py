@@ -7,7 +7,7 @@ from functools import partial
 from starlette.responses import Response
 
 from tutelage.service.api.forwarding import Forwarder
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health
 from tutelage.service.campaigns.handoff import Handoff, Readers
@@ -72,16 +72,16 @@ class MonitoringHandlers:
     async def check_health(self, call: Call) -> Health:
         """Fails if the server must be restarted."""
         if not self.engine.is_alive:
-            raise Problem("unavailable", "The writer's thread has ended.")
+            raise HttpProblem("unavailable", "The writer's thread has ended.")
         return Health()
 
     async def check_readiness(self, call: Call) -> Health:
         """Fails if writes do not reach the disk, or the leader of another campaign cannot be reached."""
         if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
-            raise Problem("unavailable", "Nothing can be written now: see the log or the dashboard.")
+            raise HttpProblem("unavailable", "Nothing can be written now: see the log or the dashboard.")
         if time.monotonic() - self.engine.last_commit > READY_SECONDS:
-            raise Problem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
+            raise HttpProblem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
         campaigns = await self.readers.read(lambda reader: reader.campaigns())
         if (name := await self.forwarder.find_unreachable(campaigns, self.engine.led)) is not None:
-            raise Problem("no-leader", f"The server that leads {name} does not answer.")
+            raise HttpProblem("no-leader", f"The server that leads {name} does not answer.")
         return Health()

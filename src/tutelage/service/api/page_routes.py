@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tutelage.service.api.access import COOKIE
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard import pages
@@ -73,7 +73,7 @@ class PageHandlers:
 
     async def _past_view(self, name: str, at: str) -> CampaignView:
         if not at.isdecimal() or not 1 <= int(at[:20]) <= 2**53:
-            raise Problem("not-found", f"Invalid round {at!r}: use a whole number from 1.")
+            raise HttpProblem("not-found", f"Invalid round {at!r}: use a whole number from 1.")
         return await self.monitor.past_view(name, int(at))
 
     async def send_panels(self, call: Call) -> Response:
@@ -97,7 +97,7 @@ class PageHandlers:
             return _send_unservable(error, call, "../../../")
         client = call.parameters["client"] or call.request.query_params.get("name", "")
         if client not in view.metrics.clients:
-            raise Problem("not-found", f"The campaign {call.name} has no client {client!r}.")
+            raise HttpProblem("not-found", f"The campaign {call.name} has no client {client!r}.")
         render = partial(pages.render_client_page, signed_in=_is_signed_in(call))
         number = view.metrics.clients.index(client)
         return _send_page(await self.renderer.run(render, view, number, self.thresholds))
@@ -110,7 +110,7 @@ class PageHandlers:
         if (dot := render_icon(name)) is not None:
             return Response(dot, media_type="image/svg+xml", headers=HEADERS | _CACHED)
         if name not in _FILES:
-            raise Problem("not-found", f"The server has no file {name!r}.")
+            raise HttpProblem("not-found", f"The server has no file {name!r}.")
         content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
         return Response(content, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | _CACHED)
 

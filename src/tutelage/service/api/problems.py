@@ -72,7 +72,7 @@ class BrokenStream(Exception):
     """
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """The refusal of a request: its kind, a sentence, faults, and headers of the answer."""
 
     def __init__(
@@ -99,19 +99,19 @@ class Problem(Exception):
         )
 
 
-def convert_error(error: Exception) -> Problem:
+def convert_error(error: Exception) -> HttpProblem:
     """Return the problem that an error is answered with.
 
     Of an unexpected error it names only the class, since the text may hold secrets.
     """
-    if isinstance(error, Problem):
+    if isinstance(error, HttpProblem):
         return error
     if isinstance(error, Refusal):
-        return Problem(error.reason, error.sentence, error.faults)
+        return HttpProblem(error.reason, error.sentence, error.faults)
     if isinstance(error, NotLeader):
-        return Problem("no-leader", f"{error} No other server can be reached now: try again.")
+        return HttpProblem("no-leader", f"{error} No other server can be reached now: try again.")
     if isinstance(error, CampaignNotFound):
-        return Problem("unknown-campaign", str(error))
+        return HttpProblem("unknown-campaign", str(error))
     if isinstance(error, StoreError):
-        return Problem("unavailable", str(error))
-    return Problem("internal", f"The server failed ({type(error).__name__}): see its log.")
+        return HttpProblem("unavailable", str(error))
+    return HttpProblem("internal", f"The server failed ({type(error).__name__}): see its log.")

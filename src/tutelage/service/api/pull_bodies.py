@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.strict_json import parse_json
 from tutelage.service.campaigns.messages import Fault, PullRequest
 from tutelage.struct_errors import explain_error
@@ -36,7 +36,7 @@ _DECODER = msgspec.json.Decoder(PullOrBatch)
 
 
 def read_pulls(body: bytes) -> tuple[list[PullRequest], bool]:
-    """Return the pulls of a body and whether it was a single pull.  Raises :class:`Problem`."""
+    """Return the pulls of a body and whether it was a single pull.  Raises :class:`HttpProblem`."""
     try:
         found = _DECODER.decode(body)
     except ValueError:
@@ -57,7 +57,7 @@ def read_pulls(body: bytes) -> tuple[list[PullRequest], bool]:
 
 def _check_number(number: int) -> None:
     if number > MAX_PULLS:
-        raise Problem("too-large", f"The request has {number} pulls; send at most {MAX_PULLS} at a time.")
+        raise HttpProblem("too-large", f"The request has {number} pulls; send at most {MAX_PULLS} at a time.")
 
 
 def _is_plain(body: bytes, number: int, *, is_single: bool) -> bool:
@@ -73,13 +73,15 @@ def _read_carefully(body: bytes) -> tuple[list[PullRequest], bool]:
     """Read a body in which something is wrong or unusual."""
     content = parse_json(body)
     if not isinstance(content, dict):
-        raise Problem("malformed", 'The body must be a JSON object: send a pull, or {"pulls": [...]}.')
+        raise HttpProblem("malformed", 'The body must be a JSON object: send a pull, or {"pulls": [...]}.')
     is_single = "pulls" not in content
     if not is_single and len(content) > 1:
-        raise Problem("malformed", "The object has other keys next to pulls: send one pull, or only pulls.")
+        raise HttpProblem(
+            "malformed", "The object has other keys next to pulls: send one pull, or only pulls."
+        )
     items = [content] if is_single else content["pulls"]
     if not isinstance(items, list) or not items:
-        raise Problem("invalid", "The field pulls must be a list of at least one pull.")
+        raise HttpProblem("invalid", "The field pulls must be a list of at least one pull.")
     _check_number(len(items))
     pulls, faults = [], list[Fault]()
     for index, item in enumerate(items):
@@ -88,7 +90,7 @@ def _read_carefully(body: bytes) -> tuple[list[PullRequest], bool]:
         except msgspec.ValidationError as error:
             faults.append(_describe_fault(index, item, error))
     if faults:
-        raise Problem("invalid", "Some pulls have missing, unknown or wrongly typed fields.", faults)
+        raise HttpProblem("invalid", "Some pulls have missing, unknown or wrongly typed fields.", faults)
     return pulls, is_single
 
 

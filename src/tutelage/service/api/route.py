@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 
 from tutelage.service.api.access import Caller, RequiredRole
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.strict_json import EmptyObject, read_json
 from tutelage.struct_errors import explain_error
 
@@ -45,7 +45,7 @@ class Route:
     is_frequent: bool = False  # successful requests are not logged
 
     def read_body(self, content: bytes) -> Any:
-        """Decode a body.  Raises :class:`Problem`."""
+        """Decode a body.  Raises :class:`HttpProblem`."""
         if self.read is not None:
             return self.read(content)
         if self.body is not None:
@@ -55,7 +55,7 @@ class Route:
         return None
 
     def read_query(self, text: bytes) -> Any:
-        """Decode a query string.  Raises :class:`Problem`."""
+        """Decode a query string.  Raises :class:`HttpProblem`."""
         if self.query is None:
             return None
         values = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
@@ -64,7 +64,7 @@ class Route:
         except msgspec.ValidationError as error:
             fault = explain_error(error, self.query)
             fault = replace(fault, found=repr(values[fault.field]))
-            raise Problem("invalid", fault.describe(part="The query parameter")) from None
+            raise HttpProblem("invalid", fault.describe(part="The query parameter")) from None
 
 
 @dataclass(slots=True)

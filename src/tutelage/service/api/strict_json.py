@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tutelage.service.api.problems import Problem
+from tutelage.service.api.problems import HttpProblem
 from tutelage.service.campaigns.messages import Fault
 from tutelage.struct_errors import explain_error
 
@@ -28,28 +28,30 @@ class EmptyObject(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_json(body: bytes, wanted: type[Content]) -> Content:
-    """Decode a body as this type.  Raises :class:`Problem`."""
+    """Decode a body as this type.  Raises :class:`HttpProblem`."""
     content = parse_json(body)
     try:
         return msgspec.convert(content, wanted)
     except msgspec.ValidationError as error:
         fault = explain_error(error, wanted)
-        raise Problem("invalid", fault.describe(), [Fault(0, "", fault.field, fault.describe())]) from None
+        raise HttpProblem(
+            "invalid", fault.describe(), [Fault(0, "", fault.field, fault.describe())]
+        ) from None
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse any JSON strictly.  Raises :class:`Problem`."""
+    """Parse any JSON strictly.  Raises :class:`HttpProblem`."""
     if not body:
-        raise Problem("malformed", "The body is empty: send JSON.")
+        raise HttpProblem("malformed", "The body is empty: send JSON.")
     if _measure_nesting(body) > MAX_NESTING:
-        raise Problem("malformed", f"The body is nested more than {MAX_NESTING} levels deep.")
+        raise HttpProblem("malformed", f"The body is nested more than {MAX_NESTING} levels deep.")
     try:
         content = msgspec.json.decode(body)
     except ValueError as error:
         reason = str(error) if isinstance(error, msgspec.MsgspecError) else "it is not UTF-8"
-        raise Problem("malformed", f"The body is not valid JSON: {reason}.") from None
+        raise HttpProblem("malformed", f"The body is not valid JSON: {reason}.") from None
     if b"\\u0000" in body and _contains_nul(content):
-        raise Problem("malformed", "The body contains a NUL character.")
+        raise HttpProblem("malformed", "The body contains a NUL character.")
     json.loads(body, object_pairs_hook=_check_keys)
     return content
 
@@ -58,7 +60,7 @@ def _check_keys(pairs: list[tuple[str, Any]]) -> None:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            raise Problem("malformed", f"The key {key!r} occurs twice in one object.")
+            raise HttpProblem("malformed", f"The key {key!r} occurs twice in one object.")
         seen.add(key)
 
 

@@ -25,7 +25,7 @@ HEADS = ((3, "least"), (8, "low"))  # longest arm name, in columns, for a head o
 
 @dataclass(frozen=True)
 class GridCell:
-    """One client and arm: its text, its colour level, whether the arm is in play, and its tooltip."""
+    """One client and arm: its text, its colour level, whether the arm is active, and its tooltip."""
 
     text: str
     level: int
@@ -35,9 +35,9 @@ class GridCell:
 
 @dataclass(frozen=True)
 class PullGrid:
-    """The table: ``arms`` are (name, in play), ``rows`` (client, is blamed, cells).
+    """The table: ``arms`` are (name, is active), ``rows`` (client, is blamed, cells).
 
-    ``clients_omitted`` counts the clients that only the ``overview`` shows, ``arms_omitted`` the arms in play
+    ``clients_omitted`` counts the clients that only the ``overview`` shows, ``arms_omitted`` the active arms
     that do not fit.  ``head`` is the CSS class of the arms' names, by the longest.
     """
 

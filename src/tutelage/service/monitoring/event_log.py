@@ -147,7 +147,7 @@ class EventLog:
             )
         if entry.kind == "excluded":
             sentence = f"Client {format_name(content['client'])} excluded" + (
-                f": {format_count(len(back), 'arm')} back in play" if back else ""
+                f": {format_count(len(back), 'arm')} active again" if back else ""
             )
         elif target is not None and target != self._target:
             sentence = f"Consultation {number}: decided for {format_name(target)}"

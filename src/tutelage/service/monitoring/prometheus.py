@@ -109,7 +109,7 @@ def horizon_rounds(view: CampaignView, thresholds: Thresholds) -> float:
 
 
 @campaign_metric
-def arms_in_play(view: CampaignView, thresholds: Thresholds) -> float:
+def active_arms(view: CampaignView, thresholds: Thresholds) -> float:
     """Arms that the teacher has not ruled out."""
     return len(view.metrics.active_arms)
 

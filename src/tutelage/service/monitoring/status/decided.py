@@ -40,7 +40,7 @@ def _describe_bounds(view: CampaignView, target: int) -> str:
     lower, others = metrics.lower[target], np.delete(metrics.upper, target)
     if np.isfinite(lower) and np.isfinite(others).any():
         return (
-            f": its mean is at least {metrics.to_reward(lower):.3f}, that of every other arm then in play at "
+            f": its mean is at least {metrics.to_reward(lower):.3f}, that of every other arm then active at "
             f"most {metrics.to_reward(float(np.nanmax(others))):.3f}"
         )
     if np.isfinite(np.delete(metrics.arm_evidence, target)).any():

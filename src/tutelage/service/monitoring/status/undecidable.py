@@ -23,7 +23,7 @@ def undecidable(view: CampaignView, forecast: Forecast, thresholds: object) -> S
     return undecidable.item(
         "warning",
         f"No decision expected; clients are led to {arm}, which is not proven best.",
-        f"The teacher does not expect to tell the {arms} in play apart "
+        f"The teacher does not expect to tell the {arms} that are still active apart "
         f"by round {metrics.horizon:,}. It leads all clients to {arm}, the best arm so far, without a "
         "guarantee.",
         "Nothing, if that arm is good enough. For a proven one, create a campaign with a longer horizon, "

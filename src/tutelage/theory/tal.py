@@ -143,7 +143,9 @@ def performance_of_tal(
     )
 
 
-def performance_of_tal_with_ucb1(setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
+def performance_of_tal_with_ucb1(
+    setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0
+) -> Guarantee:
     """Regret and cost of TAL with UCB1 clients.
 
     Shi et al., Theorem tal_UCB, where gamma1 = 1 and gamma2 = 0.  Here also any gamma1 > gamma2, and both 0

@@ -49,7 +49,7 @@ def test_the_axis_of_a_constant_counter(value):
 
 
 def test_an_arm_keeps_its_colour():
-    """It does not depend on the other arms in play; arms of one colour have different dashes."""
+    """It does not depend on the other active arms; arms of one colour have different dashes."""
     assert [colour_of(arm) for arm in (0, 6, 7, 13, 14)] == [
         "arm0", "arm6", "arm0 dash1", "arm6 dash1", "arm0 dash2",
     ]  # fmt: skip
@@ -70,8 +70,8 @@ def test_on_a_phone_only_active_arms_have_lines():
     narrow, narrow_caption = draw_shares(view, window, is_narrow=True)
     assert (wide.count('class="line ruled-out"'), narrow.count('class="line ruled-out"')) == (7, 0)
     assert (caption, narrow_caption) == (
-        "Coloured: arms in play. Grey: other arms.",
-        "Coloured: arms in play.",
+        "Coloured: active arms. Grey: other arms.",
+        "Coloured: active arms.",
     )
 
 

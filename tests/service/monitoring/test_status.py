@@ -153,7 +153,7 @@ def test_undecidable_names_the_arm_and_claims_nothing():
     """Clients are led to an arm that is not proven best; no other item is shown."""
     (item,) = status_of(EXAMPLES["undecidable"])
     assert item.title == "No decision expected; clients are led to “arm 00”, which is not proven best."
-    assert "does not expect to tell the 5 arms in play apart by round 50,000" in item.details
+    assert "does not expect to tell the 5 arms that are still active apart by round 50,000" in item.details
     assert "without a guarantee" in item.details
     assert "1/T" not in item.details
     assert "longer horizon, fewer arms or, with blt, a tolerance" in item.action

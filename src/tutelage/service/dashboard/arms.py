@@ -20,7 +20,7 @@ _MAX_EVIDENCE = 1.1  # drawn; an arm is ruled out at 1
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimates:
-    """The arms in the order of their estimates, those in play first.
+    """The arms in the order of their estimates, active ones first.
 
     ``middle``, ``lower``, ``upper`` [K] are in [0, 1], NaN where unknown; ``directives`` [K] are the numbers
     of the consultations that the bounds come from, 0 for none.  An arm whose upper bound is below
@@ -56,7 +56,7 @@ def estimate_arms(view: CampaignView) -> ArmEstimates:
 
 
 def draw_arms(view: CampaignView, estimates: ArmEstimates, *, is_narrow: bool = False) -> str:
-    """Draw at most ``MAX_ARMS_DRAWN`` arms; the narrow chart has only those in play.
+    """Draw at most ``MAX_ARMS_DRAWN`` arms; the narrow chart has only the active ones.
 
     For a teacher that bets it shows how near each arm is to being ruled out.
     """

@@ -103,9 +103,9 @@ def draw_shares(
     label = "Share of pulls over time: " + ", ".join(
         f"{shorten_name(metrics.arms[arm], 40)} {percents[arm]} %" for arm in coloured
     )
-    caption = "Coloured: arms in play."
+    caption = "Coloured: active arms."
     if len(active) > len(coloured):
-        caption = f"Coloured: the {len(coloured)} most pulled arms in play."
+        caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
         caption += (
             f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."

@@ -105,7 +105,7 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
     return [
         _quota_number(view),
         KeyNumber(f"{metrics.round:,}", f"of {metrics.horizon:,} rounds", metrics.round / metrics.horizon),
-        KeyNumber(f"{len(metrics.active_arms):,} of {len(metrics.arms):,}", "arms in play"),
+        KeyNumber(f"{len(metrics.active_arms):,} of {len(metrics.arms):,}", "active arms"),
         KeyNumber(f"{metrics.cost:,.0f}", f"cost{rate}"),
         KeyNumber(f"{regret:,.0f}" if has_estimates else UNKNOWN, "estimated regret"),
         KeyNumber(

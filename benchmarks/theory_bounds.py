@@ -3,9 +3,9 @@
     python benchmarks/theory_bounds.py [--runs R] [--instances N] [--seed S] [--workers N]
 
 For each teacher and kind of clients the bound is compared with the mean of the runs on the paper's instance,
-and with one run on each of the first uniform instances whose bound is not empty within 100,000 rounds; always at
-the smallest horizon at which the bound is not empty.  The same version prints the same table for the same runs,
-instances and seed.
+and with one run on each of the first uniform instances whose bound is not empty within 100,000 rounds; always
+at the smallest horizon at which the bound is not empty.  The same version prints the same table for the same
+runs, instances and seed.
 """
 
 import itertools

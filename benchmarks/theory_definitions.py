@@ -3,8 +3,8 @@
     python benchmarks/theory_definitions.py [--seed S] [--workers N]
 
 The first table is sufficient exploration: every policy with two arms that always reveal 0, or always 1.  The
-others are warm-start pulls of UCB1 and of epsilon-greedy with five arms, the last of them the target, compared
-with the paper's lemmas.  The same version prints the same tables for the same seed.
+others are warm-start pulls of UCB1 and of epsilon-greedy with five arms, the last of them the target,
+compared with the paper's lemmas.  The same version prints the same tables for the same seed.
 """
 
 from arguments import add_seed, add_workers, make_parser

@@ -104,7 +104,7 @@ def read_per_client(name: str, text: str, num_clients: int) -> tuple[float, ...]
         values *= num_clients
     if len(values) != num_clients:
         raise InputError(
-            f"Invalid {name} {text!r}: it has {len(values)} numbers for {num_clients} clients. Use one number, or one for "
-            "each client."
+            f"Invalid {name} {text!r}: it has {len(values)} numbers for {num_clients} clients. "
+            "Use one number, or one for each client."
         )
     return tuple(values)

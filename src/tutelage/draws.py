@@ -1,8 +1,8 @@
 """Random draws for policies and reward distributions.
 
 In plain Python the stream is a ``numpy.random.Generator``.  In a compiled kernel it is a row of SFC64 words,
-and these functions are replaced by their twins in ``engine/compiled_draws.py``, which draw the same numbers bit
-for bit.
+and these functions are replaced by their twins in ``engine/compiled_draws.py``, which draw the same numbers
+bit for bit.
 """
 
 from typing import Any

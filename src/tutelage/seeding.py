@@ -1,9 +1,9 @@
 """Independent random generators from one seed.
 
 ``SeedSequence(seed)`` spawns one child per run.  A run's child spawns the teacher's generator, and for every
-client a generator of its rewards, one of its policy and one of when it acts.  Nothing depends on the number of
-workers, the order of the clients or the number of runs or clients: run r of 10 is run r of 1,000, and client m
-of 5 draws the same numbers as client m of 50.  All teachers of one comparison use the same children.
+client a generator of its rewards, one of its policy and one of when it acts.  Nothing depends on the number
+of workers, the order of the clients or the number of runs or clients: run r of 10 is run r of 1,000, and
+client m of 5 draws the same numbers as client m of 50.  All teachers of one comparison use the same children.
 
 The bit generator is SFC64.  Its state of four words fits in one row of an array, so compiled code uses
 thousands of streams without a Python object for each (docs/decisions/0002-streams.md).

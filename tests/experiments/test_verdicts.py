@@ -177,7 +177,8 @@ def test_spread_of_a_set_is_that_of_runs_on_the_same_instance():
     found = judge_claim(claims.Spread(**claim), "regret", set_of(na=shaky, ng=steady))
     assert found.holds is True
     assert found.figures == (
-        "width of the band of 80 % of the runs on an instance, relative to the mean regret: na 16.0 % compared with ng 0.0 %"
+        "width of the band of 80 % of the runs on an instance, relative to the mean regret: "
+        "na 16.0 % compared with ng 0.0 %"
     )
     assert judge_claim(claims.Spread(**claim), "regret", set_of(na=steady, ng=shaky)).holds is False
 

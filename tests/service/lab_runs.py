@@ -17,7 +17,7 @@ MIXED = "2*ucb1,2*eps-greedy,1*ts"
 # With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
 MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 HORIZON = 500
-SHIFTED = "change-detector(teacher=blt)"  # on an instance that :func:`shifted` gives it decides, begins anew and decides
+SHIFTED = "change-detector(teacher=blt)"  # it decides, restarts and decides on the instance of shifted()
 
 
 def far_apart(folder):

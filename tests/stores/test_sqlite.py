@@ -368,7 +368,7 @@ print("recovered")
 
 
 def test_a_full_disk_takes_nothing_and_recovers(tmp_path):
-    """On a real file system of two megabytes writing stops with StoreFull, and continues once the file system has grown."""
+    """On a file system of two megabytes writing stops with StoreFull, and continues once it has grown."""
     namespace = ["unshare", "--user", "--map-root-user", "--mount"]
     if shutil.which("unshare") is None or subprocess.run([*namespace, "true"], check=False).returncode:
         pytest.skip("no mount namespaces here")

@@ -61,8 +61,8 @@ def demo(
 ) -> None:
     """Watch a live server teach five clients, in about a minute.
 
-    Two UCB1 clients, two epsilon-greedy clients and one Thompson sampling client pull the arms of the paper's instance
-    over HTTP.
+    Two UCB1 clients, two epsilon-greedy clients and one Thompson sampling client pull the arms of the paper's
+    instance over HTTP.
     """
     _check_options(teacher, horizon, seed, port)
     from tutelage.cli.demo_clients import CLIENTS, DemoClients

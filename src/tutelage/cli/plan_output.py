@@ -233,11 +233,8 @@ def _best_of_kinds(choice: Choice) -> list[Assessment]:
 
 def _describe_smaller_gaps(plan: Plan) -> Iterator[str]:
     for gap, choice in plan.smaller:
-        if choice.best:
-            chosen = f"{choice.best.measurement.brief} is recommended"
-        else:
-            chosen = "no teacher is recommended"
-        yield f"With a gap of {gap:.4g} {chosen}{_add_caveat(choice)}."
+        chosen = choice.best.measurement.brief if choice.best else "no teacher"
+        yield f"With a gap of {gap:.4g} {chosen} is recommended{_add_caveat(choice)}."
 
 
 def _add_caveat(choice: Choice) -> str:

@@ -68,8 +68,8 @@ class AsyncClient:
     async def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.
 
-        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values that
-        no server accepts.  A server that fails raises nothing.
+        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values
+        that no server accepts.  A server that fails raises nothing.
         """
         ids = None if id is None else [id]
         return (await self.reveal_all([ObservedReward(client, arm, reward)], ids=ids))[0]

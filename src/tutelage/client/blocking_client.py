@@ -54,8 +54,8 @@ class Client:
     def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.
 
-        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values that
-        no server accepts.  A server that fails raises nothing.
+        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values
+        that no server accepts.  A server that fails raises nothing.
         """
         return self._run(self._client.reveal(client, arm, reward, id=id))
 

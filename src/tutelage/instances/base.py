@@ -32,12 +32,12 @@ class Instance:
     """A bandit problem for M clients that share K arms.
 
     ``local_means`` is float64 [M, K] in [0, 1]; ``weights`` [M], positive, summing to 1 within 1e-9.
-    ``notes`` are facts printed with every use, in order ("seed", "smallest cell", ...); the gap, and a sentence
-    where best arms are exactly tied, are added to them here.
-    Lists are converted to arrays and tuples, and a SPEC to a reward distribution.
-    ``conditions`` say when clients act and when their means shift.  Each phase between shifts has its own best
-    arm and regret; ``global_means`` and ``best_arm`` of the instance are those of the first phase.
-    Raises ``InputError`` for invalid means, weights, names, samples or conditions.
+    ``notes`` are facts printed with every use, in order ("seed", "smallest cell", ...); the gap, and a
+    sentence where best arms are exactly tied, are added to them here.  Lists are converted to arrays and
+    tuples, and a SPEC to a reward distribution.  ``conditions`` say when clients act and when their means
+    shift.  Each phase between shifts has its own best arm and regret; ``global_means`` and ``best_arm`` of
+    the instance are those of the first phase.  Raises ``InputError`` for invalid means, weights, names,
+    samples or conditions.
     """
 
     name: str

@@ -29,10 +29,10 @@ class Radio:
     A burst for which a listening receiver has no line did not arrive: it counts as delivery 0 (see
     ``readers/k7.py``).
 
-    ``of=links``: ``clients`` random ones of the links whose mean delivery over the channels lies in
-    ``least`` to ``most``, by default 0.1 to 0.95: imperfect links.  ``of=senders``: a client is a sender, its
-    mean is over the bursts of all its links; by default all senders can be drawn.  PATH is a ``.k7`` file, plain
-    or ``.gz``, or a folder or archive that holds one.
+    ``of=links``: ``clients`` random ones of the links whose mean delivery over the channels lies in ``least``
+    to ``most``, by default 0.1 to 0.95: imperfect links.  ``of=senders``: a client is a sender, its mean is
+    over the bursts of all its links; by default all senders can be drawn.  PATH is a ``.k7`` file, plain or
+    ``.gz``, or a folder or archive that holds one.
     """
 
     path: str = parameter(help="K7 file (.k7, .k7.gz), or the folder or archive that holds it")

@@ -16,10 +16,10 @@ from tutelage.registry import check_parameters, parameter
 class ShiftingMeans:
     """An instance whose local means become those of another after a given round.
 
-    ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not show where the second instance ends, so
-    put that in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward
-    distribution are those of the first instance unless they are given; names are always those of the first.  The
-    second instance may be a shift itself; its rounds count from ``at``.
+    ``shift:paper,then=planted:clients=5,arms=5,seed=3,at=20000`` does not show where the second instance
+    ends, so put that in quotes, ``then="planted:clients=5,arms=5,seed=3"``.  Weights and reward distribution
+    are those of the first instance unless they are given; names are always those of the first.  The second
+    instance may be a shift itself; its rounds count from ``at``.
     """
 
     path: str = parameter(help="first instance")

@@ -89,7 +89,8 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     total = sum(count for count, _ in groups)
     if total != num_clients:
         raise InputError(
-            f"The clients {spec!r} add up to {total}, but the instance has {num_clients}: give {num_clients}, or one policy for all."
+            f"The clients {spec!r} add up to {total}, but the instance has {num_clients}: "
+            f"give {num_clients}, or one policy for all."
         )
     return tuple(policy for count, policy in groups for _ in range(count))
 

@@ -45,8 +45,8 @@ def bayes_index(mean: float, count: int, surprise: float) -> float:
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest index, uniformly at random among exactly equal ones.
 
-    The state holds what ``support/ranking_cache.py`` stores, then the K indices; where an arm cannot be the best, its place
-    holds an upper bound on its index.
+    The state holds what ``support/ranking_cache.py`` stores, then the K indices; where an arm cannot be the
+    best, its place holds an upper bound on its index.
     """
     counts, means, state, num_arms = learner.counts, learner.means, learner.state, learner.counts.size
     arm = leading_arm(round, state)

@@ -45,8 +45,8 @@ class Exp3:
     """Exp3, anytime: exponential weights of importance-weighted losses at the rate sqrt(log K / (t K)).
 
     It is made for rewards that an adversary sets: its expected regret against the best single arm is at most
-    2 sqrt(T K log K) whatever the rewards (Theorem 3.1).  It starts with equal probabilities, so an arm that was
-    never pulled does not come first.
+    2 sqrt(T K log K) whatever the rewards (Theorem 3.1).  It starts with equal probabilities, so an arm that
+    was never pulled does not come first.
     """
 
     choose = staticmethod(choose)

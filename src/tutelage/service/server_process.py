@@ -67,7 +67,8 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
             LOG.warning(
                 "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`."
             )
-        # Rows come by the thousand and hold no cycles: searching for some at Python's pace takes a quarter of the time.
+        # Rows come by the thousand and hold no cycles: searching for some at Python's pace takes a quarter of
+        # the time.
         gc.set_threshold(50_000, 20, 50)
         server: _Server
 
@@ -93,7 +94,8 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
                 backlog=4096,
             )
         )
-        # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the store.
+        # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the
+        # store.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -79,8 +79,8 @@ class PullRow(NamedTuple):
     """A pull in the ledger.  ``observed`` and ``revealed`` are in the sender's units.
 
     ``step`` counts the steps of the campaign; ``index`` is the pull's place in its request, from 0; and
-    ``number`` counts the pulls of this (client, arm), from 1.  ``directive`` is 1 + the consultations before it
-    was revealed.
+    ``number`` counts the pulls of this (client, arm), from 1.  ``directive`` is 1 + the consultations before
+    it was revealed.
 
     A named tuple instead of a dataclass because a thousand of them are made in a quarter of the time.
     """

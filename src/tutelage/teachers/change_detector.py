@@ -31,12 +31,12 @@ _LEAST, _MOST = 0.01, 0.99
 class ChangeDetectorState:
     """State of the inner teacher and of the test of its decision.
 
-    ``inner`` is the inner teacher's state as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]:
-    the sum of observed rewards up to each cut since the last restart; ``handed`` [K] is the number of its own
-    segments that the inner teacher has received; ``consultations`` counts those of this teacher.  After a decision ``mark`` is the lower confidence bound
-    that the best other arm had then, ``alarms`` [G] is the test statistic of each stake, and ``tested`` the
-    number of the target's segments in it.  ``doubtful``: the decision no longer holds, and the teacher does
-    not restart.
+    ``inner`` is the inner teacher's state as JSON.  ``totals[k]`` is float64 [segments of arm k + 1, M]: the
+    sum of observed rewards up to each cut since the last restart; ``handed`` [K] is the number of its own
+    segments that the inner teacher has received; ``consultations`` counts those of this teacher.  After a
+    decision ``mark`` is the lower confidence bound that the best other arm had then, ``alarms`` [G] is the
+    test statistic of each stake, and ``tested`` the number of the target's segments in it.  ``doubtful``: the
+    decision no longer holds, and the teacher does not restart.
     """
 
     problem: Problem

@@ -15,8 +15,8 @@ from tutelage.seeding import POLICY, client_generator, client_streams
 class SingleClient:
     """A client with the policy of a SPEC.
 
-    ``spare`` adds numbers behind the policy's own state, ``compile_it`` runs the compiled functions.  Interpreted,
-    counts, means and parameters are read-only: a policy may write its state only.
+    ``spare`` adds numbers behind the policy's own state, ``compile_it`` runs the compiled functions.
+    Interpreted, counts, means and parameters are read-only: a policy may write its state only.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Histories of a server that is killed, restarted, overtaken and out of disk, compared with a model of it.
 
-``python -m tests.service.campaigns.crash_histories --histories 3000`` runs many; ``--store postgresql`` does so on a PostgreSQL
-server of its own.
+``python -m tests.service.campaigns.crash_histories --histories 3000`` runs many; ``--store postgresql`` does
+so on a PostgreSQL server of its own.
 """
 
 import argparse

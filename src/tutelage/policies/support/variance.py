@@ -1,8 +1,9 @@
 """The variance of an arm's revealed rewards, for the policies that use it.
 
-It is stored like the mean (``revealed_rewards.py``): gamma and n0, the constant with which the arm's rewards began and how
-often it came before any other value, and s, the sum of the squares of all later ones.  So the variance is
-exactly 0 while all were equal, and two arms with as many ones and zeros in any order have exactly the same.
+It is stored like the mean (``revealed_rewards.py``): gamma and n0, the constant with which the arm's rewards
+began and how often it came before any other value, and s, the sum of the squares of all later ones.  So the
+variance is exactly 0 while all were equal, and two arms with as many ones and zeros in any order have exactly
+the same.
 """
 
 import numpy as np

@@ -51,8 +51,8 @@ class Forwarder:
     ) -> Response:
         """Return the leader's answer, streamed.  ``path`` is without this server's prefix.
 
-        Raises a ``no-leader`` :class:`HttpProblem` if there is no leader, it does not answer, or the request was
-        forwarded before.
+        Raises a ``no-leader`` :class:`HttpProblem` if there is no leader, it does not answer, or the request
+        was forwarded before.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):

@@ -137,8 +137,8 @@ entries = Table(
     sqlite_with_rowid=False,
 )
 
-# Contains a campaign's number during the transaction that deletes the campaign: otherwise the ledger's triggers
-# refuse every DELETE.
+# Contains a campaign's number during the transaction that deletes the campaign: otherwise the ledger's
+# triggers refuse every DELETE.
 removals = Table(
     "removals",
     metadata,

@@ -1,8 +1,8 @@
 """Makes served.sqlite, which a server of the first release has left behind.
 
-``python -m tests.service.campaigns.golden.make_served`` is not to be run again after a release: what later versions
-must verify and go on from is the file as it was written then.  Its two campaigns hold every kind of row:
-decisions, an exclusion, reports, a stop, registrations.
+``python -m tests.service.campaigns.golden.make_served`` is not to be run again after a release: what later
+versions must verify and go on from is the file as it was written then.  Its two campaigns hold every kind of
+row: decisions, an exclusion, reports, a stop, registrations.
 """
 
 import random

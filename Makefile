@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint format types docs-tables imports wheel bench table lock clean
+.PHONY: help run test coverage setup lint format types docs-tables imports wheel bench table lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 
 test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+coverage: .venv/dev.stamp ## run the tests and measure which lines they reach, as pages in out/coverage/
+	@$(BIN)/python -m pytest -n auto --cov=tutelage --cov-branch --cov-report=term:skip-covered \
+	    --cov-report=html:out/coverage $(ARGS)
 
 setup: .venv/run.stamp ## only create .venv, so that .venv/bin/tutelage can be run
 	@echo 'Ready. Next, try: $(BIN)/tutelage --help'

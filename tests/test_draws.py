@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tutelage import draws
-from tutelage.engine.kernels import compiled
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.seeding import REWARDS, client_generator, client_streams
 
 NUMBERS = 100_000

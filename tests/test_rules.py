@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
-from tutelage.engine.kernels import compiled
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.rules import (
     ALIGN,
     FROZEN_LEVEL,

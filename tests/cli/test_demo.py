@@ -151,6 +151,6 @@ def test_it_loads_no_compiler(python):
 import sys
 import tutelage.cli.demo, tutelage.cli.demo_output, tutelage.cli.demo_clients
 tutelage.cli.demo_clients.DemoClients(1, 10).taught[0].pull(lambda arm, observed: observed)
-print(sorted({"numba", "xarray", "tutelage.engine.kernels", "tutelage.lab", "starlette"} & set(sys.modules)))
+print(sorted({"numba", "xarray", "tutelage.engine.kernel_compiler", "tutelage.lab", "starlette"} & set(sys.modules)))
 """
     assert python("-c", code).stdout.strip() == "[]"

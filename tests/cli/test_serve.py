@@ -205,7 +205,7 @@ def test_the_server_loads_nothing_of_the_lab(python):
 import sys
 import tutelage.service.server_process
 heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.engine.simulation", "tutelage.lab", "tutelage.results",
-         "tutelage.engine.advance", "tutelage.engine.memory", "tutelage.engine.kernels"}
+         "tutelage.engine.compiled_loop", "tutelage.engine.memory", "tutelage.engine.kernel_compiler"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code, env=dict(os.environ)).stdout.strip() == "[]"

@@ -6,7 +6,7 @@ import pytest
 
 import tutelage
 from tutelage import lab
-from tutelage.cli import cells, simulate_output
+from tutelage.cli import simulate_output, table_cells
 from tutelage.cli.app import execute
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -122,7 +122,7 @@ def test_sentences_about_decisions():
 )
 def test_sensible_digits(value, shown):
     """Enough to compare, no more."""
-    assert cells.format_number(value) == shown
+    assert table_cells.format_number(value) == shown
 
 
 @pytest.mark.parametrize("name", [*TEACHERS, *POLICIES, *INSTANCES, "beta", "empirical"])

@@ -10,6 +10,7 @@ from tests import paper_epochs
 
 from tutelage import load_instance, simulate
 from tutelage.conditions import Conditions
+from tutelage.epoch_schedule import confidence_radius, make_schedule
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.lab import parse_clients
 from tutelage.planning.reach import (
@@ -21,7 +22,6 @@ from tutelage.planning.reach import (
     sure_horizon,
     sure_round,
 )
-from tutelage.schedule import confidence_radius, make_schedule
 from tutelage.teachers import TEACHERS
 
 PAPER = load_instance("paper")

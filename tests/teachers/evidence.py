@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tutelage.schedule import confidence_radius
+from tutelage.epoch_schedule import confidence_radius
 from tutelage.teachers.base import Evidence, Problem
 from tutelage.teachers.families.intervals import schedule_of
 

@@ -24,7 +24,7 @@ from tests.teachers.attacks import (
     towards,
 )
 
-from tutelage.engine.kernels import compiled
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, Shift, reveal
 from tutelage.teachers.ace import ACE

@@ -26,7 +26,7 @@ from tests.teachers.attacks import (
     towards,
 )
 
-from tutelage.engine.kernels import compiled
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, Sink, half_width, reveal
 from tutelage.teachers.base import Directive, Problem

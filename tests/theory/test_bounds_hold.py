@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from tests.simulated_run import simulate_once
 
+from tutelage.epoch_schedule import make_schedule
 from tutelage.instances import load
 from tutelage.policies import POLICIES
-from tutelage.schedule import make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.theory import (
     active_pulls_of_twl,

@@ -9,9 +9,9 @@ from tests import paper_epochs, reference
 
 import tutelage
 from tutelage import theory
+from tutelage.epoch_schedule import confidence_radius, make_schedule
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.schedule import confidence_radius, make_schedule
 
 FIFTHS = (0.2,) * 5
 

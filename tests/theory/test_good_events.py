@@ -14,11 +14,11 @@ import pytest
 from scipy import stats
 from tests.simulated_run import simulate_once
 
+from tutelage.epoch_schedule import confidence_radius, make_schedule
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.measurement.warm_start import warm_start_pulls
 from tutelage.policies import POLICIES
-from tutelage.schedule import confidence_radius, make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.theory.eps_greedy import rounds_to_first_reward
 from tutelage.theory.twl import overshoot

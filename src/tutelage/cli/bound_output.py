@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from tutelage.cli.cells import create_table, format_number
 from tutelage.cli.printing import Printer
+from tutelage.cli.table_cells import create_table, format_number
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.cli.cells import create_table
 from tutelage.cli.demo_clients import RECENT_PULLS, DemoClient, DemoClients
 from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.table_cells import create_table
 
 _LINE_SECONDS = 5.0  # between two lines in a pipe
 # Headings that fit next to the clients' names, by the minimum width of the terminal.

@@ -7,8 +7,8 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.cli.cells import create_table, fold_spec, format_mean, format_number, format_range
 from tutelage.cli.printing import Printer
+from tutelage.cli.table_cells import create_table, fold_spec, format_mean, format_number, format_range
 from tutelage.metrics import summarize_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Assessment, Choice

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from tutelage.cli.cells import create_table, fold_spec, format_mean
 from tutelage.cli.printing import Printer
+from tutelage.cli.table_cells import create_table, fold_spec, format_mean
 from tutelage.text import format_count
 
 if TYPE_CHECKING:

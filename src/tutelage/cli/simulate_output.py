@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.cli.cells import create_table, fold_spec, format_mean
 from tutelage.cli.printing import Printer
+from tutelage.cli.table_cells import create_table, fold_spec, format_mean
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES

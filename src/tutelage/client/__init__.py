@@ -9,7 +9,7 @@ This package needs only httpx and imports no other part of the project.  docs/cl
 """
 
 from tutelage.client.async_client import AsyncClient
-from tutelage.client.blocking_client import Client
+from tutelage.client.blocking_wrapper import Client
 from tutelage.client.pull_messages import ObservedReward, PullRefusal, RevealedReward, new_id
 from tutelage.client.spool import Spool
 

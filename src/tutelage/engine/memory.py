@@ -1,7 +1,7 @@
 """The state of all clients of a run as arrays.
 
 Shapes: M clients, K arms, J segment cuts.  The functions here are plain Python on one client's rows;
-``advance.py`` compiles them.
+``compiled_loop.py`` compiles them.
 """
 
 import math

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.distributions.base import RewardDistribution
-from tutelage.engine.advance import kernel_for
+from tutelage.engine.compiled_loop import kernel_for
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy

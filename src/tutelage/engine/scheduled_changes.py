@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tutelage.engine.advance import acts
-from tutelage.engine.kernels import compiled
+from tutelage.engine.compiled_loop import acts
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.instances.base import Instance, Phase
 from tutelage.request import SimulationRequest
 from tutelage.seeding import ACTIVITY, client_streams

@@ -4,7 +4,7 @@ Between two consultations clients do not depend on each other.  So a compiled ca
 as many rounds as the directive is sure to hold, instead of stepping all clients round by round.  In the
 round of a consultation all pulls must be observed before any is revealed; a client therefore stops with its
 pull *pending*, observed but not revealed, and the pull is revealed under the directive that the consultation
-gives.  tests/reference.py plays the same game round by round, and the two agree draw for draw; ``advance.py``
+gives.  tests/reference.py plays the same game round by round, and the two agree draw for draw; ``compiled_loop.py``
 is the compiled loop.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.engine.advance import (
+from tutelage.engine.compiled_loop import (
     STOP_AT_ALL,
     STOP_AT_ANY,
     STOP_AT_LAST,

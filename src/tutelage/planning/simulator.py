@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage import lab
+from tutelage.epoch_schedule import make_schedule
 from tutelage.metrics import summarize_runs
 from tutelage.planning.cases import Case
 from tutelage.request import SimulationRequest, make_problem
 from tutelage.results import NONE, SimulationResult
-from tutelage.schedule import make_schedule
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 

@@ -15,7 +15,7 @@ load_matplotlib()
 
 from tutelage.plots.checks import check_drawable  # noqa: E402
 from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter  # noqa: E402
-from tutelage.plots.figures import (  # noqa: E402
+from tutelage.plots.layout import (  # noqa: E402
     FORMATS,
     KINDS,
     draw_panel,

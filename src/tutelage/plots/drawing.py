@@ -2,7 +2,7 @@
 
 A dataset is what ``tutelage.simulate`` returns and ``tutelage.load`` reads, or a set of instances with
 ``instance`` as its first dimension.  Nothing here simulates, and nothing here makes a figure: the caller sets
-style and size, see :mod:`tutelage.plots.figures`.
+style and size, see :mod:`tutelage.plots.layout`.
 """
 
 from collections.abc import Iterable

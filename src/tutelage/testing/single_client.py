@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.engine.kernels import compiled
+from tutelage.engine.kernel_compiler import compiled
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards

@@ -8,8 +8,8 @@ terms in [0, w_m / f(psi)], f(psi) of them a client, and Hoeffding's inequality 
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from tutelage.epoch_schedule import epoch_pulls, squared_weights
 from tutelage.errors import InputError
-from tutelage.schedule import epoch_pulls, squared_weights
 from tutelage.theory import arguments
 from tutelage.validation import check_number
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-12  # a gap of 1/8 that is computed as 0.12499999999999994 is sep
 def epoch_end(epoch: int, num_arms: int, horizon: int, weights: Sequence[float]) -> int:
     """F(psi): the pulls of each (client, arm) that epochs 1 .. psi use, also where T has no room for them.
 
-    The running sum of the rounded f, as in ``tutelage.schedule``; F(0) is 0.
+    The running sum of the rounded f, as in ``tutelage.epoch_schedule``; F(0) is 0.
 
     Raises ``InputError`` unless the weights are above 0 and sum to 1, and for counts below 1 (an epoch below
     0 or above 100).

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.entries import read_bypassed, read_client
+from tutelage.service.campaigns.entry_contents import read_bypassed, read_client
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import Campaign, Decision
-from tutelage.service.campaigns.entries import (
+from tutelage.service.campaigns.entry_contents import (
     BypassedPull,
     DecisionContent,
     EntryContent,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.schedule import Schedule, confidence_radius, make_schedule, squared_weights
+from tutelage.epoch_schedule import Schedule, confidence_radius, make_schedule, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
 from tutelage.teachers.families.weights import listed_weights
 

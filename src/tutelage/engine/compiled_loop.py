@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
-from tutelage.engine.kernels import compiled_main
+from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.policies.base import Learner, no_learning
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward

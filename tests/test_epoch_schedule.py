@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import reference
-from tutelage.schedule import confidence_radius, make_schedule, squared_weights
+from tutelage.epoch_schedule import confidence_radius, make_schedule, squared_weights
 
 FIFTHS = (0.2,) * 5
 

@@ -8,8 +8,8 @@ import textwrap
 import numba
 import pytest
 
-from tutelage.engine import kernels
-from tutelage.engine.kernels import compiled, compiled_main
+from tutelage.engine import kernel_compiler
+from tutelage.engine.kernel_compiler import compiled, compiled_main
 
 INNER = "SCALE = {scale}\ndef inner(x):\n    return x * SCALE{more}\n"
 OUTER = "def outer(x, y=0.0):\n    return inner(x) + step(x)\n"
@@ -26,7 +26,7 @@ def functions(scale=2.0, more="", plus=1):
 
 def digest(**changes):
     """The digest of the outer function."""
-    return kernels._digest(functions(**changes)["outer"], {})
+    return kernel_compiler._digest(functions(**changes)["outer"], {})
 
 
 def test_digest_is_of_the_content():
@@ -43,7 +43,7 @@ def test_digest_changes_with_what_a_kernel_reaches(change):
 def test_digest_changes_with_a_binding():
     """Bound to another function, the same main function is another kernel."""
     names, other = functions(), functions(plus=5)
-    mine = kernels._digest(names["outer"], {"step": other["step"]})
+    mine = kernel_compiler._digest(names["outer"], {"step": other["step"]})
     assert mine != digest()
     assert mine == digest(plus=5)
 
@@ -51,9 +51,9 @@ def test_digest_changes_with_a_binding():
 def test_digest_changes_with_a_default_argument():
     """Defaults are part of what a kernel does."""
     names = functions()
-    before = kernels._digest(names["outer"], {})
+    before = kernel_compiler._digest(names["outer"], {})
     names["outer"].__defaults__ = (1.0,)
-    assert kernels._digest(names["outer"], {}) != before
+    assert kernel_compiler._digest(names["outer"], {}) != before
 
 
 def test_compiled_equals_plain():
@@ -90,7 +90,7 @@ def test_no_folder_to_cache_in(monkeypatch):
 
 PROGRAM = """
     from main import main
-    from tutelage.engine.kernels import compiled_main
+    from tutelage.engine.kernel_compiler import compiled_main
     kernel = compiled_main(main, "main")
     stats = kernel.dispatcher.stats
     print(kernel(1.0), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
@@ -133,8 +133,8 @@ def make(arm):
 
 def test_digest_changes_with_what_a_function_closes_over():
     """Two closures of one code are two kernels."""
-    assert kernels._digest(make(0), {}) != kernels._digest(make(3), {})
-    assert kernels._digest(make(3), {}) == kernels._digest(make(3), {})
+    assert kernel_compiler._digest(make(0), {}) != kernel_compiler._digest(make(3), {})
+    assert kernel_compiler._digest(make(3), {}) == kernel_compiler._digest(make(3), {})
     assert compiled_main(make(3), "close")(1) == 4
     assert compiled_main(make(0), "close")(1) == 1
 

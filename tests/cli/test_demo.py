@@ -57,7 +57,7 @@ def test_client_names_are_not_cut_off(columns):
         "round": 10_000,
         "horizon": 10_000,
         "active_arms": ["arm 0", "arm 4"],
-        "state": "betting, 2 arms active",
+        "report": "betting, 2 arms active",
         "cost": 0.0,
     }
     output, text = DemoOutput(), io.StringIO()

@@ -191,7 +191,7 @@ def test_tables_and_claims_are_brief(file, tmp_path, capsys):
     assert execute(["run", str(file), "--out", str(tmp_path / "a")]) == 0
     text = words(capsys.readouterr().out)
     assert "blt(rho=3) " in text
-    assert "against blt(rho=3) " in text
+    assert "compared with blt(rho=3) " in text
     assert "growth=" not in text
     assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]

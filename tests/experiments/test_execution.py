@@ -155,7 +155,7 @@ def test_a_second_process_is_refused(experiment, folder):
     with lock_folder(folder):
         left = folder / "cells" / ".tutelage-0123456789abcdef.part"
         left.write_bytes(b"half")
-        with pytest.raises(InputError, match="Another tutelage is at work"):
+        with pytest.raises(InputError, match="Another tutelage process is writing"):
             experiments.run_experiment(experiment, folder)
         assert left.exists()
     experiments.run_experiment(experiment, folder)

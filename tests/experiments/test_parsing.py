@@ -1,7 +1,6 @@
 """Reading experiment files: a fault is one sentence with section, key, value and what is allowed."""
 
 import re
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -239,10 +238,8 @@ def test_the_longest_labels_are_valid_file_names(small, tmp_path):
 def test_the_example_in_the_docs_shows_everything():
     """The example in docs/experiments.md has a panel for every instance, clients and horizon."""
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
-    block = next(
-        part for part in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.MULTILINE) if "[[" in part
-    )
-    example = parse_experiment(textwrap.dedent(block), "experiments.md")
+    block = next(part for part in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[[" in part)
+    example = parse_experiment(block, "experiments.md")
     shown = {(panel.instance, panel.clients, panel.horizon) for panel in example.all_panels()}
     assert shown == {
         (instance.label, clients.label, horizon)

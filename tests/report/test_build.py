@@ -17,7 +17,7 @@ def test_the_folder_is_locked_while_drawing(sketched_folder, tmp_path):
     other, tried = parse_small(SMALL.replace("OLD", "NEW")), []
 
     def drawing(what):
-        with pytest.raises(InputError, match="Another tutelage is at work"):
+        with pytest.raises(InputError, match="Another tutelage process is writing"):
             experiments.run_experiment(parse_small(), folder)
         tried.append(what)
 

@@ -120,7 +120,7 @@ def test_an_inconclusive_claim_with_markup(result, tmp_path):
     assert "&lt;/script&gt;&lt;b&gt;7 &gt; 5&lt;/b&gt;" in content
     assert "Inconclusive." in content
     assert "NG of NA in none" in content
-    assert "Of 1 claim about them: 1 cannot be content." in content
+    assert "Of 1 claim: 1 inconclusive." in content
 
 
 def test_claims_name_teachers_as_tables_do(result, tmp_path):

@@ -75,7 +75,7 @@ def read_decisions(reader: Reader, name: str, after: int, limit: int) -> Decisio
         for entry in entries:
             after = entry.position
             if entry.kind in {"decided", "excluded"}:
-                row = msgspec.structs.asdict(names.describe_row(entry))
+                row = msgspec.to_builtins(names.describe_row(entry))  # without what is unset
                 found.append(msgspec.convert(row | row["content"], DecisionRecord))
                 if len(found) == limit:
                     return DecisionPage(found, after)

@@ -6,9 +6,7 @@ import os
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser whose help shows a module's docstring as it is written."""
-    return argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:

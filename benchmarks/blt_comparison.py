@@ -9,17 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 
 import numpy as np
-from taught_runs import (
-    HEADING,
-    HORIZON,
-    MIXES,
-    Task,
-    format_row,
-    join_results,
-    make_task_parser,
-    run_task,
-    start_pool,
-)
+from taught_runs import HEADING, HORIZON, MIXES, Task, format_row, join_results, make_task_parser, run_task, start_pool
 
 RIVALS = ("twl(gamma1=1,gamma2=0)", "tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)")
 TARGETS = {"UCB1": (620, 1950), "eps-greedy": (280, 1250), "Thompson": (380, 1500), "mixed": (410, 1500)}
@@ -108,9 +98,7 @@ def measure_large(pool: Executor, quick: bool) -> Iterator[str]:
     specs = [f"planted:clients=15,arms=15,gap=.03,seed={seed}" for seed in seeds]
     found = {}
     for teacher in ("blt", RIVALS[0], "known"):
-        found[teacher] = join_results(
-            list(pool.map(run_task, [Task(spec, "mixed", teacher, runs) for spec in specs]))
-        )
+        found[teacher] = join_results(list(pool.map(run_task, [Task(spec, "mixed", teacher, runs) for spec in specs])))
         yield format_row(teacher, found[teacher])
     blt, twl = found["blt"], found[RIVALS[0]]
     shares = np.mean(blt.regret) / np.mean(twl.regret), np.mean(blt.cost) / np.mean(twl.cost)

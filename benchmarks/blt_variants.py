@@ -56,9 +56,7 @@ def measure_uniform(pool: Executor, instances: int, runs: int) -> None:
             print(f"{format_row(f'{mix}, {name}', join_results(results))}  {share:.0%}", flush=True)
 
 
-def is_no_more(
-    regret: list[float], old_regret: list[float], cost: list[float], old_cost: list[float]
-) -> bool:
+def is_no_more(regret: list[float], old_regret: list[float], cost: list[float], old_cost: list[float]) -> bool:
     """Whether neither mean has grown."""
     return bool(np.mean(regret) <= np.mean(old_regret) and np.mean(cost) <= np.mean(old_cost))
 

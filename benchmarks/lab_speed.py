@@ -21,16 +21,7 @@ from typing import Any
 
 import processes
 from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_speeds
-from measurements import (
-    MEBIBYTES,
-    SECONDS,
-    Measurement,
-    Requirement,
-    RivalResult,
-    Samples,
-    Unit,
-    format_table,
-)
+from measurements import MEBIBYTES, SECONDS, Measurement, Requirement, RivalResult, Samples, Unit, format_table
 from other_libraries import play_plain_taught
 
 from tutelage import instances
@@ -114,9 +105,7 @@ def measure_runs(simulate: Sequence[str], effort: Effort) -> Measurement:
             f"{RUNS} runs, ucb1, twl(gamma1=1,gamma2=0)" + (f", {number} cores" if number else ""),
             SECONDS,
             3.0,
-            lambda: processes.measure_seconds(
-                [*simulate, "--runs", str(RUNS), "--workers", "2"], effort.commands
-            ),
+            lambda: processes.measure_seconds([*simulate, "--runs", str(RUNS), "--workers", "2"], effort.commands),
             reference,
         )
 
@@ -131,12 +120,9 @@ def measure_memory(simulate: Sequence[str], effort: Effort) -> Measurement:
             f"peak memory, {MANY_RUNS:,} runs, {NUM_CHECKPOINTS} checkpoints, --out",
             MEBIBYTES,
             1024.0,
-            lambda: processes.measure_peak_mebibytes(
-                [*simulate, "--runs", str(MANY_RUNS), *options], effort.memories
-            ),
+            lambda: processes.measure_peak_mebibytes([*simulate, "--runs", str(MANY_RUNS), *options], effort.memories),
             lambda: RivalResult(
-                packages,
-                processes.measure_peak_mebibytes(processes.python_command(packages), effort.memories),
+                packages, processes.measure_peak_mebibytes(processes.python_command(packages), effort.memories)
             ),
         )
 

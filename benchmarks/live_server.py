@@ -85,13 +85,7 @@ class ServerProcess:
 
 
 def create_campaign(
-    address: str,
-    name: str,
-    teacher: str,
-    *,
-    clients: int = 5,
-    arms: int = 5,
-    horizon: int = 10**9,
+    address: str, name: str, teacher: str, *, clients: int = 5, arms: int = 5, horizon: int = 10**9
 ) -> None:
     """Create and start a campaign with clients m0, m1, ... and arms k0, k1, ...."""
     content = {

@@ -130,8 +130,7 @@ async def run(load: Load) -> dict[str, float]:
     state, loop = LoadState(load), asyncio.get_running_loop()
     state.begun = time.perf_counter()
     connections = [
-        await loop.create_connection(lambda: Connection(state), "127.0.0.1", load.port)
-        for _ in range(load.connections)
+        await loop.create_connection(lambda: Connection(state), "127.0.0.1", load.port) for _ in range(load.connections)
     ]
     await asyncio.gather(*(protocol.done for _, protocol in connections))
     seconds = time.perf_counter() - state.begun

@@ -25,12 +25,7 @@ class Samples:
 
     def as_json(self) -> dict[str, Any]:
         """Return median, extremes and all values."""
-        return {
-            "median": self.median,
-            "min": min(self.values),
-            "max": max(self.values),
-            "values": list(self.values),
-        }
+        return {"median": self.median, "min": min(self.values), "max": max(self.values), "values": list(self.values)}
 
 
 @dataclass(frozen=True)
@@ -70,11 +65,7 @@ class RivalResult:
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "note": self.note,
-            "measured": self.samples.as_json() if self.samples else None,
-        }
+        return {"name": self.name, "note": self.note, "measured": self.samples.as_json() if self.samples else None}
 
 
 @dataclass(frozen=True)
@@ -115,9 +106,7 @@ class Measurement:
             "target": self.target,
             "reached": self.is_reached,
             "note": self.note,
-            "rivals": [
-                {**rival.as_json(), "times_better": self.times_better(rival)} for rival in self.rivals
-            ],
+            "rivals": [{**rival.as_json(), "times_better": self.times_better(rival)} for rival in self.rivals],
         }
 
     def rows(self) -> list[tuple[str, ...]]:

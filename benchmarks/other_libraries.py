@@ -143,11 +143,7 @@ def play_plain(policy: str, means: Sequence[float], steps: int) -> float:
 
 
 def play_plain_taught(
-    policy: str,
-    algorithm: str,
-    gammas: tuple[float, float],
-    local_means: Sequence[Sequence[float]],
-    horizon: int,
+    policy: str, algorithm: str, gammas: tuple[float, float], local_means: Sequence[Sequence[float]], horizon: int
 ) -> None:
     """Run all clients with ``AlgorithmOne`` (TAL) or ``AlgorithmTwo`` (TWL) of tests/reference.py."""
     num_clients, num_arms = len(local_means), len(local_means[0])
@@ -160,9 +156,7 @@ def play_plain_taught(
     all_clients = range(num_clients)
     for t in range(1, horizon + 1):
         arms = [clients[client].choose(t, streams[client]) for client in all_clients]
-        observed = [
-            1.0 if draws[client]() < local_means[client][arms[client]] else 0.0 for client in all_clients
-        ]
+        observed = [1.0 if draws[client]() < local_means[client][arms[client]] else 0.0 for client in all_clients]
         shown = server.round(t, arms, observed)
         for client in all_clients:
             clients[client].learn(arms[client], shown[client], streams[client])

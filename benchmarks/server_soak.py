@@ -136,9 +136,7 @@ class MixedLoad:
         """Cancel a call, as a client does that no longer waits and uses the observed reward."""
         self.record.pulls[name] += 1
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(
-                self.clients[name].reveal_all([self._pull(draw)]), draw.uniform(0.0005, 0.01)
-            )
+            await asyncio.wait_for(self.clients[name].reveal_all([self._pull(draw)]), draw.uniform(0.0005, 0.01))
 
     async def _replay(self, name: str, draw: random.Random, http: httpx.AsyncClient) -> None:
         if not self.record.shown[name]:
@@ -147,10 +145,7 @@ class MixedLoad:
         waiting = self.clients[name].spool
         old = [one for one in old if one["pull"]["id"] not in waiting]
         pulls = {"pulls": [one["pull"] for one in old]}
-        if (
-            not old
-            or (response := await self._request(http, "POST", f"/v1/campaigns/{name}/pulls", pulls)) is None
-        ):
+        if not old or (response := await self._request(http, "POST", f"/v1/campaigns/{name}/pulls", pulls)) is None:
             return
         for one, answer in zip(old, response.json()["pulls"], strict=True):
             if answer["reward"] != one["shown"] or not answer["replayed"]:
@@ -170,9 +165,7 @@ class MixedLoad:
         if response.is_success:
             return response
         if response.status_code not in EXPECTED_FAULTS:
-            self.record.add_fault(
-                f"{method} {path} had the status {response.status_code}: {response.text[:200]}"
-            )
+            self.record.add_fault(f"{method} {path} had the status {response.status_code}: {response.text[:200]}")
         return None
 
 
@@ -272,9 +265,7 @@ if __name__ == "__main__":
     parser = make_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="length of the run (%(default)s)")
     parser.add_argument("--kill-every", type=float, default=120.0, help="seconds between kills (%(default)s)")
-    parser.add_argument(
-        "--rate", type=float, default=500.0, help="approximate pulls per second (%(default)s)"
-    )
+    parser.add_argument("--rate", type=float, default=500.0, help="approximate pulls per second (%(default)s)")
     parser.add_argument("--folder", type=Path, default=None, help="new folder for the store, which is kept")
     parser.add_argument("--most-memory", type=float, default=400.0, help="limit in MiB (%(default)s)")
     parser.add_argument("--most-files", type=int, default=128, help="limit of open files (%(default)s)")

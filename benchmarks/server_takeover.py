@@ -53,11 +53,7 @@ def measure(url: str, times: int) -> list[float]:
     """Return the seconds from each kill to the first answer, and print them one by one."""
     found: list[float] = []
     drawn = random.Random(1)
-    with (
-        tempfile.TemporaryDirectory() as name,
-        contextlib.ExitStack() as stack,
-        ThreadPoolExecutor(4) as pool,
-    ):
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack, ThreadPoolExecutor(4) as pool:
 
         def begin() -> ServerProcess:
             server = start_server(url, Path(name))

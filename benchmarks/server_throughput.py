@@ -77,10 +77,7 @@ class LoadedServer:
         file.write_text(json.dumps(content | options), encoding="utf-8")
         before = self.process.processor_seconds()
         done = subprocess.run(  # noqa: S603
-            [sys.executable, str(HERE / "load_generator.py"), str(file)],
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, str(HERE / "load_generator.py"), str(file)], capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise SystemExit(done.stderr or done.stdout)

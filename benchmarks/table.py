@@ -118,17 +118,13 @@ def _make_cell(result: SimulationResult, teacher: int) -> Cell:
 
 def read_page(text: str) -> Measured:
     """Read the content back from the text of a page."""
-    found = re.search(
-        r"--runs (\d+) --seed (\d+)`\) and was measured with version (\S+): .* of (\S+) rounds", text
-    )
+    found = re.search(r"--runs (\d+) --seed (\d+)`\) and was measured with version (\S+): .* of (\S+) rounds", text)
     if found is None:
         raise SystemExit(f"{PAGE.name} does not say how it was measured: run make table.")
     amounts: dict[Any, Any] = {}
     decisions: dict[Any, Any] = {}
     for number, table in enumerate(re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)):
-        heading, _, *rows = [
-            [cell.strip(" `") for cell in line[2:-2].split(" | ")] for line in table.splitlines()
-        ]
+        heading, _, *rows = [[cell.strip(" `") for cell in line[2:-2].split(" | ")] for line in table.splitlines()]
         for name, *values in rows:
             part = decisions if number % 2 else amounts
             part.setdefault(name, {}).update(zip(heading[1:], values, strict=True))
@@ -152,10 +148,7 @@ def write_page(measured: Measured, clients: Iterable[str], teachers: Sequence[st
     tables = {}
     for part in ("learning", "other"):
         chosen = [spec for spec in teachers if learning[spec] == (part == "learning")]
-        rows = {
-            name: [measured.cells.get(name, {}).get(spec, NOT_MEASURED) for spec in chosen]
-            for name in clients
-        }
+        rows = {name: [measured.cells.get(name, {}).get(spec, NOT_MEASURED) for spec in chosen] for name in clients}
         tables[f"{part}_amounts"] = _write_table(
             chosen, {name: [cell.amounts for cell in row] for name, row in rows.items()}
         )
@@ -200,9 +193,7 @@ def _read_version() -> str:
 def main() -> None:
     """Measure everything and write the page."""
     parser = make_parser(__doc__)
-    parser.add_argument(
-        "--runs", type=int, default=RUNS, metavar="R", help="runs of each combination (%(default)s)"
-    )
+    parser.add_argument("--runs", type=int, default=RUNS, metavar="R", help="runs of each combination (%(default)s)")
     add_seed(parser, SEED)
     add_workers(parser)
     parser.add_argument(

@@ -57,9 +57,7 @@ def compare(instance: Instance, case: tuple[str, str], runs: int, settings: Sett
     if horizon > LONGEST:
         return None
     bound = guarantee(instance, request.teachers[0], request.policies, horizon)
-    request = make_request(
-        instance, teacher, clients, horizon=horizon, runs=runs, seed=settings.seed, checkpoints=1
-    )
+    request = make_request(instance, teacher, clients, horizon=horizon, runs=runs, seed=settings.seed, checkpoints=1)
     regret, cost = simulate_request(request, workers=settings.workers).totals(0)
     return BoundRatio(horizon, (bound.regret.value / regret.mean(), bound.cost.value / cost.mean()))
 
@@ -89,9 +87,7 @@ def main() -> None:
     """Measure and print a Markdown table."""
     parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=RUNS, help="runs on the paper's instance (%(default)s)")
-    parser.add_argument(
-        "--instances", type=int, default=INSTANCES, help="number of random instances (%(default)s)"
-    )
+    parser.add_argument("--instances", type=int, default=INSTANCES, help="number of random instances (%(default)s)")
     add_seed(parser, SEED)
     add_workers(parser)
     options = parser.parse_args()

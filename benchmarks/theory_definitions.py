@@ -40,10 +40,7 @@ def print_exploration(seed: int, workers: int | None) -> None:
     """Print a table in which policies with the same numbers share a row."""
     rows: dict[tuple[str, str], list[str]] = {}
     for policy in POLICIES.entries:
-        found = (
-            measure_exploration(policy, 0.0, seed, workers),
-            measure_exploration(policy, 1.0, seed, workers),
-        )
+        found = (measure_exploration(policy, 0.0, seed, workers), measure_exploration(policy, 1.0, seed, workers))
         rows.setdefault(found, []).append(f"`{policy}`")
     print("| policy | γ = 0 | γ = 1 |")  # noqa: RUF001 - the letters of the page
     print("|---|---|---|")
@@ -94,9 +91,7 @@ def print_eps_greedy(seed: int, workers: int | None) -> None:
     print("| history | μ† | measured | lem:tal_teaching_epsilon |")
     print("|---|---|---|---|")
     for history, mean in EPS_GREEDY_CASES:
-        seen, lemma = measure_warm_start(
-            "eps-greedy", (history, 0.0, 0.0, mean), EPS_GREEDY_RUNS, seed, workers
-        )
+        seen, lemma = measure_warm_start("eps-greedy", (history, 0.0, 0.0, mean), EPS_GREEDY_RUNS, seed, workers)
         measured = float(seen.off_target[:, -1].mean())
         print(f"| {history:,} | {mean:g} | {measured:,.0f} | {lemma.together:,.0f} |")
 

@@ -215,13 +215,9 @@ class AlgorithmTwo:
         g = self.stage
         g.observe(pi, x)  # line 3
         needed = sum(f(i, g.K, g.T, g.weights) for i in range(1, self.psi + 1))
-        if len(self.active) > 1 and all(
-            g.N[k][m] >= needed for k in self.active for m in range(g.M)
-        ):  # line 4
+        if len(self.active) > 1 and all(g.N[k][m] >= needed for k in self.active for m in range(g.M)):  # line 4
             bounds = {k: g.bounds(self.psi, k) for k in self.active}  # line 5
-            self.active = [
-                j for j in self.active if all(bounds[j][1] >= bounds[k][0] for k in self.active)
-            ]  # line 6
+            self.active = [j for j in self.active if all(bounds[j][1] >= bounds[k][0] for k in self.active)]  # line 6
             self.psi += 1  # line 7
             self.events.append((t, list(self.active), self.target))
         revealed = []
@@ -257,10 +253,7 @@ class NaiveAlignment:
 
     def round(self, t, pi, x):
         nu = [means for after, means in self.phases if after < t][-1]
-        return [
-            None if k is None else 1.0 if self.generators[m].random() < nu[k] else 0.0
-            for m, k in enumerate(pi)
-        ]
+        return [None if k is None else 1.0 if self.generators[m].random() < nu[k] else 0.0 for m, k in enumerate(pi)]
 
 
 # ------------------------------------------------------------------------------------------ the contract
@@ -424,13 +417,10 @@ class ContractServer:
     def evidence(self):
         sums = []
         for k in range(self.problem.num_arms):
-            done = min(
-                sum(cut <= self.clients[m].N[k] for cut in self.cuts) for m in self.clients_in_evidence()
-            )
+            done = min(sum(cut <= self.clients[m].N[k] for cut in self.cuts) for m in self.clients_in_evidence())
             new = range(self.delivered[k], done)
             rows = [
-                [self.sums[k][m][i] if m not in self.excluded else 0.0 for m in range(len(self.clients))]
-                for i in new
+                [self.sums[k][m][i] if m not in self.excluded else 0.0 for m in range(len(self.clients))] for i in new
             ]
             sums.append(np.array(rows).reshape(len(rows), len(self.clients)))
             self.delivered[k] = done
@@ -474,9 +464,7 @@ def acts_always(m, t):
 def play(clients, server, rewards, policies, draw, T, acts=acts_always):
     """Play T rounds: choose, observe, let the server answer, reveal.  A client that does not act has arm None."""
     M = len(clients)
-    game = Game(
-        [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None
-    )
+    game = Game([[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [[] for _ in clients], [], None)
     turns = [0] * M
     for t in range(1, T + 1):
         acting = [m for m in range(M) if acts(m, t)]

@@ -26,8 +26,7 @@ def rival_share(first, weights, h, j, k):
     others = [arm for arm in range(K) if arm != k]
     best = max(others, key=lambda arm: mean[arm])
     odds = {
-        arm: math.erfc((mean[best] - mean[arm]) / math.sqrt(2 * (variance[best] + variance[arm])))
-        for arm in others
+        arm: math.erfc((mean[best] - mean[arm]) / math.sqrt(2 * (variance[best] + variance[arm]))) for arm in others
     }
     return 0.95 * odds[j] / sum(odds.values()) + 0.05 / (K - 1)
 
@@ -170,9 +169,7 @@ class BetLevelLift:
         if self.h == 0:
             return self.log_even_threshold() + penalty
         first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.included()]
-        return (
-            math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
-        )
+        return math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
 
     def is_undecidable(self):
         left = self.T - sum(self.known)

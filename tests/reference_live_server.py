@@ -20,9 +20,7 @@ class ReferenceLiveServer:
     teacher: Any
     problem: Any
     rng: Any
-    evidence: list = field(
-        default_factory=list
-    )  # (client, arm, reward), since the start or the latest restart
+    evidence: list = field(default_factory=list)  # (client, arm, reward), since the start or the latest restart
     rounds: dict = field(default_factory=dict)  # client -> pulls
     excluded: set = field(default_factory=set)
     costs: dict = field(default_factory=dict)
@@ -62,9 +60,7 @@ class ReferenceLiveServer:
         """Return the revealed reward; a bypassed client has seen the observed reward."""
         if not bypassed:
             return rules.reveal(self.directive, k, x)
-        rules.z = (
-            0.0 if self.directive.target is None else rules.z + ((k != self.directive.target) - rules.z) / 200
-        )
+        rules.z = 0.0 if self.directive.target is None else rules.z + ((k != self.directive.target) - rules.z) / 200
         rules.S[k] += x
         return x
 
@@ -96,9 +92,7 @@ class ReferenceLiveServer:
         """The sums of the segments that all clients in evidence have completed since the last consultation."""
         found = []
         for k in range(self.problem.num_arms):
-            done = min(
-                sum(cut <= len(self.rewards(m, k)) for cut in self.cuts) for m in self.clients_in_evidence()
-            )
+            done = min(sum(cut <= len(self.rewards(m, k)) for cut in self.cuts) for m in self.clients_in_evidence())
             rows = []
             for i in range(self.delivered[k], done):
                 start = self.cuts[i - 1] if i else 0

@@ -67,11 +67,7 @@ def test_other_files_stay(tmp_path):
         (tmp_path / name).touch()
     (tmp_path / LEFT).touch()
     atomic_files.remove_unfinished(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        ".tutelage-1.part",
-        ".tutelage-mine.part",
-        "x.part",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".tutelage-1.part", ".tutelage-mine.part", "x.part"]
 
 
 def test_folder_is_locked_for_one_process(tmp_path):

@@ -21,8 +21,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
-    r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>[\w+-]*)\n(?P<code>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
+    r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>[\w+-]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 LANGUAGES = {"sh", "python", "toml", "json", "text", "promql", "nginx", "ini", "sql", "javascript"}
 
@@ -41,12 +40,7 @@ def blocks_of(page):
     """The fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(
-            text.count("\n", 0, found.start("language")) + 1,
-            found["language"],
-            found["code"],
-            found["reason"],
-        )
+        Block(text.count("\n", 0, found.start("language")) + 1, found["language"], found["code"], found["reason"])
         for found in FENCE.finditer(text)
     ]
 
@@ -99,13 +93,7 @@ def test_blocks_run(page, tmp_path):
     for block in runnable(page):
         code = block.code.replace(".venv/bin/", "").replace("8321", port)
         if block.language == "sh":
-            command = [
-                "bash",
-                "-euo",
-                "pipefail",
-                "-c",
-                f"trap 'kill $(jobs -p) 2> /dev/null || :' EXIT\n{code}",
-            ]
+            command = ["bash", "-euo", "pipefail", "-c", f"trap 'kill $(jobs -p) 2> /dev/null || :' EXIT\n{code}"]
         else:
             command = [sys.executable, "-c", code]
         ran = subprocess.run(

@@ -61,9 +61,7 @@ def test_every_command_and_option_has_a_page():
         for option in command.params:
             for written in option.opts:
                 if written.startswith("--") and written != "--help":
-                    assert re.search(rf"`(?:\[)?{written}\b|{called}[^`]* {written}\b", text), (
-                        f"{called} {written}"
-                    )
+                    assert re.search(rf"`(?:\[)?{written}\b|{called}[^`]* {written}\b", text), f"{called} {written}"
 
 
 def test_the_examples_of_extending_play(tmp_path, python):

@@ -12,14 +12,7 @@ def test_the_example_package_passes(python):
     """Its tests pass where it is on the path and nothing else of the project is."""
     path = os.pathsep.join([str(EXAMPLE / "src"), os.environ.get("PYTHONPATH", "")])
     ran = python(
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        cwd=EXAMPLE,
-        env=os.environ | {"PYTHONPATH": path},
-        check=False,
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=EXAMPLE, env=os.environ | {"PYTHONPATH": path}, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

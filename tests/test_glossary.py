@@ -26,9 +26,7 @@ from tutelage.teachers import TEACHERS
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\|([^|\n]+)\|([^|\n]+)\|([^|\n]*)\|$", re.MULTILINE)
 GLOSSARY = [
-    row
-    for row in ROW.findall((ROOT / "docs/glossary.md").read_text())
-    if row[0].strip() not in {"word", "---"}
+    row for row in ROW.findall((ROOT / "docs/glossary.md").read_text()) if row[0].strip() not in {"word", "---"}
 ]
 
 
@@ -80,12 +78,7 @@ def monitoring_names():
         yield f"metric {metric.name}", metric.name
 
 
-NAMES = [
-    *options(typer.main.get_command(app)),
-    *spec_parameters(),
-    *http_names(),
-    *monitoring_names(),
-]
+NAMES = [*options(typer.main.get_command(app)), *spec_parameters(), *http_names(), *monitoring_names()]
 
 
 def words_of(name):

@@ -55,9 +55,7 @@ class Runs:
 
     def __init__(self, outcomes, gaps):
         self.outcomes, self.gaps = outcomes, gaps
-        self.regret = np.array(
-            [(run.pulls * gap).sum(axis=(0, 2)) for run, gap in zip(outcomes, gaps, strict=True)]
-        )
+        self.regret = np.array([(run.pulls * gap).sum(axis=(0, 2)) for run, gap in zip(outcomes, gaps, strict=True)])
         self.cost = np.array([run.costs.sum(axis=0) for run in outcomes])
         self.decided = [run.decided_in for run in outcomes if run.target is not None]
         self.targets = {run.target for run in outcomes} - {None}
@@ -106,13 +104,7 @@ def test_no_decision_takes_a_fourth_epoch():
         assert {event.round for event in outcome.events} <= set(ends)
     tied = Instance("tied", np.full((5, 5), 0.5), equal_weights(5), Constant())
     outcome = simulate_once(
-        tied,
-        [POLICIES.parse("ucb1")] * 5,
-        TEACHERS.parse(TAL_1),
-        horizon=T,
-        seed=0,
-        run=0,
-        checkpoints=np.array([T]),
+        tied, [POLICIES.parse("ucb1")] * 5, TEACHERS.parse(TAL_1), horizon=T, seed=0, run=0, checkpoints=np.array([T])
     )
     assert [(event.round, event.target) for event in outcome.events] == [(end, None) for end in ends]
     assert outcome.report.consultations == len(ends) == 3
@@ -236,9 +228,7 @@ def test_words_on_mixed_clients(spec):
 
 def test_mixed_clients_converge_once_twl_has_decided():
     """TWL(1,0) too, in those runs in which the Thompson client lets learning end before half time."""
-    early = [
-        run for run in on_paper(TWL_1, "mixed").outcomes if run.target is not None and run.decided_in < T / 2
-    ]
+    early = [run for run in on_paper(TWL_1, "mixed").outcomes if run.target is not None and run.decided_in < T / 2]
     assert len(early) >= RUNS / 3
     for run in early:
         assert run.target == 4
@@ -294,8 +284,7 @@ def test_learning_never_ends_on_a_wrong_arm(spec, clients):
 
 
 @pytest.mark.parametrize(
-    ("clients", "regret", "cost"),
-    [("ucb1", 271, 549), ("eps-greedy", 52, 94), ("ts", 47, 95), ("mixed", 117, 222)],
+    ("clients", "regret", "cost"), [("ucb1", 271, 549), ("eps-greedy", 52, 94), ("ts", 47, 95), ("mixed", 117, 222)]
 )
 def test_known_target_gives_the_figures_of_another_program(clients, regret, cost):
     """Means of an independent C program over 200 runs, rounded: equal within five standard errors."""

@@ -46,9 +46,5 @@ def test_a_first_reward_that_returns_later_is_in_the_sum():
     revealed = new_revealed_rewards(3)
     for reward in (0.25, 0.25, 1.0, 0.25):
         add_revealed_reward(revealed, 0, reward)
-    assert (revealed.first_reward_counts[0], revealed.first_rewards[0], revealed.later_sums[0]) == (
-        2,
-        0.25,
-        1.25,
-    )
+    assert (revealed.first_reward_counts[0], revealed.first_rewards[0], revealed.later_sums[0]) == (2, 0.25, 1.25)
     assert revealed.means[0] == 1.75 / 4

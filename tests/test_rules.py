@@ -56,9 +56,7 @@ def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0):
 
 def rule_arrays_of(*rules, active=None, leading_arm=None, target=None):
     """The rule arrays of a directive, all arms active unless told otherwise."""
-    return make_rule_arrays(
-        rules, tuple(range(len(rules))) if active is None else active, leading_arm, target
-    )
+    return make_rule_arrays(rules, tuple(range(len(rules))) if active is None else active, leading_arm, target)
 
 
 @st.composite
@@ -69,9 +67,7 @@ def situations(draw):
     target = draw(st.sampled_from([None, *range(K)]))
     active = draw(st.sets(st.integers(0, K - 1), min_size=1)) if target is None else {target}
     leading_arm = draw(st.sampled_from([None, *sorted(active)]))
-    rules = tuple(
-        KEEP if isinstance(rule, Level) and arm not in active else rule for arm, rule in enumerate(rules)
-    )
+    rules = tuple(KEEP if isinstance(rule, Level) and arm not in active else rule for arm, rule in enumerate(rules))
     pulls = draw(st.lists(COUNTS, min_size=K, max_size=K))
     observed = [draw(UNIT) * n for n in pulls]
     revealed = [draw(UNIT) * (n - 1) for n in pulls]
@@ -102,13 +98,9 @@ def test_equals_the_reference(situation):
     """Each rule reveals what its plain description in the reference says, and keeps the same."""
     directive, memory_of, arm, reward = situation
     memory = memory_of()
-    pupil = reference.RuleClient(
-        len(directive.rules), memory.state[FROZEN_LEVEL] or None, memory.state[OFF_TARGET]
-    )
+    pupil = reference.RuleClient(len(directive.rules), memory.state[FROZEN_LEVEL] or None, memory.state[OFF_TARGET])
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
-    assert reveal(rule_arrays_for(directive), memory, arm, reward, 0.0) == pupil.reveal(
-        directive, arm, reward
-    )
+    assert reveal(rule_arrays_for(directive), memory, arm, reward, 0.0) == pupil.reveal(directive, arm, reward)
     assert memory.state.tolist() == [pupil.level or 0.0, pupil.z]
 
 

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SFC64, Generator, SeedSequence
 
-from tutelage.seeding import (
-    ACTIVITY,
-    POLICY,
-    REWARDS,
-    client_generator,
-    client_streams,
-    teacher_generator,
-)
+from tutelage.seeding import ACTIVITY, POLICY, REWARDS, client_generator, client_streams, teacher_generator
 
 
 def words_of(generator):
@@ -45,10 +38,7 @@ def test_runs_are_the_children_of_the_seed(num_runs):
     """Run r is the r-th child of SeedSequence(seed), spawned with 10 runs or with 1,000."""
     children = SeedSequence(7).spawn(num_runs)
     for run in (0, 1, 9):
-        assert (
-            SeedSequence(7, spawn_key=(run,)).generate_state(8).tolist()
-            == children[run].generate_state(8).tolist()
-        )
+        assert SeedSequence(7, spawn_key=(run,)).generate_state(8).tolist() == children[run].generate_state(8).tolist()
 
 
 def test_all_generators_are_grandchildren_of_the_run():
@@ -65,10 +55,7 @@ def test_children_are_distinct():
     begins = [
         tuple(row)
         for seed, run in itertools.product((0, 1, 2, 2**40), range(10))
-        for row in [
-            *client_streams(seed, run, 10).reshape(-1, 4).tolist(),
-            words_of(teacher_generator(seed, run)),
-        ]
+        for row in [*client_streams(seed, run, 10).reshape(-1, 4).tolist(), words_of(teacher_generator(seed, run))]
     ]
     assert len(begins) == 4 * 10 * 31
     assert len({word for begin in begins for word in begin[:3]}) == 3 * len(begins)

@@ -60,10 +60,7 @@ def test_find_fault_names_place_and_problem(content, fault):
         (Literal["a", "b", "c"], "a, b or c"),
         (bool, "true or false"),
         (str | int, "text or a whole number"),
-        (
-            Annotated[tuple[Count, ...], Meta(min_length=2)],
-            "a list of at least 2, each a whole number in [1, 99]",
-        ),
+        (Annotated[tuple[Count, ...], Meta(min_length=2)], "a list of at least 2, each a whole number in [1, 99]"),
         (Annotated[str, Meta(max_length=3, description="a short word")], "a short word"),
         (Inner, "an object"),
     ],
@@ -116,10 +113,7 @@ def explain(content: Any) -> str:
         ({"inner": {"number": 3}}, "The field inner is invalid: three is taken."),
         ({"inner": {}}, "The field inner.number is missing."),
         ({"inner": {"number": 1, "x": 2}}, "The field inner.x is unknown."),
-        (
-            {"x": 1},
-            "The field x is unknown; the fields are port, share, name, arms, level, colour, weights, inner.",
-        ),
+        ({"x": 1}, "The field x is unknown; the fields are port, share, name, arms, level, colour, weights, inner."),
         ([], "The body must be an object, not a list."),
     ],
 )

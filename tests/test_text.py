@@ -44,16 +44,7 @@ def test_three_digits_or_the_whole_part(value, told):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        (0, "0"),
-        (0.01, "0.01"),
-        (5, "5"),
-        (999, "999"),
-        (1000, "1k"),
-        (1500, "1.5k"),
-        (50_000, "50k"),
-        (2.5e6, "2.5M"),
-    ],
+    [(0, "0"), (0.01, "0.01"), (5, "5"), (999, "999"), (1000, "1k"), (1500, "1.5k"), (50_000, "50k"), (2.5e6, "2.5M")],
 )
 def test_numbers_on_axes_are_short(value, text):
     """Thousands and millions have a letter."""

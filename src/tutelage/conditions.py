@@ -40,9 +40,7 @@ class Conditions:
         """Raise ``InputError`` unless the conditions fit M clients and K arms."""
         for name, values in (("activities", self.activity), ("delays", self.delays)):
             if len(values) not in (0, num_clients):
-                raise InputError(
-                    f"There are {len(values)} {name} for {num_clients} clients: give one for each client."
-                )
+                raise InputError(f"There are {len(values)} {name} for {num_clients} clients: give one for each client.")
         for client, share in enumerate(self.activity):
             if not 0 < share <= 1:
                 raise InputError(f"Invalid activity {share:g} of client {client}: use a number in (0, 1].")
@@ -95,9 +93,7 @@ def read_per_client(name: str, text: str, num_clients: int) -> tuple[float, ...]
     try:
         values = [float(part) for part in parts]
     except ValueError:
-        raise InputError(
-            f"Invalid {name} {text!r}: use one number, or one for each client as in 1;0.5;0.1."
-        ) from None
+        raise InputError(f"Invalid {name} {text!r}: use one number, or one for each client as in 1;0.5;0.1.") from None
     if not all(math.isfinite(value) for value in values):
         raise InputError(f"Invalid {name} {text!r}: use finite numbers.")
     if len(values) == 1:

@@ -27,9 +27,7 @@ def compute_pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.floa
 
 
 def compute_phased_regret(
-    pulls: NDArray[np.integer[Any]],
-    rounds: NDArray[np.int64],
-    phases: Sequence[tuple[int, NDArray[np.float64]]],
+    pulls: NDArray[np.integer[Any]], rounds: NDArray[np.int64], phases: Sequence[tuple[int, NDArray[np.float64]]]
 ) -> NDArray[np.float64]:
     """Return the pseudo-regret [..., C] of an instance whose gaps change between phases.
 

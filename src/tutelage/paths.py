@@ -16,9 +16,7 @@ def expand_path(path: str | os.PathLike[str]) -> Path:
     except UnicodeEncodeError:
         usable = False
     if not usable:
-        raise InputError(
-            f"Invalid path {text!r}: it has a character that a file name cannot have. Check the path."
-        )
+        raise InputError(f"Invalid path {text!r}: it has a character that a file name cannot have. Check the path.")
     try:
         return Path(text).expanduser()
     except RuntimeError:

@@ -174,9 +174,7 @@ class Table(Generic[Entry]):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
         lacking = [need for need in self.needs if not hasattr(found, need)]
         if lacking:
-            raise InputError(
-                f"The class {name!r} is not a {self.kind}: it lacks {join_words(lacking, 'and')}."
-            )
+            raise InputError(f"The class {name!r} is not a {self.kind}: it lacks {join_words(lacking, 'and')}.")
         return found
 
     def parameters(self, name: str) -> tuple[Parameter, ...]:
@@ -198,9 +196,7 @@ class Table(Generic[Entry]):
         try:
             known = {item.name: item for item in parameters_of(cls)}
         except (NameError, TypeError) as error:  # annotations that name nothing
-            raise InputError(
-                f"The parameters of the {self.kind} {name!r} cannot be read: {error}."
-            ) from error
+            raise InputError(f"The parameters of the {self.kind} {name!r} cannot be read: {error}.") from error
         values: dict[str, Any] = {}
         for key, text in arguments:
             if key not in known:
@@ -232,9 +228,7 @@ class Table(Generic[Entry]):
             raise InputError(f"{name} is a class, not a {self.kind}: call it, as in {name}(...).")
         lacking = [need for need in self.needs if not hasattr(given, need)]
         if lacking:
-            raise InputError(
-                f"{format_value(given)} is not a {self.kind}: it lacks {join_words(lacking, 'and')}."
-            )
+            raise InputError(f"{format_value(given)} is not a {self.kind}: it lacks {join_words(lacking, 'and')}.")
         return given
 
     def spec(self, thing: Any) -> str:
@@ -293,9 +287,7 @@ def split_call(spec: str, kind: str) -> tuple[str, list[tuple[str, str]]]:
     name, parenthesis, rest = text.partition("(")
     name = name.strip()
     if not _NAME.fullmatch(name) or (parenthesis and not rest.rstrip().endswith(")")):
-        raise InputError(
-            f"Invalid {kind} {spec!r}: write a name, or a name with arguments as in name(key=value)."
-        )
+        raise InputError(f"Invalid {kind} {spec!r}: write a name, or a name with arguments as in name(key=value).")
     inside = rest.rstrip()[:-1].strip() if parenthesis else ""
     return name, split_arguments(inside, spec) if inside else []
 

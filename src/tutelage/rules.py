@@ -131,10 +131,7 @@ class Sink(_Rule):
     delta: float
 
     kind: ClassVar[int] = SINK_KIND
-    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "margin": (0.0, _LARGEST),
-        "delta": (_SMALLEST, 1.0),
-    }
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"margin": (0.0, _LARGEST), "delta": (_SMALLEST, 1.0)}
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,7 @@ _KINDS: Mapping[str, str] = {
     "null": "null",
 }
 _BOUNDS = {">=": "of at least", "<=": "of at most", ">": "greater than", "<": "less than"}
-_NOUNS: dict[type, str] = {
-    inspect.BoolType: "true or false",
-    inspect.NoneType: "null",
-    inspect.StrType: "text",
-}
+_NOUNS: dict[type, str] = {inspect.BoolType: "true or false", inspect.NoneType: "null", inspect.StrType: "text"}
 
 
 @dataclass(frozen=True)

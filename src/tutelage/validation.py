@@ -80,9 +80,7 @@ def check_whole(name: str, value: Any, minimum: int | None = None, maximum: int 
     """Return a whole number from ``minimum`` to ``maximum`` as an ``int``."""
     bounds = Bounds(minimum, maximum)
     if not is_whole(value) or not _is_between(operator.index(value), minimum, maximum):
-        raise InputError(
-            f"Invalid {name} {format_value(value)}: use {bounds.describe_allowed('a whole number')}."
-        )
+        raise InputError(f"Invalid {name} {format_value(value)}: use {bounds.describe_allowed('a whole number')}.")
     return operator.index(value)
 
 
@@ -139,8 +137,7 @@ def check_names(what: str, names: Any, count: int | None = None) -> tuple[str, .
             raise InputError(f"Invalid name {format_value(name)} among the {what}: use a text.")
         if "\0" in name or not _can_be_written(name):
             raise InputError(
-                f"The name {name!r} among the {what} has a character that cannot be written to a file: "
-                "remove it."
+                f"The name {name!r} among the {what} has a character that cannot be written to a file: remove it."
             )
     if count is not None and len(listed) != count:
         raise InputError(f"There are {len(listed)} names for {count} {what}: give one for each.")

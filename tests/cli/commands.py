@@ -60,11 +60,7 @@ def run_on_terminal(*arguments, standard_output=None):
     command = [sys.executable, "-m", "tutelage", *arguments]
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"}
     with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=standard_output or other_end,
-        stderr=other_end,
-        env=environment,
+        command, stdin=subprocess.DEVNULL, stdout=standard_output or other_end, stderr=other_end, env=environment
     ) as running:
         os.close(other_end)
         on_terminal = _read_all(terminal)

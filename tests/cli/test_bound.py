@@ -99,12 +99,8 @@ def test_page_of_a_vacuous_bound(capsys):
     assert execute(["bound", "paper", *arguments]) == 0
     text = " ".join(capsys.readouterr().out.split())
     late = f"{paper_epochs.learning_time(50_000):,}"
-    assert (
-        f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
-    )
-    least = next(
-        horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon
-    )
+    assert f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
+    least = next(horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon)
     assert f"They are informative from a horizon of {least:,} on." in text
     assert "The bound on the regret exceeds the largest regret possible in 50,000 rounds, 100,000" in text
 
@@ -123,9 +119,7 @@ def test_mixed_clients_and_weights(tmp_path, capsys):
 
 def test_same_seed_same_document(capsys):
     """Whatever the number of workers."""
-    documents = [
-        json_of(capsys, "paper", "--horizon", "900", *SMALL, "--workers", workers) for workers in ("1", "2")
-    ]
+    documents = [json_of(capsys, "paper", "--horizon", "900", *SMALL, "--workers", workers) for workers in ("1", "2")]
     assert documents[0] == documents[1]
 
 

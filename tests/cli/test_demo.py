@@ -22,11 +22,7 @@ from tutelage.seeding import POLICY, REWARDS
 
 def test_demo_runs_over_http_and_removes_its_files(tmp_path, python):
     """In a pipe: lines, an end that says what was taught, no colours; its folder and its server are gone."""
-    environment = os.environ | {
-        "TMPDIR": str(tmp_path),
-        "TUTELAGE_HOST": "no.such.host",
-        "TUTELAGE_PORT": "x",
-    }
+    environment = os.environ | {"TMPDIR": str(tmp_path), "TUTELAGE_HOST": "no.such.host", "TUTELAGE_PORT": "x"}
     ran = python("-m", "tutelage", "demo", "--horizon", "30", "--seed", "3", env=environment, cwd=tmp_path)
     assert ran.stdout.startswith("Starting a server ...\n")
     assert "Dashboard: http://127.0.0.1:" in ran.stdout
@@ -66,9 +62,7 @@ def test_client_names_are_not_cut_off(columns):
     lines = text.getvalue().splitlines()
     for client in campaign["clients"]:
         assert any(line.startswith(client) for line in lines), text.getvalue()
-    assert (
-        "still learning: any of 2 arms may be the best" in " ".join(text.getvalue().split()) or columns < 60
-    )
+    assert "still learning: any of 2 arms may be the best" in " ".join(text.getvalue().split()) or columns < 60
     assert "betting" not in text.getvalue()
 
 

@@ -21,10 +21,7 @@ BAD = [
     ([*PAPER, "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
     ([*PAPER, "--teacher", "twl(gama1=1)"], "'gama1' (did you mean 'gamma1'?)"),
     ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' appears twice"),
-    (
-        [*PAPER, "--teacher", "twl(gamma1=1.5)"],
-        "Invalid gamma1=1.5 in 'twl(gamma1=1.5)': use a number in [0, 1]",
-    ),
+    ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "Invalid gamma1=1.5 in 'twl(gamma1=1.5)': use a number in [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 in 'tal(gamma2=-0.1)': use a number in [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=nan)"], "Invalid gamma2=nan in 'tal(gamma2=nan)'"),
     ([*PAPER, "--teacher", "twl(gamma1=0,5)"], "decimal comma"),
@@ -65,10 +62,7 @@ BAD = [
     ([*PAPER, "--checkpoints", "cubic"], "'cubic'"),
     ([*PAPER, "--out", "/missing/r.nc"], "'/missing'"),
     ([*PAPER, "--out", "/"], "'/' is a folder"),
-    (
-        [*PAPER, "--out", "q.csv"],
-        "Invalid file name 'q.csv' for a result, which is a NetCDF file: end it in .nc",
-    ),
+    ([*PAPER, "--out", "q.csv"], "Invalid file name 'q.csv' for a result, which is a NetCDF file: end it in .nc"),
     ([*PAPER, "--out", "/dev/null"], "'/dev/null' is not a regular file"),
     ([*PAPER, "--teacher"], "--teacher"),
     ([*PAPER, "--horizn", "3"], "--horizn"),
@@ -125,9 +119,7 @@ def test_exit_status_of_the_process(python):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such pipes there")
-@pytest.mark.parametrize(
-    "arguments", [["simulate", "--list"], [*PAPER, "--horizon", "9", "--json"], ["--help"]]
-)
+@pytest.mark.parametrize("arguments", [["simulate", "--list"], [*PAPER, "--horizon", "9", "--json"], ["--help"]])
 def test_a_closed_pipe_ends_silently(python, arguments):
     """As in ``tutelage ... | head -1``, where nobody reads on."""
     read, write = os.pipe()

@@ -167,9 +167,7 @@ def environment(site):
 @pytest.fixture
 def simulate(python, environment):
     """``tutelage simulate paper ...`` in a process that finds the package."""
-    return lambda *arguments: python(
-        "-m", "tutelage", "simulate", "paper", *arguments, check=False, env=environment
-    )
+    return lambda *arguments: python("-m", "tutelage", "simulate", "paper", *arguments, check=False, env=environment)
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
@@ -201,9 +199,7 @@ def test_a_policy_that_numba_refuses(simulate):
     """One sentence that names the policy and has numba's own words."""
     ended = simulate("--clients", "ownwares.shelf:Broken", "--horizon", "10", "--runs", "1")
     assert ended.returncode == 2
-    assert ended.stderr.startswith(
-        "The policy ownwares.shelf:Broken(loyalty=0.5) cannot be compiled by numba: "
-    )
+    assert ended.stderr.startswith("The policy ownwares.shelf:Broken(loyalty=0.5) cannot be compiled by numba: ")
     assert "'moods'" in ended.stderr
     assert ended.stderr.count("\n") == 1
 

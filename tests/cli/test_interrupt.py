@@ -51,9 +51,7 @@ def test_while_compiled_code_runs(executor, presses):
 def test_while_starting():
     """Also before the command has read its arguments; a process that has not begun may die of the signal."""
     running, out, error = interrupted(LONG, after=0.3)
-    assert (running.returncode, out, error) == (130, "", "Interrupted.\n") or (
-        running.returncode == -signal.SIGINT
-    )
+    assert (running.returncode, out, error) == (130, "", "Interrupted.\n") or (running.returncode == -signal.SIGINT)
 
 
 _SWALLOWED = """if True:
@@ -116,14 +114,7 @@ def test_little_is_imported_before_interrupts_are_handled(python):
     listing = "import sys; before = set(sys.modules); import tutelage.cli; print(*set(sys.modules) - before)"
     imported = set(python("-c", listing).stdout.split())
     assert "tutelage.cli.interrupts" in imported
-    assert not imported & {
-        "typing",
-        "contextlib",
-        "dataclasses",
-        "importlib.metadata",
-        "pathlib",
-        "threading",
-    }
+    assert not imported & {"typing", "contextlib", "dataclasses", "importlib.metadata", "pathlib", "threading"}
 
 
 def test_an_interrupt_leaves_no_unfinished_file(tmp_path):

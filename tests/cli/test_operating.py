@@ -69,9 +69,7 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
     gone = json.loads(output_of(capsys, "key", "revoke", "eye", "--config", "other.toml", "--json"))
     assert (gone["name"], gone["revoked"] is None) == ("eye", False)
     assert json.loads(output_of(capsys, "db", "check", "--config", "other.toml", "--json")) == {"faults": []}
-    assert json.loads(output_of(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {
-        "campaigns": []
-    }
+    assert json.loads(output_of(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {"campaigns": []}
     assert "already has schema 2" in output_of(capsys, "db", "upgrade", "--config", "other.toml")
     assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--config", "other.toml")
 
@@ -108,9 +106,7 @@ def test_a_key_for_an_unknown_campaign_or_client_prints_a_warning(here, capsys):
         for name, more in (("fixed", {"clients": ["a"]}), ("open", {"open_registration": True})):
             httpx.post(f"{address}/v1/campaigns", json=content | {"name": name} | more).raise_for_status()
         httpx.post(f"{address}/v1/campaigns/open/clients", json={"client": "b"}).raise_for_status()
-        assert warned("1", "nope", "a") == [
-            "The campaign 'nope' does not exist yet; the key works once it is created."
-        ]
+        assert warned("1", "nope", "a") == ["The campaign 'nope' does not exist yet; the key works once it is created."]
         assert warned("2", "fixed", "a", "z") == [
             "The campaign fixed has no client 'z', and clients can no longer be added."
         ]
@@ -187,29 +183,14 @@ def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
     """No numbers for clients and arms, neither in refusals nor in what a teacher says."""
     with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
-        create = (
-            "campaign",
-            "create",
-            "c",
-            "--arm",
-            "red",
-            "--arm",
-            "blue",
-            "--client",
-            "anna",
-            "--client",
-            "ben",
-        )
+        create = ("campaign", "create", "c", "--arm", "red", "--arm", "blue", "--client", "anna", "--client", "ben")
         create += ("--horizon", "9", "--teacher", "known(target=1)", "--start")
         assert "teaching the known target, arm blue" in output_of(capsys, *create)
         assert "arm blue" in output_of(capsys, "campaign", "list")
         output_of(capsys, "campaign", "exclude", "c", "ben")
         err = error_of(capsys, 2, "campaign", "exclude", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
-        assert (
-            error_of(capsys, 2, "campaign", "exclude", "c", "ben")
-            == "The client 'ben' is already excluded.\n"
-        )
+        assert error_of(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"
 

@@ -19,9 +19,7 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     assert execute(["plan", "paper", *SMALL, "--cost-weight", "0.5", "--seed", "3", "--json"]) == 0
     printed = capsys.readouterr()
     case = planning.KnownInstance(load_instance("paper"))
-    request = planning.make_request(
-        case, ["twl", "blt"], "ucb1", horizon=1500, runs=2, seed=3, cost_weight=0.5
-    )
+    request = planning.make_request(case, ["twl", "blt"], "ucb1", horizon=1500, runs=2, seed=3, cost_weight=0.5)
     assert json.loads(printed.out) == json.loads(json.dumps(planning.make_plan(request).summary()))
     assert printed.out.endswith("}\n")
     assert not printed.err

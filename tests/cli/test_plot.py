@@ -19,9 +19,7 @@ def saved(tmp_path_factory):
 def test_all_kinds_into_a_folder(saved, tmp_path, capsys):
     """A folder is made; each kind is a PDF and a PNG, and each is named."""
     assert app.execute(["plot", str(saved), "--out", str(tmp_path / "a" / "b")]) == 0
-    wanted = [
-        f"mine-{kind}{end}" for kind in ("curves", "scatter", "pulls", "clients") for end in (".pdf", ".png")
-    ]
+    wanted = [f"mine-{kind}{end}" for kind in ("curves", "scatter", "pulls", "clients") for end in (".pdf", ".png")]
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(wanted)
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"{tmp_path / 'a' / 'b' / 'mine-curves.pdf'} shows curves"
@@ -46,10 +44,7 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
     assert app.execute(["plot", str(saved), "--out", str(tmp_path / name), *chosen, "--json"]) == 0
     assert (tmp_path / name).read_bytes().startswith(start)
     document = json.loads(capsys.readouterr().out)
-    assert document == {
-        "result": str(saved),
-        "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}],
-    }
+    assert document == {"result": str(saved), "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}]}
 
 
 @pytest.mark.parametrize(
@@ -57,10 +52,7 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
     [
         (["--kind", "curve"], "Invalid --kind 'curve': use curves"),
         (["--out", "x.jpg"], "Invalid --out 'x.jpg': use a file that ends in .pdf, .png, .svg"),
-        (
-            ["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"],
-            "one file cannot hold pulls and curves",
-        ),
+        (["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"], "one file cannot hold pulls and curves"),
         (["--out", "nowhere/x.pdf"], "does not exist: create it first"),
         (["--out", "x.csv"], "Invalid --out 'x.csv'"),
         (["--log", "tim"], "Invalid --log 'tim': use none, time, quantity, both"),

@@ -8,9 +8,7 @@ TEACHERS = ["--teacher", "twl(gamma1=1,gamma2=0)", "--teacher", "known"]
 CLIENTS = ["--clients", "5*ucb1,5*eps-greedy,5*ts", "--horizon", "50000", "--runs", "10", "--seed", "1"]
 
 
-@pytest.mark.parametrize(
-    "instance", ["movielens:{data}/ml-latest-small", "radio:{data}/grenoble-k7/grenoble.k7.gz"]
-)
+@pytest.mark.parametrize("instance", ["movielens:{data}/ml-latest-small", "radio:{data}/grenoble-k7/grenoble.k7.gz"])
 def test_ends_with_a_true_statement(instance, data, python):
     """What the table says was and was not learned is what the runs, printed as JSON, give."""
     command = ["-m", "tutelage", "simulate", instance.format(data=data), *TEACHERS, *CLIENTS]

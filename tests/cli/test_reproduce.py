@@ -60,9 +60,7 @@ def test_options_reach_the_experiments(tmp_path, capsys):
     assert app.execute(["reproduce", "fig2k", *given]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["experiments"][0]["seed"] == 5
-    assert [(panel["samples"], panel["runs"], panel["horizon"]) for panel in document["panels"]] == [
-        (100, 200, 9)
-    ]
+    assert [(panel["samples"], panel["runs"], panel["horizon"]) for panel in document["panels"]] == [(100, 200, 9)]
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,7 @@ def test_the_second_time_nothing_is_simulated(file, tmp_path, capsys):
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     line, left_out = capsys.readouterr().out.splitlines()
     assert line == (
-        "Everything is up to date (2 cells, 2 pictures); nothing was run. The report is "
-        f"{out / 'report.html'}."
+        f"Everything is up to date (2 cells, 2 pictures); nothing was run. The report is {out / 'report.html'}."
     )
     assert left_out.startswith("Left out: films. The data set ml-latest-small was not found")
 
@@ -133,11 +132,7 @@ def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, c
     [
         ("runs = 2", "rums = 2", "top level: unknown key 'rums' (did you mean 'runs'?)"),
         ("horizons = [200]", "horizons = [0]", "top level: invalid horizons [0]: use a list of at least 1"),
-        (
-            'spec = "ucb1"',
-            'spec = "ucb2"',
-            "[[clients]] number 1 ('all'): invalid spec 'ucb2': ",
-        ),
+        ('spec = "ucb1"', 'spec = "ucb2"', "[[clients]] number 1 ('all'): invalid spec 'ucb2': "),
     ],
 )
 def test_a_bad_file_is_one_sentence(file, tmp_path, capsys, written, instead, sentence):

@@ -30,9 +30,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
     (tmp_path / "campaign.toml").write_text(CAMPAIGN)
     with running_server(tmp_path) as (address, process):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
-        made = json.loads(
-            output_of(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json")
-        )
+        made = json.loads(output_of(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json"))
         assert (made["status"], made["horizon"], made["arms"]) == ("running", 100, ["x", "y"])
         pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
@@ -67,9 +65,7 @@ def test_the_first_key_is_created_next_to_a_server(tmp_path, capsys, monkeypatch
     """From then on it is needed, within five seconds; revoked, it opens nothing within as many."""
     monkeypatch.chdir(tmp_path)
     with running_server(tmp_path) as (address, _):
-        secret = output_of(
-            capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db"
-        ).strip()
+        secret = output_of(capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db").strip()
         campaigns, headers = f"{address}/v1/campaigns", {"Authorization": f"Bearer {secret}"}
 
         def becomes(status, headers):
@@ -96,14 +92,7 @@ def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
     """Whoever gets past the triggers is found out: status 1, and where."""
     monkeypatch.chdir(tmp_path)
     with running_server(tmp_path) as (address, _):
-        content = {
-            "name": "c",
-            "arms": ["x"],
-            "clients": ["a"],
-            "horizon": 9,
-            "teacher": "none",
-            "start": True,
-        }
+        content = {"name": "c", "arms": ["x"], "clients": ["a"], "horizon": 9, "teacher": "none", "start": True}
         assert httpx.post(f"{address}/v1/campaigns", json=content).status_code == 201
         pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200

@@ -21,9 +21,7 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     teachers = ["--teacher", "twl", "--teacher", "known"]
     assert execute(["simulate", "paper", *teachers, *SMALL, "--json"]) == 0
     printed = capsys.readouterr()
-    request = lab.make_request(
-        "paper", ["twl", "known"], "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4
-    )
+    request = lab.make_request("paper", ["twl", "known"], "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4)
     assert printed.out == encode_json(lab.simulate_request(request).summary()) + "\n"
     assert printed.out.endswith("}\n")
     assert not printed.err

@@ -53,9 +53,7 @@ def emptied(spool):
 def problem(kind, status=409, detail="What is wrong.", **headers):
     """A refusal as the server words it."""
     content = {"type": f"urn:tutelage:problem:{kind}", "status": status, "detail": detail}
-    return httpx.Response(
-        status, json=content, headers={name.replace("_", "-"): headers[name] for name in headers}
-    )
+    return httpx.Response(status, json=content, headers={name.replace("_", "-"): headers[name] for name in headers})
 
 
 def report(id, arm="a"):

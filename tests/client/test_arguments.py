@@ -66,8 +66,7 @@ def test_every_kind_of_number_is_a_reward(reward):
 
 
 @pytest.mark.parametrize(
-    "server",
-    ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b", ""],
+    "server", ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b", ""]
 )
 def test_an_address_that_is_none_is_refused(server):
     """At once: otherwise every reward would be shown as observed for ever."""

@@ -108,13 +108,7 @@ def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
         told = client.reveal("anna", "a", 0.25)
         assert (told.reward, told.adjustment, told.bypassed) == (0.25, 0.0, True)
         assert emptied(client.spool)
-    assert server.taken[-1] == {
-        "id": told.id,
-        "client": "anna",
-        "arm": "a",
-        "reward": 0.25,
-        "bypassed": True,
-    }
+    assert server.taken[-1] == {"id": told.id, "client": "anna", "arm": "a", "reward": 0.25, "bypassed": True}
     assert (tmp_path / "spool").read_text() == ""
 
 
@@ -268,10 +262,7 @@ def test_async_client_does_the_same():
 
     taken, told, missed = asyncio.run(play())
     assert (told.reward, told.bypassed, missed.reward, missed.bypassed) == (0.75, False, 0.5, True)
-    assert [(pull["id"], pull.get("bypassed", False)) for pull in taken] == [
-        (told.id, False),
-        (missed.id, True),
-    ]
+    assert [(pull["id"], pull.get("bypassed", False)) for pull in taken] == [(told.id, False), (missed.id, True)]
 
 
 def test_it_imports_no_other_part_of_the_project(python):

@@ -28,12 +28,7 @@ def test_reports_outlive_the_process(tmp_path):
 
 @pytest.mark.parametrize(
     "refusal",
-    [
-        problem("invalid", 422),
-        problem("forbidden", 403),
-        problem("internal", 500),
-        httpx.Response(200, json={}),
-    ],
+    [problem("invalid", 422), problem("forbidden", 403), problem("internal", 500), httpx.Response(200, json={})],
 )
 def test_a_report_that_is_refused_does_not_hold_up_the_others(tmp_path, refusal):
     """A batch that is refused is halved until what is wrong stands alone, whoever's mistake it is."""

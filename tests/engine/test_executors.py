@@ -133,9 +133,7 @@ def test_dask(expected):
 def test_dask_without_workers():
     """A scheduler without workers is refused: nothing would ever run there."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=0, processes=False, protocol="tcp", dashboard_address=None
-    ) as cluster:
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         with pytest.raises(InputError, match="has no workers"):
             lab.simulate("paper", "none", horizon=2, runs=1, executor=address)
@@ -273,9 +271,7 @@ def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
 def test_warm_up_plays_one_client_of_each_policy(monkeypatch):
     """One client of each policy is played to compile its kernel."""
     sizes = []
-    monkeypatch.setattr(
-        runs, "simulate_run", lambda request, *_, **__: sizes.append(request.instance.num_clients)
-    )
+    monkeypatch.setattr(runs, "simulate_run", lambda request, *_, **__: sizes.append(request.instance.num_clients))
     runs.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
     assert sizes == [1, 1]
 

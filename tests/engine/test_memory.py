@@ -29,9 +29,7 @@ def test_segments_are_cut_at_exact_pulls():
 def test_without_cuts_there_are_no_segments():
     """A teacher that uses no evidence has no sums."""
     memory = make_memory(num_cuts=0)
-    add_to_segment(
-        0, 1, 1.0, memory.completed_segments[0], memory.segment_sums[0], np.zeros(0, dtype=np.int64)
-    )
+    add_to_segment(0, 1, 1.0, memory.completed_segments[0], memory.segment_sums[0], np.zeros(0, dtype=np.int64))
     assert memory.completed_segments[0, 0] == 0
     assert not memory.segment_sums.any()
 
@@ -45,9 +43,7 @@ def test_new_memory_is_empty_and_of_the_right_size():
     assert memory.policy_states.shape == (4, 1)
     untouched = set(memory._fields) - {"pending_arm", "quota_rounds", "streams", "block"}
     assert not any(getattr(memory, name).any() for name in untouched)
-    assert all(
-        len(getattr(memory, name)) == 4 for name in (*untouched, "pending_arm", "quota_rounds", "streams")
-    )
+    assert all(len(getattr(memory, name)) == 4 for name in (*untouched, "pending_arm", "quota_rounds", "streams"))
 
 
 def test_arrays_do_not_overlap_and_fill_the_block():

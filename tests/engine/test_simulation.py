@@ -39,9 +39,7 @@ def test_engine_equals_algorithms_one_and_two(game, gamma1, gamma2, name):
     instance = make_instance(means, weights, distribution)
     teacher = TEACHERS.cls(name)(gamma1, gamma2)
     algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
-    plain = play_reference(
-        instance, distribution, mix, lambda stage, _: algorithm(stage, gamma1, gamma2), T, seed, 3
-    )
+    plain = play_reference(instance, distribution, mix, lambda stage, _: algorithm(stage, gamma1, gamma2), T, seed, 3)
     assert_equal(run_engine(instance, mix, teacher, T, seed, 3), plain, T)
 
 
@@ -87,11 +85,7 @@ def test_engine_equals_algorithms_over_several_epochs(name, gammas):
     means = np.clip(np.array([0.35, 0.5, 0.6]) + np.linspace(-0.3, 0.3, 12)[:, None], 0, 1)
     instance, T = Instance("ladder", means, np.full(12, 1 / 12)), 3500
     algorithm = {"tal": reference.AlgorithmOne, "twl": reference.AlgorithmTwo}[name]
-    mix = (
-        ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3
-        if gammas[0] > 0
-        else ["ucb1", "eps-greedy", "ts"] * 4
-    )
+    mix = ["ucb1", "eps-greedy", "ucb1", "eps-greedy"] * 3 if gammas[0] > 0 else ["ucb1", "eps-greedy", "ts"] * 4
     plain = play_reference(instance, "bernoulli", mix, lambda stage, _: algorithm(stage, *gammas), T, 5, 0)
     assert len(plain.events) >= 2
     assert_equal(run_engine(instance, mix, TEACHERS.cls(name)(*gammas), T, 5, 0), plain, T)
@@ -151,9 +145,7 @@ def conditions(draw, M, K, T):
     )
 
 
-@given(
-    games(), st.sampled_from(["ladder-any", "ladder-all", "twl", "tal(gamma1=0.1)", "na", "none"]), st.data()
-)
+@given(games(), st.sampled_from(["ladder-any", "ladder-all", "twl", "tal(gamma1=0.1)", "na", "none"]), st.data())
 def test_engine_under_real_conditions(game, spec, data):
     """Stragglers, late pulls, stops, shifting means, exclusion: the engine equals the plain runner."""
     means, weights, distribution, mix, T, seed = game

@@ -91,9 +91,7 @@ def small_result(small, tmp_path_factory):
 def test_a_panel_equals_one_simulation(small_result):
     """The joined cells of all teachers equal one simulation of all teachers."""
     panel = small_result.panels[0]
-    once = tutelage.simulate(
-        "paper", ["twl", "known", "none"], "ucb1", horizon=300, runs=2, seed=7, checkpoints=6
-    )
+    once = tutelage.simulate("paper", ["twl", "known", "none"], "ucb1", horizon=300, runs=2, seed=7, checkpoints=6)
     assert panel.panel.name == "curves"
     assert panel.dataset.equals(once)
     assert panel.dataset.attrs == once.attrs

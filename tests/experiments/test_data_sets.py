@@ -20,9 +20,7 @@ def known(monkeypatch):
         for name, data in content.items()
     )
     archive = DataSetFile("little.zip", 1, "0")
-    little = DataSet(
-        "little", "Little", "https://example.org", "https://example.org/l", "free", archive, parts
-    )
+    little = DataSet("little", "Little", "https://example.org", "https://example.org/l", "free", archive, parts)
     monkeypatch.setattr(data_sets, "DATA_SETS", (little,))
     return little, content
 
@@ -87,9 +85,7 @@ def test_a_readme_of_something_else_is_ignored(known, tmp_path):
 def test_a_folder_without_known_files(known, tmp_path, content):
     """The error lists the known files."""
     write_files(tmp_path, content)
-    with pytest.raises(
-        InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"
-    ):
+    with pytest.raises(InputError, match=r"contains no file of a known data set \(ratings\.csv, README\.txt\)"):
         check_files(str(tmp_path))
 
 

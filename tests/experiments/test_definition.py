@@ -13,9 +13,7 @@ def test_without_panels_everything_has_one(small):
     text = small[: small.index("[[panels]]")].replace("[300]", "[300, 400]")
     shown = parse_experiment(text, "small.toml").all_panels()
     assert [panel.name for panel in shown] == [
-        f"fixed-all-{horizon}-{quantity}"
-        for horizon in (300, 400)
-        for quantity in ("regret", "cost", "regret-cost")
+        f"fixed-all-{horizon}-{quantity}" for horizon in (300, 400) for quantity in ("regret", "cost", "regret-cost")
     ] + ["random-all-300-regret-cost", "random-all-400-regret-cost"]
     assert {panel.horizon for panel in shown} == {300, 400}
 
@@ -38,11 +36,7 @@ def test_panels_have_the_only_horizon(small):
     [
         (InstanceEntry(label="a", spec="paper"), None, ["paper"]),
         (InstanceEntry(label="a", spec="uniform", seeds="8..9"), None, ["uniform:seed=8", "uniform:seed=9"]),
-        (
-            InstanceEntry(label="a", spec="uniform:arms=2", seeds="8..8"),
-            None,
-            ["uniform:arms=2,seed=8"],
-        ),
+        (InstanceEntry(label="a", spec="uniform:arms=2", seeds="8..8"), None, ["uniform:arms=2,seed=8"]),
         (
             InstanceEntry(label="a", spec="movielens:clients=3", data="ml-latest-small"),
             "/x, y",
@@ -97,10 +91,7 @@ def test_values_are_checked_in_python_too(values, message):
         (lambda: InstanceEntry(label="a", spec="zz"), "InstanceEntry: invalid spec 'zz': "),
         (lambda: ClientsEntry(label="a", spec=""), "ClientsEntry: invalid spec ''"),
         (lambda: ClientsEntry(label="a", spec="2*ucb1,ts9"), "'ts9'"),
-        (
-            lambda: Panel(name="a", quantity="both", instance="p", clients="c"),
-            "Panel: invalid quantity 'both'",
-        ),
+        (lambda: Panel(name="a", quantity="both", instance="p", clients="c"), "Panel: invalid quantity 'both'"),
     ],
 )
 def test_every_section_is_checked(make, message):

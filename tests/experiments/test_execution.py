@@ -178,9 +178,7 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
     assert done[0] == 0
     assert done[-1] == 24
     assert {name for _, _, name in calls} == {
-        f"{instance}-all-{teacher}-300"
-        for instance in ("fixed", "random")
-        for teacher in ("twl-1-0", "known", "none")
+        f"{instance}-all-{teacher}-300" for instance in ("fixed", "random") for teacher in ("twl-1-0", "known", "none")
     }
 
 

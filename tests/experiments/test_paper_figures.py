@@ -6,24 +6,12 @@ from msgspec.structs import replace
 from tutelage import experiments
 from tutelage.errors import InputError
 
-TEACHERS = (
-    "tal(gamma1=1,gamma2=0)",
-    "tal(gamma1=0,gamma2=0)",
-    "twl(gamma1=1,gamma2=0)",
-    "ng",
-    "na",
-    "known",
-    "none",
-)
+TEACHERS = ("tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "ng", "na", "known", "none")
 
 
 def map_panels():
     """Return all panels by name, each with its experiment."""
-    return {
-        panel.name: (panel, each)
-        for each in experiments.load_paper_experiments()
-        for panel in each.all_panels()
-    }
+    return {panel.name: (panel, each) for each in experiments.load_paper_experiments() for panel in each.all_panels()}
 
 
 def test_all_panels_are_listed():
@@ -63,9 +51,7 @@ def test_panels_are_as_in_the_paper():
 
 def test_options_change_the_right_experiments():
     """Runs change the curves, runs per instance the dots, horizon and seed everything."""
-    fixed, random, movies = experiments.load_paper_experiments(
-        runs=7, horizon=900, runs_per_instance=3, seed=5
-    )
+    fixed, random, movies = experiments.load_paper_experiments(runs=7, horizon=900, runs_per_instance=3, seed=5)
     assert (fixed.runs, movies.runs, random.instances[0].runs) == (7, 7, 3)
     for each in (fixed, random, movies):
         assert each.horizons == (900,)
@@ -125,9 +111,7 @@ def test_a_short_version_runs(tmp_path, monkeypatch):
     assert [missing.panel.name for missing in result.missing] == ["fig3a", "fig3b"]
     for data in result.panels:
         assert len(data.verdicts) == len(data.panel.claims)
-        assert all(
-            verdict.figures and verdict.section in ("VI-D", "VIII-A", "VIII-B") for verdict in data.verdicts
-        )
+        assert all(verdict.figures and verdict.section in ("VI-D", "VIII-A", "VIII-B") for verdict in data.verdicts)
         assert tuple(data.dataset["teacher"].values) == TEACHERS
 
 
@@ -164,11 +148,7 @@ def _remove_claims(panel):
 )
 def test_every_claim_of_the_section_belongs_to_its_panels(panels, kind, teachers):
     """Section VIII-A makes these kinds of claims about these teachers and panels."""
-    known = {
-        panel.name: panel
-        for experiment in experiments.load_paper_experiments()
-        for panel in experiment.panels
-    }
+    known = {panel.name: panel for experiment in experiments.load_paper_experiments() for panel in experiment.panels}
     named = "".join(panels)
     said = {name: known[f"fig2{name}"].claims for name in named}
     for teacher in teachers.split():
@@ -176,8 +156,7 @@ def test_every_claim_of_the_section_belongs_to_its_panels(panels, kind, teachers
             name
             for name, claims in said.items()
             if any(
-                each.kind in kind.split() and any(spec.startswith(teacher) for spec in each.teachers)
-                for each in claims
+                each.kind in kind.split() and any(spec.startswith(teacher) for spec in each.teachers) for each in claims
             )
         ]
         wanted = {"ng": "a", "na": "b"}.get(teacher, named)

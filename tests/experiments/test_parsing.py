@@ -39,90 +39,36 @@ def test_a_file_is_read(small, tmp_path):
     ("written", "instead", "fault", "place", "remedy"),
     [
         ("runs = 2\nseed", "rnus = 2\nseed", "unknown key 'rnus'", f"{HEAD}", "(did you mean 'runs'?)"),
-        (
-            'label = "fixed"',
-            'label = "fixed"\nrun = 3',
-            "unknown key 'run'",
-            FIXED,
-            "the keys are label, spec",
-        ),
+        ('label = "fixed"', 'label = "fixed"\nrun = 3', "unknown key 'run'", FIXED, "the keys are label, spec"),
         ('label = "all"', 'label = "all"\nfoo = 1', "unknown key 'foo'", ALL, "the keys are label, spec."),
         ('name = "dots"', 'name = "dots"\nfoo = 1', "unknown key 'foo'", DOTS, "the keys are name, quantity"),
         ("than =", "then =", "unknown key 'then'", CLAIM, "(did you mean 'than'?)"),
-        (
-            'kind = "below"',
-            'kind = "bellow"',
-            'invalid kind "bellow"',
-            CLAIM,
-            "use one of below, mostly-below",
-        ),
+        ('kind = "below"', 'kind = "bellow"', 'invalid kind "bellow"', CLAIM, "use one of below, mostly-below"),
         ('kind = "below"\n', "", "missing key 'kind'", CLAIM, "use one of below, mostly-below"),
         ('section = "I"\n', "", "missing key 'section'", CLAIM, "use text"),
         ('name = "small"\n', "", "missing key 'name'", HEAD, "use at most 100 letters"),
         ("runs = 2\nseed", 'runs = "2"\nseed', 'invalid runs "2"', HEAD, COUNT),
         ("runs = 2\nseed", "runs = true\nseed", "invalid runs true", HEAD, COUNT),
         ("runs = 2\nseed", "runs = 0\nseed", "invalid runs 0", HEAD, COUNT),
-        (
-            "seed = 7",
-            "seed = 1979-05-27",
-            'invalid seed "1979-05-27"',
-            HEAD,
-            "a whole number from 0 to 2^63 - 1",
-        ),
+        ("seed = 7", "seed = 1979-05-27", 'invalid seed "1979-05-27"', HEAD, "a whole number from 0 to 2^63 - 1"),
         ("[300]", "[300, 300]", "horizons '300' appears twice", HEAD, "remove one"),
         ("[300]", "[]", "invalid horizons []", HEAD, "use a list of at least 1, each a whole number"),
         ("[300]", "[300, 400]", "missing key 'horizon'", CURVES, "use one of 300, 400"),
         ('"twl", "known"', '"twl", "konwn"', "invalid teachers", HEAD, "'konwn'"),
         ("checkpoints = 6", 'checkpoints = "linaer"', "invalid checkpoints", HEAD, "'linaer'"),
-        (
-            "checkpoints = 6",
-            "checkpoints = [1, 2.5]",
-            "invalid checkpoints [1, 2.5]",
-            HEAD,
-            "a list of rounds",
-        ),
+        ("checkpoints = 6", "checkpoints = [1, 2.5]", "invalid checkpoints [1, 2.5]", HEAD, "a list of rounds"),
         ('"4..6"', '"6..4"', "invalid seeds '6..4'", SET, "use FIRST..LAST"),
         ("uniform:clients=3", "unifrom:clients=3", "invalid spec 'unifrom:clients=3", SET, "uniform"),
         ("arms=2", "arms=2,seed=1", "invalid spec 'uniform:clients=3,arms=2,seed=1'", SET, "'seed'"),
-        (
-            '"uniform:clients=3,arms=2"',
-            '"paper"',
-            "invalid spec 'paper'",
-            SET,
-            "'seed'",
-        ),
-        (
-            'label = "random"',
-            'label = "random"\ndata = "netflix"',
-            "data set 'netflix'",
-            SET,
-            "ml-latest-small",
-        ),
-        (
-            'label = "all"',
-            'label = "a b"',
-            'invalid label "a b"',
-            "[[clients]] number 1 ('a b')",
-            "use at most",
-        ),
+        ('"uniform:clients=3,arms=2"', '"paper"', "invalid spec 'paper'", SET, "'seed'"),
+        ('label = "random"', 'label = "random"\ndata = "netflix"', "data set 'netflix'", SET, "ml-latest-small"),
+        ('label = "all"', 'label = "a b"', 'invalid label "a b"', "[[clients]] number 1 ('a b')", "use at most"),
         ('label = "random"', 'label = "fixed"', "label 'fixed' appears twice", "[[instances]]", "remove one"),
         ('instance = "random"', 'instance = "rand"', "invalid instance 'rand'", DOTS, "fixed, random"),
         ('"regret-cost"', '"regret"', "invalid quantity 'regret'", DOTS, "use regret-cost"),
         ('"regret-cost"', '"both"', 'invalid quantity "both"', DOTS, "use cost, regret or regret-cost"),
-        (
-            'than = ["none"]',
-            'than = ["na"]',
-            "invalid teacher in than 'na'",
-            "[[panels.claims]] number 1",
-            "known",
-        ),
-        (
-            'than = ["none"]',
-            'than = ["none"]\nfactor = inf',
-            "invalid factor Infinity",
-            CLAIM,
-            "a finite number",
-        ),
+        ('than = ["none"]', 'than = ["na"]', "invalid teacher in than 'na'", "[[panels.claims]] number 1", "known"),
+        ('than = ["none"]', 'than = ["none"]\nfactor = inf', "invalid factor Infinity", CLAIM, "a finite number"),
         ('than = ["none"]', 'than = ["none"]\nfactor = nan', "invalid factor NaN", CLAIM, "a finite number"),
         ("[[clients]]", "[clients]", "invalid clients {", HEAD, "use one or more [[clients]] sections"),
         ("runs = 2\nseed", "runs = \nseed", "invalid TOML", "line 4", ""),
@@ -131,13 +77,7 @@ def test_a_file_is_read(small, tmp_path):
         ("runs = 2\nseed", f"runs = {'[' * 300}{']' * 300}\nseed", "invalid runs [[[[", HEAD, COUNT),
         ("runs = 2\nseed", f"runs = {'9' * 5000}\nseed", "too many digits", "shorten it", ""),
         ("runs = 2\nseed", f"runs = {'9' * 4000}\nseed", "invalid runs 999", HEAD, COUNT),
-        (
-            'label = "all"',
-            f'label = "{"a" * 101}"',
-            'invalid label "aaa',
-            f"number 1 ('{'a' * 37}...')",
-            "100",
-        ),
+        ('label = "all"', f'label = "{"a" * 101}"', 'invalid label "aaa', f"number 1 ('{'a' * 37}...')", "100"),
         ("checkpoints = 6", "checkpoints = [400]", "invalid checkpoints for the horizon 300", HEAD, "400"),
         ('spec = "ucb1"', 'spec = "ucb9"', "invalid spec 'ucb9'", ALL, "policy"),
     ],
@@ -175,10 +115,7 @@ than = ["none"]
 """
     with pytest.raises(InputError, match=r"number 3 \('dots'\).*: missing key 'quantity'"):
         parse_experiment(small + claim, "mine.toml")
-    assert (
-        parse_experiment(small + claim + 'quantity = "cost"', "mine.toml").panels[2].claims[0].quantity
-        == "cost"
-    )
+    assert parse_experiment(small + claim + 'quantity = "cost"', "mine.toml").panels[2].claims[0].quantity == "cost"
 
 
 def test_growth_needs_curves(small):

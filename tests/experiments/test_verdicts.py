@@ -73,9 +73,7 @@ def test_a_claim_must_hold_for_every_pair_of_teachers():
 
 def test_a_claims_own_quantity_comes_before_the_panels():
     """Cost and regret give different verdicts here."""
-    data = dataset(
-        {"na": make_lines(1), "ng": make_lines(2)}, cost={"na": make_lines(2), "ng": make_lines(1)}
-    )
+    data = dataset({"na": make_lines(1), "ng": make_lines(2)}, cost={"na": make_lines(2), "ng": make_lines(1)})
     claim = {"teachers": ("na",), "than": ("ng",)} | SHARED
     assert judge_claim(claims.Below(**claim), "regret", data).holds is True
     assert judge_claim(claims.Below(**claim, quantity="cost"), "regret", data).holds is False
@@ -131,9 +129,7 @@ def test_balance_is_the_distance_from_the_diagonal():
     found = judge_claim(good, "regret-cost", renamed)
     assert found.holds is True
     assert found.figures.endswith("2 compared with ng 10, none infinite")
-    assert (
-        judge_claim(claims.Balance(teachers=("none",), than=("ng",), **claim), "regret", data).holds is False
-    )
+    assert judge_claim(claims.Balance(teachers=("none",), than=("ng",), **claim), "regret", data).holds is False
 
 
 def test_spread_is_relative_to_the_mean():
@@ -144,15 +140,9 @@ def test_spread_is_relative_to_the_mean():
     assert judge_claim(claims.Spread(factor=9.9, **claim), "regret", data).holds is True
     assert judge_claim(claims.Spread(factor=10.1, **claim), "regret", data).holds is False
     figures = judge_claim(claims.Spread(**claim), "regret", data).figures
+    assert figures == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
     assert (
-        figures
-        == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
-    )
-    assert (
-        judge_claim(
-            claims.Spread(**claim), "regret", dataset({"na": make_lines(1), "ng": make_lines(1)})
-        ).holds
-        is None
+        judge_claim(claims.Spread(**claim), "regret", dataset({"na": make_lines(1), "ng": make_lines(1)})).holds is None
     )
 
 
@@ -160,12 +150,7 @@ def set_of(**regrets):
     """Make a dataset of a set from regrets [instance, run] at T by teacher."""
     values = np.array([regrets[name] for name in regrets], dtype=float)
     return xr.Dataset(
-        {
-            "regret": (
-                ("instance", "teacher", "run", "client", "checkpoint"),
-                values.swapaxes(0, 1)[..., None, None],
-            )
-        },
+        {"regret": (("instance", "teacher", "run", "client", "checkpoint"), values.swapaxes(0, 1)[..., None, None])},
         coords={"teacher": list(regrets)},
     )
 
@@ -230,18 +215,13 @@ def test_too_few_runs_are_inconclusive(monkeypatch):
     found = judge_claim(claim, "regret", dataset({"na": make_lines(1, 1), "ng": make_lines(2, 2)}))
     assert found.holds is None
     assert found.figures == "regret: na 1 compared with ng 2; fewer than 3 runs are inconclusive"
-    assert (
-        judge_claim(claim, "regret", dataset({"na": make_lines(1, 1, 1), "ng": make_lines(2, 2, 2)})).holds
-        is True
-    )
+    assert judge_claim(claim, "regret", dataset({"na": make_lines(1, 1, 1), "ng": make_lines(2, 2, 2)})).holds is True
 
 
 def test_a_difference_within_two_standard_errors_may_be_chance():
     """NG's runs differ so much that four are inconclusive and many are not."""
     claim = claims.Below(teachers=("na",), than=("ng",), **SHARED)
-    found = judge_claim(
-        claim, "regret", dataset({"na": make_lines(*[10] * 4), "ng": make_lines(0, 0, 0, 50)})
-    )
+    found = judge_claim(claim, "regret", dataset({"na": make_lines(*[10] * 4), "ng": make_lines(0, 0, 0, 50)}))
     assert found.holds is None
     assert "may be chance" in found.figures
     many = dataset({"na": make_lines(*[10] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})

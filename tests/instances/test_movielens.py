@@ -10,9 +10,7 @@ from tutelage.instances.readers.movies import find_movies
 from tutelage.instances.readers.ratings import read_ratings
 
 # Users 1 to 6 rate movies 1 to 8; movie 8 is rated by user 1 alone.
-TRIPLES = [(user, movie, 1 + (user * movie) % 5) for user in range(1, 7) for movie in range(1, 8)] + [
-    (1, 8, 5)
-]
+TRIPLES = [(user, movie, 1 + (user * movie) % 5) for user in range(1, 7) for movie in range(1, 8)] + [(1, 8, 5)]
 RATINGS = "userId,movieId,rating,timestamp\n" + "".join(f"{u},{m},{r}.0,1\n" for u, m, r in TRIPLES)
 MOVIES = (
     'movieId,title,genres\n1,"Saint, The (1997)",Action|Drama\n2,B,Drama\n3,C,Drama|Comedy\n4,D,Comedy\n'
@@ -80,9 +78,7 @@ def test_random_groups(folder):
     assert one.local_means.shape == (3, 4)
     again = load(one.name)
     assert np.array_equal(again.local_means, one.local_means)
-    assert not np.array_equal(
-        load(f"movielens:{folder},clients=3,arms=4,seed=2").local_means, one.local_means
-    )
+    assert not np.array_equal(load(f"movielens:{folder},clients=3,arms=4,seed=2").local_means, one.local_means)
     halves = load(f"movielens:{folder},clients=3,arms=1,seed=1,group=popularity").local_means
     assert np.array_equal(load(f"movielens:{folder},clients=3,arms=1,seed=1").local_means, halves)
 
@@ -121,9 +117,7 @@ def test_slices_join(folder, monkeypatch):
     """Counting by slices gives what counting at once gives."""
     whole = load(f"movielens:{folder},clients=3,arms=3,group=genre")
     monkeypatch.setattr("tutelage.instances.movielens._SLICE", 5)
-    assert np.allclose(
-        load(f"movielens:{folder},clients=3,arms=3,group=genre").local_means, whole.local_means
-    )
+    assert np.allclose(load(f"movielens:{folder},clients=3,arms=3,group=genre").local_means, whole.local_means)
 
 
 def test_weights_and_given_scale(folder):
@@ -171,10 +165,7 @@ def test_movies_of_the_old_sets(write):
     movie = find_movies(read_ratings(write("a/u.data", "1\t1\t5\t1\n2\t1\t1\t1\n")).data)["1"]
     assert movie.title == "Misérables, Les (1995)"
     assert movie.genres == ("Action", "Drama")
-    write(
-        "b/movies.dat",
-        "1::Misérables::The (1995)::Drama|Musical\n".replace("::The", ", The").encode("iso-8859-1"),
-    )
+    write("b/movies.dat", "1::Misérables::The (1995)::Drama|Musical\n".replace("::The", ", The").encode("iso-8859-1"))
     movie = find_movies(read_ratings(write("b/ratings.dat", "1::1::5::1\n2::1::1::1\n")).data)["1"]
     assert movie.genres == ("Drama", "Musical")
 
@@ -182,11 +173,7 @@ def test_movies_of_the_old_sets(write):
 def test_damaged_movies(refuses, write):
     """A movies file of lines that are too short is refused."""
     write("movies.csv", "movieId,title,genres\n1\n")
-    refuses(
-        "movielens:" + write("ratings.csv", RATINGS) + ",clients=2,arms=2,group=genre",
-        "movies.csv",
-        "1 fields",
-    )
+    refuses("movielens:" + write("ratings.csv", RATINGS) + ",clients=2,arms=2,group=genre", "movies.csv", "1 fields")
 
 
 @pytest.mark.parametrize("group", ["random", "genre", "popularity", "top"])

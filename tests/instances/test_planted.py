@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from tutelage.instances import load
 
 
-@given(
-    clients=st.integers(1, 12),
-    arms=st.integers(2, 12),
-    gap=st.floats(1e-9, 1.0),
-    seed=st.integers(0, 2**40),
-)
+@given(clients=st.integers(1, 12), arms=st.integers(2, 12), gap=st.floats(1e-9, 1.0), seed=st.integers(0, 2**40))
 def test_gap_is_exact(clients, arms, gap, seed):
     """The gap is within 1e-12 of the one asked for, whatever the size, and every mean is in [0, 1]."""
     instance = load(f"planted:clients={clients},arms={arms},gap={gap!r},seed={seed}")
@@ -22,11 +17,7 @@ def test_gap_is_exact(clients, arms, gap, seed):
     assert instance.local_means.max() <= 1.0
 
 
-@given(
-    raw=st.lists(st.integers(1, 1000), min_size=1, max_size=8),
-    gap=st.floats(0.0, 1.0),
-    seed=st.integers(0, 99),
-)
+@given(raw=st.lists(st.integers(1, 1000), min_size=1, max_size=8), gap=st.floats(0.0, 1.0), seed=st.integers(0, 99))
 def test_gap_respects_weights(raw, gap, seed):
     """Under any weights the weighted global means have the gap; 0 ties two arms."""
     weights = np.array(raw) / sum(raw)

@@ -161,12 +161,7 @@ def test_grenoble_instance():
 
 def test_grenoble_is_made_from_the_file(data):
     """The command in the table's own notice makes the table, byte for byte."""
-    command = [
-        sys.executable,
-        "-m",
-        "tutelage.instances.grenoble",
-        str(data / "grenoble-k7" / "grenoble.k7.gz"),
-    ]
+    command = [sys.executable, "-m", "tutelage.instances.grenoble", str(data / "grenoble-k7" / "grenoble.k7.gz")]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     packaged = importlib.resources.files("tutelage.instances") / "data"
     assert (packaged / "grenoble.csv").read_text(encoding="utf-8") == made
@@ -176,10 +171,7 @@ def test_grenoble_is_made_from_the_file(data):
 
 def test_grenoble_draws_as_radio(data):
     """grenoble is radio on the K7 file: the same links, the same means to six decimals."""
-    packaged, measured = (
-        load("grenoble:clients=20,seed=3"),
-        load(f"radio:{data}/grenoble-k7,clients=20,seed=3"),
-    )
+    packaged, measured = (load("grenoble:clients=20,seed=3"), load(f"radio:{data}/grenoble-k7,clients=20,seed=3"))
     assert packaged.client_names == measured.client_names
     assert np.allclose(packaged.local_means, measured.local_means, rtol=0, atol=5.1e-7)
 

@@ -16,13 +16,7 @@ MEANS = [[0.2, 0.9], [0.4, 0.1]]
         ("t.csv", "\ufeff0.2;0.9\r\n\r\n0.4;0.1\r\n", None, None, None),
         ("t.csv", "red,blue\n0.2,0.9\n0.4,0.1\n", None, ("red", "blue"), None),
         ("t.csv", "ann,0.2,0.9\nbob,0.4,0.1\n", ("ann", "bob"), None, None),
-        (
-            "t.csv",
-            ',red,"blue, dark"\nann,0.2,0.9\nbob,0.4,0.1\n',
-            ("ann", "bob"),
-            ("red", "blue, dark"),
-            None,
-        ),
+        ("t.csv", ',red,"blue, dark"\nann,0.2,0.9\nbob,0.4,0.1\n', ("ann", "bob"), ("red", "blue, dark"), None),
         ("t.csv", "client,11,12\n1,0.2,0.9\n2,0.4,0.1\n", ("1", "2"), ("11", "12"), None),
         ("t.csv", "client,weight,a,b\nx,.3,.2,.9\ny,.7,.4,.1\n", ("x", "y"), ("a", "b"), [0.3, 0.7]),
         ("t.csv", "a\tb\tweight\n.2\t.9\t.3\n.4\t.1\t.7\n", None, ("a", "b"), [0.3, 0.7]),
@@ -63,9 +57,7 @@ def test_single_column(write):
 
 def test_gzipped(write):
     """A gzipped table is read."""
-    assert (
-        load("table:" + write("t.csv.gz", gzip.compress(b"0.2,0.9\n0.4,0.1\n"))).local_means.tolist() == MEANS
-    )
+    assert load("table:" + write("t.csv.gz", gzip.compress(b"0.2,0.9\n0.4,0.1\n"))).local_means.tolist() == MEANS
 
 
 def test_explicit_weights_win(write):

@@ -139,9 +139,7 @@ def test_results_larger_than_memory(monkeypatch):
     monkeypatch.setattr(arguments, "_memory_size", lambda: size)
     lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     monkeypatch.setattr(arguments, "_memory_size", lambda: size - 1)
-    with pytest.raises(
-        InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"
-    ):
+    with pytest.raises(InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"):
         lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     monkeypatch.setattr(arguments, "_memory_size", lambda: None)
     lab.make_request("paper", runs=2**31 - 1)

@@ -49,9 +49,7 @@ def transcription(policy, history, horizon, gamma1, gamma2, target, seed, run):
 )
 def test_the_engine_equals_the_definition(policy, history, gamma1, gamma2):
     """Pull for pull, in every run, for the three policies of the paper."""
-    seen = warm_start_pulls(
-        policy, history, MEANS, 300, gamma1=gamma1, gamma2=gamma2, target=1, runs=3, seed=8
-    )
+    seen = warm_start_pulls(policy, history, MEANS, 300, gamma1=gamma1, gamma2=gamma2, target=1, runs=3, seed=8)
     for run in range(3):
         wanted = transcription(policy, history, 300, gamma1, gamma2, 1, 8, run)
         assert seen.pulls[run, -1].tolist() == wanted
@@ -128,9 +126,7 @@ def standard_errors(values):
 def test_ucb1_keeps_the_teaching_lemma(length, best_mean, gamma1, gamma2):
     """Lemma tal_teaching_UCB: the mean over runs is not five standard errors above the bound, arm by arm."""
     means = [0.3, best_mean, 0.8]
-    seen = warm_start_pulls(
-        "ucb1", length, means, 6000, gamma1=gamma1, gamma2=gamma2, target=1, runs=30, checkpoints=1
-    )
+    seen = warm_start_pulls("ucb1", length, means, 6000, gamma1=gamma1, gamma2=gamma2, target=1, runs=30, checkpoints=1)
     off = seen.pulls[:, -1, [0, 2]]
     assert (off.mean(axis=0) - 5 * standard_errors(off) <= seen.lemma.each).all()
     assert seen.lemma.together == pytest.approx(2 * seen.lemma.each)
@@ -189,8 +185,7 @@ def test_after_ones_thompson_sampling_has_to_forget():
     """A history of ones has to be outweighed by zeros: pulls grow with it; after zeros they do not."""
     ones = [warm_start_pulls("ts", n, MEANS, 20_000, target=1, runs=20).off_target[:, -1] for n in (10, 1000)]
     zeros = [
-        warm_start_pulls("ts", n, MEANS, 20_000, gamma1=0.0, target=1, runs=20).off_target[:, -1]
-        for n in (10, 1000)
+        warm_start_pulls("ts", n, MEANS, 20_000, gamma1=0.0, target=1, runs=20).off_target[:, -1] for n in (10, 1000)
     ]
     assert ones[1].min() > 20 * ones[0].max()
     assert zeros[1].mean() - 5 * standard_errors(zeros[1]) < zeros[0].mean() + 5 * standard_errors(zeros[0])

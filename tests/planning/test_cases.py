@@ -14,11 +14,7 @@ from tutelage.instances.base import Instance, equal_weights
 from tutelage.planning.cases import AssumedInstance, KnownInstance, with_gap
 
 
-@given(
-    seed=st.integers(0, 10_000),
-    gap=st.floats(1e-3, 1.0),
-    shape=st.tuples(st.integers(1, 6), st.integers(2, 6)),
-)
+@given(seed=st.integers(0, 10_000), gap=st.floats(1e-3, 1.0), shape=st.tuples(st.integers(1, 6), st.integers(2, 6)))
 def test_any_gap_can_be_given(seed, gap, shape):
     """Smaller or larger: the same arm leads by exactly this, and all means stay in [0, 1]."""
     instance = load_instance(f"uniform:clients={shape[0]},arms={shape[1]},seed={seed}")
@@ -60,12 +56,7 @@ def test_observed_rewards_cannot_be_moved():
     assert with_gap(instance, 0.1).rewards == Bernoulli()
 
 
-@given(
-    seed=st.integers(0, 1000),
-    low=st.floats(0, 0.5),
-    width=st.floats(0.1, 0.5),
-    share=st.floats(0.01, 1.0),
-)
+@given(seed=st.integers(0, 1000), low=st.floats(0, 0.5), width=st.floats(0.1, 0.5), share=st.floats(0.01, 1.0))
 def test_guessed_instances_lie_in_their_range(seed, low, width, share):
     """Every run has another instance, its means within [low, high] and its gap exactly the guess."""
     high = low + width
@@ -82,9 +73,7 @@ def test_guessed_instances_lie_in_their_range(seed, low, width, share):
 def test_a_guess_over_the_whole_range_is_planted():
     """Run r of seed S is the planted instance of seed S + r, which tutelage simulate can play."""
     guess = AssumedInstance(num_clients=4, num_arms=3, gap=0.2, rewards="beta(3)", weights="0.1;0.2;0.3;0.4")
-    planted = load_instance(
-        "planted:clients=4,arms=3,gap=0.2,seed=12,rewards=beta(3),weights=0.1;0.2;0.3;0.4"
-    )
+    planted = load_instance("planted:clients=4,arms=3,gap=0.2,seed=12,rewards=beta(3),weights=0.1;0.2;0.3;0.4")
     made = guess.instance(0.2, 10, 2)
     assert np.array_equal(made.local_means, planted.local_means)
     assert np.array_equal(made.weights, planted.weights)

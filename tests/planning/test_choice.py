@@ -102,9 +102,7 @@ def test_the_choice_is_compared_with_the_baselines():
     known, tal = measurement("known", 10, 10, round=0), measurement("tal", 100, 100)
     pays = choose([tal, known, measurement("none", 900, 0, decided=0)], SelectionRule())
     assert pays.teaching_pays
-    assert pays.why.endswith(
-        "Without teaching the same sum is 900. With the target known from the start it is 20."
-    )
+    assert pays.why.endswith("Without teaching the same sum is 900. With the target known from the start it is 20.")
     not_so = choose([tal, known, measurement("none", 150, 0, decided=0)], SelectionRule())
     assert not not_so.teaching_pays
     assert "is 150, so at this cost weight teaching does not pay." in not_so.why
@@ -130,26 +128,16 @@ def test_no_choice_names_the_closest():
     assert choice.teaching_pays
     assert "tal(gamma1=1,gamma2=0) came closest: it decided in 5 of 10 runs." in choice.why
     assert choose([measurement("tal", decided=0)], SelectionRule()).why.endswith("None decided in any run.")
-    assert choose([measurement("none", decided=0)], SelectionRule()).why.endswith(
-        "None of these learns a target."
-    )
+    assert choose([measurement("none", decided=0)], SelectionRule()).why.endswith("None of these learns a target.")
 
 
 def test_the_order_of_the_teachers():
     """Those that can be chosen come first, the cheapest first; then other candidates; then baselines."""
     given = ["known", "twl", "none", "tal", "blt"]
-    figures = {
-        "twl": (1, 1, 5),
-        "tal": (300, 1, 10),
-        "blt": (200, 1, 10),
-        "none": (0, 0, 0),
-        "known": (0, 0, 10),
-    }
+    figures = {"twl": (1, 1, 5), "tal": (300, 1, 10), "blt": (200, 1, 10), "none": (0, 0, 0), "known": (0, 0, 10)}
     measured = [
         measurement(spec, *figures[spec][:2], decided=figures[spec][2], round=0 if spec == "known" else 50)
         for spec in given
     ]
-    ordered = [
-        each.measurement.spec.partition("(")[0] for each in choose(measured, SelectionRule()).assessments
-    ]
+    ordered = [each.measurement.spec.partition("(")[0] for each in choose(measured, SelectionRule()).assessments]
     assert ordered == ["blt", "tal", "twl", "known", "none"]

@@ -45,9 +45,7 @@ def test_figures_are_those_of_simulate(paper):
 def test_smaller_gaps_are_planned_too(paper):
     """Half and a quarter; at a quarter TAL and TWL cannot end (epoch 5), as the schedule says."""
     assert [gap for gap, _ in paper.smaller] == pytest.approx([0.05, 0.025])
-    quarter = {
-        each.measurement.spec.partition("(")[0]: each.measurement for each in paper.smaller[1][1].assessments
-    }
+    quarter = {each.measurement.spec.partition("(")[0]: each.measurement for each in paper.smaller[1][1].assessments}
     assert quarter["tal"].decided == quarter["twl"].decided == 0
 
 
@@ -110,9 +108,7 @@ def test_learning_impossible():
 def test_a_gap_that_remedies():
     """With epoch 2 in time, a gap that it tells: larger than 2 CB(2) = 1/8, and simulated."""
     plan = made(
-        planning.KnownInstance(load_instance("planted:clients=3,arms=3,gap=0.05,seed=2")),
-        ["twl"],
-        horizon=4000,
+        planning.KnownInstance(load_instance("planted:clients=3,arms=3,gap=0.05,seed=2")), ["twl"], horizon=4000
     )
     (twl,) = plan.remedies
     assert 0.125 < twl.gap.value <= 0.25
@@ -123,9 +119,7 @@ def test_a_gap_that_remedies():
 def test_too_long_to_simulate_says_so():
     """What `tutelage bound` has is given as such, without a share of runs; nothing where it has nothing."""
     plan = made(
-        planning.KnownInstance(load_instance("planted:clients=3,arms=3,gap=0.001,seed=2")),
-        ["tal"],
-        horizon=500,
+        planning.KnownInstance(load_instance("planted:clients=3,arms=3,gap=0.001,seed=2")), ["tal"], horizon=500
     )
     (tal,) = plan.remedies
     assert tal.horizon.decided is None
@@ -178,10 +172,7 @@ def test_guess_has_the_unknown_means_in_its_spread():
 
 @pytest.mark.parametrize(
     "case",
-    [
-        planning.KnownInstance(load_instance("paper")),
-        planning.AssumedInstance(num_clients=2, num_arms=3, gap=0.2),
-    ],
+    [planning.KnownInstance(load_instance("paper")), planning.AssumedInstance(num_clients=2, num_arms=3, gap=0.2)],
 )
 def test_one_seed_one_plan(case):
     """The same to the last digit, with any number of workers; another seed gives another."""
@@ -217,9 +208,7 @@ def test_progress_counts_every_run():
 @pytest.mark.parametrize(("watcher", "said"), [(3, "progress 3"), (print, "'describe' of progress None")])
 def test_an_invalid_progress_is_refused(watcher, said):
     """A progress callback is a function that has the method ``describe``."""
-    request = planning.make_request(
-        planning.KnownInstance(load_instance("paper")), ["twl"], horizon=10, runs=1
-    )
+    request = planning.make_request(planning.KnownInstance(load_instance("paper")), ["twl"], horizon=10, runs=1)
     with pytest.raises(InputError, match=said):
         planning.make_plan(request, progress=watcher)
 
@@ -240,10 +229,7 @@ def test_an_invalid_progress_is_refused(watcher, said):
 )
 @pytest.mark.parametrize(
     "case",
-    [
-        planning.KnownInstance(load_instance("paper")),
-        planning.AssumedInstance(num_clients=5, num_arms=3, gap=0.2),
-    ],
+    [planning.KnownInstance(load_instance("paper")), planning.AssumedInstance(num_clients=5, num_arms=3, gap=0.2)],
 )
 def test_bad_requests(case, options, said):
     """The offending value is named, of a given instance and of a guess."""

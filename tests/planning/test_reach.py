@@ -33,8 +33,7 @@ def test_the_paper_instance_at_its_horizon():
     """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
     told = compute_reachability([PAPER], 50_000, BOTH, UCB1S)
     assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
-        (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3)
-        for epoch in (1, 2, 3, 4)
+        (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
     ]
     assert 5 * paper_epochs.last_round(3) <= 50_000 < paper_epochs.learning_time()
     likely, sure = told.likely["tal"], told.sure["tal"]
@@ -52,9 +51,7 @@ def test_twl_drops_arms_on_the_way():
 LATE = Instance("late", np.tile([0.2, 0.2, 0.2, 0.575, 0.7], (5, 1)), equal_weights(5))
 
 
-@pytest.mark.parametrize(
-    "spec", ["twl(gamma1=1,gamma2=0)", "twl(gamma1=0.5,gamma2=0.25)", "twl(gamma1=0,gamma2=0)"]
-)
+@pytest.mark.parametrize("spec", ["twl(gamma1=1,gamma2=0)", "twl(gamma1=0.5,gamma2=0.25)", "twl(gamma1=0,gamma2=0)"])
 def test_the_sure_round_is_not_exceeded(spec):
     """Clients go back to arms that are ruled out: no run of TWL ends later than what is called sure."""
     horizon = 30_000
@@ -95,10 +92,7 @@ def test_the_horizon_that_remedies_is_the_least(horizon, gap, kind, sure):
     instance = load_instance(f"planted:clients=3,arms=4,gap={gap},seed=5")
     teacher = TEACHERS.parse(kind)
     if sure:
-        enough, told = (
-            sure_horizon(teacher, UCB1S[:3], instance),
-            sure_round(teacher, UCB1S[:3], instance, horizon),
-        )
+        enough, told = (sure_horizon(teacher, UCB1S[:3], instance), sure_round(teacher, UCB1S[:3], instance, horizon))
     else:
         enough, told = likely_horizon(teacher, instance), likely_round(teacher, instance, horizon)
     assert (told <= horizon) == (horizon >= enough)
@@ -106,9 +100,7 @@ def test_the_horizon_that_remedies_is_the_least(horizon, gap, kind, sure):
 
 def test_slow_clients_take_longer():
     """A client that acts in a tenth of the rounds and waits 5 for each reward takes 15 rounds a pull."""
-    slow = dataclasses.replace(
-        PAPER, conditions=Conditions(activity=(1, 1, 0.1, 1, 1), delays=(0, 0, 5, 0, 0))
-    )
+    slow = dataclasses.replace(PAPER, conditions=Conditions(activity=(1, 1, 0.1, 1, 1), delays=(0, 0, 5, 0, 0)))
     assert rounds_per_pull(PAPER) == 1
     assert rounds_per_pull(slow) == pytest.approx(15)
     assert compute_reachability([slow], 50_000, BOTH, UCB1S).on_average

@@ -19,15 +19,7 @@ TEACHERS_ASKED = [
     *(f"{kind}(gamma1={a},gamma2={b})" for kind in ("tal", "twl") for a, b in GAMMAS),
     *("blt", "ng", "na", "known", "none"),
 ]
-CLIENTS = [
-    "ucb1",
-    "eps-greedy",
-    "eps-greedy(c=3,d=.5)",
-    "ts",
-    "2*ucb1,3*eps-greedy",
-    "4*ucb1,1*ts",
-    "ucb-tuned",
-]
+CLIENTS = ["ucb1", "eps-greedy", "eps-greedy(c=3,d=.5)", "ts", "2*ucb1,3*eps-greedy", "4*ucb1,1*ts", "ucb-tuned"]
 INSTANCES = ["paper", "uniform:clients=5,arms=3,seed=4", "planted:clients=5,arms=6,gap=0.2,seed=1"]
 
 
@@ -106,9 +98,7 @@ def test_page_agrees_with_bound(clients, said, capsys):
     options = ["--clients", clients, "--horizon", "40000", "--teacher", "twl", "--runs", "1"]
     assert execute(["plan", "paper", *options]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    decides_by = guarantee(
-        load_instance("paper"), TEACHERS.parse("twl"), parse_clients("ucb1", 5), 40_000
-    ).decides_by
+    decides_by = guarantee(load_instance("paper"), TEACHERS.parse("twl"), parse_clients("ucb1", 5), 40_000).decides_by
     assert said.format(decides_by) in text
     assert ("with high probability" in text) == (clients == "ucb1")
 

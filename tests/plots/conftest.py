@@ -26,14 +26,9 @@ def one_run():
 def instances():
     """A set of three instances with two runs each, as an experiment stores it."""
     each = [
-        tutelage.simulate(
-            f"uniform:clients=3,arms=4,seed={seed}", ["twl", "none"], horizon=200, runs=2, checkpoints=1
-        )
+        tutelage.simulate(f"uniform:clients=3,arms=4,seed={seed}", ["twl", "none"], horizon=200, runs=2, checkpoints=1)
         for seed in range(3)
     ]
     names = ("pulls", "regret", "cost", "target", "decided_in", "gap")
-    joined = {
-        name: (("instance", *each[0][name].dims), np.stack([one[name].values for one in each]))
-        for name in names
-    }
+    joined = {name: (("instance", *each[0][name].dims), np.stack([one[name].values for one in each])) for name in names}
     return xr.Dataset(joined, coords=each[0].coords, attrs=each[0].attrs)

@@ -9,9 +9,7 @@ from tutelage.plots import KINDS, check_drawable, draw_picture, drawable_kinds
 FAULTS = {
     "the variable regret[teacher, run, client, checkpoint] is missing": lambda data: data.drop_vars("regret"),
     "the variable cost[": lambda data: data.drop_vars("cost"),
-    "the variable pulls[teacher, run, client, checkpoint, arm] is missing": lambda data: data.drop_vars(
-        "pulls"
-    ),
+    "the variable pulls[teacher, run, client, checkpoint, arm] is missing": lambda data: data.drop_vars("pulls"),
     "the variable gap[arm] is missing": lambda data: data.drop_vars("gap"),
     "the coordinate teacher is missing": lambda data: data.drop_vars("teacher"),
     "the coordinate checkpoint is missing": lambda data: data.drop_vars("checkpoint"),

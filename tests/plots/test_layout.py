@@ -10,14 +10,7 @@ from tutelage.errors import InputError
 from tutelage.plots import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, save_figure
 
 MANY = [
-    *(
-        "tal",
-        "tal(gamma1=0,gamma2=0)",
-        "tal(gamma1=0.5,gamma2=0)",
-        "twl",
-        "twl(gamma1=0.3,gamma2=0.1)",
-        "blt",
-    ),
+    *("tal", "tal(gamma1=0,gamma2=0)", "tal(gamma1=0.5,gamma2=0)", "twl", "twl(gamma1=0.3,gamma2=0.1)", "blt"),
     *("blt(lift=false,tolerance=0.05)", "ng", "na", "known", "known(target=2)", "jun", "ace", "none"),
     *("change-detector", "change-detector(teacher=blt,restart=false)"),
 ]

@@ -363,13 +363,7 @@ def assert_plays_like(spec, make_client, *, longest=900, cases=12, seed=1):
         if case % 4 == 3:
             means = np.round(means)
         assert_same_game(
-            spec,
-            make_client,
-            make_instance(means, np.full(M, 1 / M), distribution),
-            distribution,
-            server,
-            T,
-            case,
+            spec, make_client, make_instance(means, np.full(M, 1 / M), distribution), distribution, server, T, case
         )
 
 

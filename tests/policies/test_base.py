@@ -76,8 +76,7 @@ def nowhere(round, learner, parameters, stream):
 
 
 @pytest.mark.parametrize(
-    ("function", "sentence"),
-    [(beyond, "used an index outside an array"), (nowhere, "chose an arm outside 0 to 4")],
+    ("function", "sentence"), [(beyond, "used an index outside an array"), (nowhere, "chose an arm outside 0 to 4")]
 )
 def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
     """Compiled with its bounds checked, a policy that errs is told of instead of crashing the process."""
@@ -94,11 +93,5 @@ def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
     rounds = np.array([5])
     with pytest.raises(InputError, match=sentence):
         simulate_once(
-            load("paper"),
-            [Foreign()] * 5,
-            TEACHERS.parse("none"),
-            horizon=5,
-            seed=0,
-            run=0,
-            checkpoints=rounds,
+            load("paper"), [Foreign()] * 5, TEACHERS.parse("none"), horizon=5, seed=0, run=0, checkpoints=rounds
         )

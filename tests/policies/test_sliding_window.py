@@ -46,10 +46,7 @@ def test_nothing_drifts():
 def test_constants_are_exact():
     """Once all of an arm's rewards in the window are equal, its mean is that number, whatever came before."""
     rng, window = np.random.default_rng(0), 50
-    noise = [
-        (int(arm), float(reward))
-        for arm, reward in zip(rng.integers(0, 2, 997), rng.random(997), strict=True)
-    ]
+    noise = [(int(arm), float(reward)) for arm, reward in zip(rng.integers(0, 2, 997), rng.random(997), strict=True)]
     learner = feed(SlidingWindow(window), noise + [(k % 2, 0.1) for k in range(window)])
     assert [look(learner, arm) for arm in (0, 1)] == [(25.0, 0.1), (25.0, 0.1)]
 

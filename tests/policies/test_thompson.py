@@ -91,7 +91,5 @@ def test_equal_draws_are_broken_fairly():
 
 def test_unknown_update():
     """There are two ways to learn from a reward inside (0, 1)."""
-    with pytest.raises(
-        InputError, match="Invalid update='half' in ThompsonSampling: use bernoulli or fractional"
-    ):
+    with pytest.raises(InputError, match="Invalid update='half' in ThompsonSampling: use bernoulli or fractional"):
         ThompsonSampling("half")

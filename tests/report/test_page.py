@@ -54,13 +54,7 @@ def test_every_panel_has_its_claims_and_table(result, page):
 def test_decisions_are_counted(result, page):
     """Each teacher that can decide has a column; at a horizon of 200 TAL never decides."""
     section = page.split('<section id="decisions">')[1].split("</section>")[0]
-    assert re.findall("<th>(.*?)</th>", section)[3:] == [
-        "TAL(1,0)",
-        "TAL(0,0)",
-        "TWL(1,0)",
-        "NG",
-        "known target",
-    ]
+    assert re.findall("<th>(.*?)</th>", section)[3:] == ["TAL(1,0)", "TAL(0,0)", "TWL(1,0)", "NG", "known target"]
     rows = [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(<td>.*?)</tr>", section)]
     assert [row[:4] for row in rows] == [["fixed, ucb1", "200", "3", "0"], ["random, ucb1", "200", "5", "0"]]
     assert all(row[-1] == row[2] for row in rows)
@@ -140,13 +134,7 @@ def test_claims_name_teachers_as_tables_do(result, tmp_path):
 def test_chromium_shows_the_page_without_messages(report, tmp_path):
     """Its console shows no error and no refused request, and a curve has its colour."""
     shot = tmp_path / "page.png"
-    arguments = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--enable-logging=stderr",
-        f"--screenshot={shot}",
-    ]
+    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--screenshot={shot}"]
     arguments += ["--virtual-time-budget=10000", "--window-size=1200,2400", f"--user-data-dir={tmp_path}"]
     ended = subprocess.run(
         [shutil.which("chromium"), *arguments, report.page.as_uri()],

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.small_report import (
-    NAMES,
-    SMALL,
-    empty_file,
-    flip_byte,
-    parse_small,
-    read_files,
-    truncate_file,
-)
+from tests.report.small_report import NAMES, SMALL, empty_file, flip_byte, parse_small, read_files, truncate_file
 from tutelage import atomic_files
 from tutelage.errors import InputError
 from tutelage.report import build_report, report_files, write_report
@@ -47,12 +39,7 @@ def test_a_report_drawn_again_has_the_same_bytes(finished_folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "harm"),
-    [
-        ("report.html", Path.unlink),
-        ("report.html", truncate_file),
-        ("a.pdf", empty_file),
-        ("b.png", flip_byte),
-    ],
+    [("report.html", Path.unlink), ("report.html", truncate_file), ("a.pdf", empty_file), ("b.png", flip_byte)],
 )
 def test_a_lost_or_damaged_file_is_made_again(sketched_folder, tmp_path, name, harm):
     """It gets the same bytes as before, and intact files are not touched."""

@@ -27,13 +27,7 @@ def test_read_back_equal(dataset, tmp_path):
 
 def test_largest_seed_and_names_survive_the_file(tmp_path):
     """A seed of 64 bits, and names that are not ASCII."""
-    named = Instance(
-        "named",
-        np.array([[0.2, 0.7]]),
-        np.array([1.0]),
-        client_names=("Zoë",),
-        arm_names=("thé", "café"),
-    )
+    named = Instance("named", np.array([[0.2, 0.7]]), np.array([1.0]), client_names=("Zoë",), arm_names=("thé", "café"))
     dataset = lab.simulate(named, "none", horizon=5, runs=1, seed=2**64 - 1)
     results.save(dataset, tmp_path / "r.nc")
     again = results.load(tmp_path / "r.nc")
@@ -182,9 +176,7 @@ def test_damaged_files(dataset, tmp_path, start):
     for at in range(start, start + 16):
         content[at] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(
-        InputError, match=r"cannot be read as a NetCDF file \(.+\): restore it, or simulate again\.$"
-    ):
+    with pytest.raises(InputError, match=r"cannot be read as a NetCDF file \(.+\): restore it, or simulate again\.$"):
         results.load(path)
 
 

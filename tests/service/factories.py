@@ -4,12 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tutelage.service.monitoring.campaign_view import (
-    CampaignView,
-    Metrics,
-    RecentActivity,
-    ServerHealth,
-)
+from tutelage.service.monitoring.campaign_view import CampaignView, Metrics, RecentActivity, ServerHealth
 from tutelage.service.monitoring.event_log import LedgerEvent, LedgerSummary, TargetDecision
 
 NOW = 1_800_000_000.0
@@ -130,13 +125,9 @@ def make_decided(view, target):
     since = tuple(520 if arm == target else 40 for arm in range(size))
     decision = TargetDecision(70_000, NOW - 150, 16_095, 3, 6_100.0, since)
     minute = np.where(np.arange(size) == target, 90, view.activity.minute_pulls // 5)
-    view = with_metrics(
-        view, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4
-    )
+    view = with_metrics(view, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4)
     others = np.arange(size) != target
-    upper = np.where(
-        others, np.minimum(view.metrics.upper, view.metrics.lower[target] - 0.01), view.metrics.upper
-    )
+    upper = np.where(others, np.minimum(view.metrics.upper, view.metrics.lower[target] - 0.01), view.metrics.upper)
     bound = "Wrong with probability at most 1/T = 0.00002."
     view = with_metrics(view, error_bound=bound)
     view = with_metrics(view, upper=upper, lower=np.where(others, upper - 0.12, view.metrics.lower))
@@ -184,14 +175,7 @@ def every_status(num_clients=5, num_arms=5, **options):
     some[-1] = 45.0
     zero = np.zeros_like(good.metrics.pulls)
     new = with_metrics(
-        good,
-        status="registering",
-        pulls=zero,
-        evidence_pulls=zero,
-        quota=quota * 0,
-        cost=0.0,
-        directive=1,
-        replays=0,
+        good, status="registering", pulls=zero, evidence_pulls=zero, quota=quota * 0, cost=0.0, directive=1, replays=0
     )
     done = make_decided(good, good.metrics.active_arms[0])
     return {
@@ -215,7 +199,5 @@ def every_status(num_clients=5, num_arms=5, **options):
         "finished": with_metrics(done, horizon=int(good.metrics.rounds.min())),
         "outdated": replace(good, measured=NOW - 42),
         "stopped": with_metrics(good, status="stopped"),
-        "registering": with_activity(
-            new, window_pulls=zero, minute_pulls=zero, arm_pulls=good.activity.arm_pulls * 0
-        ),
+        "registering": with_activity(new, window_pulls=zero, minute_pulls=zero, arm_pulls=good.activity.arm_pulls * 0),
     }

@@ -64,8 +64,7 @@ def events_of(server):
 def named(events):
     """Events with arms as the server names them."""
     return [
-        (round, [f"k{k}" for k in active], None if target is None else f"k{target}")
-        for round, active, target in events
+        (round, [f"k{k}" for k in active], None if target is None else f"k{target}") for round, active, target in events
     ]
 
 

@@ -33,12 +33,7 @@ class ListeningServer:
     async def run(self):
         for application, lifespan in ((self.gateway, "on"), (self.cutting, "off")):
             config = uvicorn.Config(
-                application,
-                port=0,
-                log_config=None,
-                lifespan=lifespan,
-                interface="asgi3",
-                timeout_graceful_shutdown=1,
+                application, port=0, log_config=None, lifespan=lifespan, interface="asgi3", timeout_graceful_shutdown=1
             )
             self.servers.append(uvicorn.Server(config))
         serving = [asyncio.create_task(server.serve()) for server in self.servers]

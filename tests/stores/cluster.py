@@ -9,9 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-OPTIONS = (
-    "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB -c max_connections=40"
-)
+OPTIONS = "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB -c max_connections=40"
 
 
 def binaries():
@@ -42,9 +40,7 @@ def running(folder_of_binaries, **settings):
             "initdb", "--pgdata", folder / "data", "--username", "postgres", "--auth", "trust",
             "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync",
         )  # fmt: skip
-        options = OPTIONS.format(folder=folder) + "".join(
-            f" -c {name}={value}" for name, value in settings.items()
-        )
+        options = OPTIONS.format(folder=folder) + "".join(f" -c {name}={value}" for name, value in settings.items())
         data, log = folder / "data", folder / "log"
         run("pg_ctl", "--pgdata", data, "--log", log, "--options", options, "--wait", "start")
         try:

@@ -163,9 +163,7 @@ class Wire:
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(self.target)
                 for source, sink in ((client, server), (server, client)):
-                    forward = threading.Thread(
-                        target=self._forward, args=(source, sink, source is client), daemon=True
-                    )
+                    forward = threading.Thread(target=self._forward, args=(source, sink, source is client), daemon=True)
                     forward.start()
 
     def _forward(self, source, sink, towards_server):
@@ -225,9 +223,7 @@ def test_a_connection_lost_before_is_made_anew(url, sql, opened):
     assert len(reader.read("c", 0, 10)) == 1
 
 
-@pytest.mark.parametrize(
-    ("code", "error"), [("53100", StoreFull), ("58030", StoreBroken), ("XX001", StoreBroken)]
-)
+@pytest.mark.parametrize(("code", "error"), [("53100", StoreFull), ("58030", StoreBroken), ("XX001", StoreBroken)])
 def test_the_servers_faults_are_told_apart(url, sql, opened, code, error):
     """A full disk may have room again; a failed one is final."""
     store = opened(stores.open_store(url))
@@ -285,9 +281,7 @@ def test_foreign_tables_and_newer_schemas_are_refused(new_database):
     with psycopg.connect(newer, autocommit=True) as connection:
         connection.execute("UPDATE tutelage_version SET version_num = '0009'")
     for ask in (stores.open_store, stores.upgrade, stores.check):
-        with pytest.raises(
-            InputError, match="has schema 9, but this release of Tutelage reads schemas up to 2"
-        ):
+        with pytest.raises(InputError, match="has schema 9, but this release of Tutelage reads schemas up to 2"):
             ask(newer)
 
 

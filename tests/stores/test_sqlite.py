@@ -16,14 +16,7 @@ from tests.stores.golden import make_first
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import (
-    KeyRow,
-    StoreBroken,
-    StoredCampaign,
-    StoreError,
-    StoreFull,
-    StoreInUse,
-)
+from tutelage.stores import KeyRow, StoreBroken, StoredCampaign, StoreError, StoreFull, StoreInUse
 from tutelage.stores.sqlite import database_file
 from tutelage.stores.sqlite import store as sqlite
 from tutelage.testing.ledger_rows import grow
@@ -61,9 +54,9 @@ def test_a_first_versions_file_is_read(tmp_path):
     assert (head.position, head.status, head.state) == (42, "stopped", make_first.STATE)
     assert snapshot == make_first.SNAPSHOT
     assert store.read("c", 0, 100) == make_first.ROWS
-    assert {
-        id for id, known in store.find("c", [f"pull-{i:08d}" for i in range(50)]).items() if known.corrected
-    } == {"pull-00000005"}
+    assert {id for id, known in store.find("c", [f"pull-{i:08d}" for i in range(50)]).items() if known.corrected} == {
+        "pull-00000005"
+    }
     assert store.keys() == [make_first.KEY]
     assert grow(store, store.lead("c", "here"), 42, 3, prefix="later") == 45
     store.close()
@@ -179,9 +172,7 @@ def test_a_newer_database_is_refused(url, path, filled):
         connection.execute("PRAGMA user_version = 7")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for ask in (stores.open_store, stores.upgrade, stores.check, stores.open_reader):
-        with pytest.raises(
-            InputError, match="has schema 7, but this release of Tutelage reads schemas up to 2"
-        ):
+        with pytest.raises(InputError, match="has schema 7, but this release of Tutelage reads schemas up to 2"):
             ask(url)
 
 
@@ -234,9 +225,7 @@ def unprivileged(path):
 def test_a_read_only_file_is_one_sentence(url, path, filled, unprivileged):
     """A file or folder that cannot be written is named with the remedy."""
     path.chmod(0o444)
-    with pytest.raises(
-        StoreBroken, match=rf"cannot be written: make it writable with `chmod u\+rw {path}[` ]"
-    ):
+    with pytest.raises(StoreBroken, match=rf"cannot be written: make it writable with `chmod u\+rw {path}[` ]"):
         stores.open_store(url)
     path.chmod(0o644)
     path.with_name("tutelage.db.lock").unlink()
@@ -544,8 +533,7 @@ def test_the_librarys_known_fault_is_named(version, affected):
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "tutelage.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///a?x=1", "mysql://h/d"],
+    "url", ["", "tutelage.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///a?x=1", "mysql://h/d"]
 )
 def test_an_address_that_is_none_is_refused(url):
     """The sentence shows both forms that are."""

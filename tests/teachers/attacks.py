@@ -26,10 +26,7 @@ ROUNDS = np.array([10**4, 10**5, 10**6])
 def a_memory(pulls, observed, revealed):
     """What rules see of a client."""
     return RuleMemory(
-        np.array(pulls, dtype=np.int64),
-        np.array(observed, dtype=float),
-        np.array(revealed, dtype=float),
-        np.zeros(2),
+        np.array(pulls, dtype=np.int64), np.array(observed, dtype=float), np.array(revealed, dtype=float), np.zeros(2)
     )
 
 
@@ -64,9 +61,7 @@ def moments(draw, rules):
 
 def play(teacher, policy, num_clients, *, means=MEANS, seed=0, rounds=ROUNDS):
     """Costs and pulls off the target of this many like clients, each [M, C]; arm 4 is meant."""
-    instance = Instance(
-        "poor target", np.tile(means, (num_clients, 1)), np.full(num_clients, 1 / num_clients)
-    )
+    instance = Instance("poor target", np.tile(means, (num_clients, 1)), np.full(num_clients, 1 / num_clients))
     outcome = simulate_once(
         instance,
         [POLICIES.parse(policy)] * num_clients,

@@ -31,9 +31,7 @@ def evidence_of(problem, rows):
 
 def same_for_all(problem, epoch, *means):
     """One segment of each arm, every client with the arm's mean; None for an arm without news."""
-    return evidence_of(
-        problem, [[] if mean is None else [(epoch, [mean] * problem.num_clients)] for mean in means]
-    )
+    return evidence_of(problem, [[] if mean is None else [(epoch, [mean] * problem.num_clients)] for mean in means])
 
 
 def bounds_by_hand(problem, epoch, means, gone=()):

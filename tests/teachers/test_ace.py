@@ -74,8 +74,7 @@ def test_shift_takes_off_what_the_source_says(moment):
         rule, N, Q = directive.rules[arm], memory.pulls.tolist(), memory.observed.tolist()
         means = [total / max(1, n) for total, n in zip(Q, N, strict=True)]
         beta = [
-            math.sqrt(2 * 0.25 / n * math.log(math.pi**2 * len(N) * n**2 / (3 * rule.delta)))
-            for n in (N[arm], N[K])
+            math.sqrt(2 * 0.25 / n * math.log(math.pi**2 * len(N) * n**2 / (3 * rule.delta))) for n in (N[arm], N[K])
         ]
         alpha = max(0.0, means[arm] - means[K] + sum(beta))
         if rule.scaled:

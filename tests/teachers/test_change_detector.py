@@ -75,12 +75,7 @@ def test_predictions_stay_below_the_mark():
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [
-        "change-detector(growth=0)",
-        "change-detector(teacher=change-detector)",
-        "change-detector(teacher=nobody)",
-    ],
+    "spec", ["change-detector(growth=0)", "change-detector(teacher=change-detector)", "change-detector(teacher=nobody)"]
 )
 def test_invalid_parameters_are_refused(spec):
     """A step that does not grow, a change detector of a change detector, and an unknown teacher."""

@@ -35,10 +35,7 @@ from tutelage.teachers.jun import Jun
 PROBLEM = Problem(2, 3, 100, (0.5, 0.5))
 SINKS = st.builds(Sink, st.one_of(st.sampled_from([0.0, 0.2, 1.0]), st.floats(0, 1)), DELTAS)
 JUNS = st.builds(
-    Jun,
-    target=st.sampled_from([None, 0]),
-    margin=st.sampled_from([0.0, 0.1, 0.5]),
-    delta=st.sampled_from([0.05, 0.9]),
+    Jun, target=st.sampled_from([None, 0]), margin=st.sampled_from([0.0, 0.1, 0.5]), delta=st.sampled_from([0.05, 0.9])
 )
 
 # ----------------------------------------------------------------------------------------------- the rule

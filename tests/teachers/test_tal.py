@@ -65,9 +65,7 @@ def test_boundary_decides():
     """LCB equal to UCB is enough (>= in line 6); a last bit less is not."""
     total = just_touching()
     assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(total)).target == 1
-    assert (
-        TEACHER.advance(begin(TEACHER, ALONE), zeros_against(np.nextafter(total, 0) - 1e-12)).target is None
-    )
+    assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(np.nextafter(total, 0) - 1e-12)).target is None
 
 
 def test_intervals_are_those_of_equation_one():

@@ -159,8 +159,7 @@ def test_order_of_excluding_does_not_matter():
     rows = [[0.9, 0.1, 0.1], [0.5, 0.3, 0.5], [0.1, 0.1, 0.1]]
     other_rows = [[0.1, 0.1, 0.7], [0.2, 0.3, 0.1], [0.4, 0.1, 0.1]]
     states = [
-        TEACHER.advance(begin(TEACHER), evidence_of(THREE, [[(1, row)] for row in rows]))
-        for rows in (rows, other_rows)
+        TEACHER.advance(begin(TEACHER), evidence_of(THREE, [[(1, row)] for row in rows])) for rows in (rows, other_rows)
     ]
     one = TEACHER.exclude(TEACHER.exclude(states[0], 0), 2)
     other = TEACHER.exclude(TEACHER.exclude(states[0], 2), 0)

@@ -24,15 +24,7 @@ PAPER = theory.setting_of(load_instance("paper"), 1000)
 ODD = [
     *(0, 1, 2, -1, True, None, math.nan, math.inf, -math.inf, 0.5, -0.0, 5e-324, 1e-30, 1e308, -1e308),
     *(2**53, 2**63, 10**400, -(10**400), "1", "", b"1", 1j, [], [0.0], [math.nan], [[0.5], [0.1, 0.2]], {}),
-    *(
-        [0.5, 0.5],
-        [1e308, 1e308],
-        np.array(3.0),
-        np.float32(0.5),
-        np.int64(3),
-        np.zeros((2, 2)),
-        object(),
-    ),
+    *([0.5, 0.5], [1e308, 1e308], np.array(3.0), np.float32(0.5), np.int64(3), np.zeros((2, 2)), object()),
 ]
 
 

@@ -19,13 +19,7 @@ from tutelage.epoch_schedule import make_schedule
 from tutelage.instances import load
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
-from tutelage.theory import (
-    active_pulls_of_twl,
-    guarantee,
-    inactive_pulls_of_twl,
-    overshoot,
-    total_pulls_of_ucb1,
-)
+from tutelage.theory import active_pulls_of_twl, guarantee, inactive_pulls_of_twl, overshoot, total_pulls_of_ucb1
 
 UCB1, EPS = ("ucb1",) * 5, ("eps-greedy",) * 5
 MIXED = ("ucb1", "eps-greedy", "ucb1", "eps-greedy(c=2,d=.5)", "ucb1")
@@ -209,10 +203,7 @@ def test_growth_in_the_horizon_is_logarithmic(teacher, clients):
     by a factor of 70, the root of T by one of 7.
     """
     each = [totals(long_run(teacher, clients, horizon), load("paper")) for horizon in HORIZONS]
-    shares = [
-        np.array(both)[:, -1] / np.log(10.0 * horizon**2)
-        for both, horizon in zip(each, HORIZONS, strict=True)
-    ]
+    shares = [np.array(both)[:, -1] / np.log(10.0 * horizon**2) for both, horizon in zip(each, HORIZONS, strict=True)]
     assert (np.max(shares, axis=0) < 1.1 * np.min(shares, axis=0)).all()
 
 
@@ -258,8 +249,7 @@ def test_growth_after_learning_is_logarithmic_with_ucb1(teacher, clients):
 def ruled_out_in(outcome):
     """The epoch, from 0, in which each of arms 0 to 3 was ruled out."""
     return [
-        next(epoch for epoch, event in enumerate(outcome.events) if arm not in event.active_arms)
-        for arm in range(4)
+        next(epoch for epoch, event in enumerate(outcome.events) if arm not in event.active_arms) for arm in range(4)
     ]
 
 

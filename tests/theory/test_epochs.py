@@ -33,9 +33,7 @@ def test_ends_are_those_of_the_schedule(num_arms, horizon, parts):
     assert found[0] == 0
     assert tuple(found[1:-1]) == ends
     assert found[-1] > horizon
-    assert found[-1] == sum(
-        reference.f(epoch, num_arms, horizon, weights) for epoch in range(1, len(ends) + 2)
-    )
+    assert found[-1] == sum(reference.f(epoch, num_arms, horizon, weights) for epoch in range(1, len(ends) + 2))
 
 
 @given(st.floats(1e-9, 1))

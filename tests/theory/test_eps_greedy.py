@@ -60,12 +60,7 @@ def test_rounds_to_first_reward_hold_enough_pulls(best_mean, horizon):
     assert rounds >= horizon if horizon < 4 else 3 * rounds / (4 * 2) - offset >= enough - 1e-6 * enough
 
 
-@given(
-    st.integers(2, 20),
-    st.integers(1, 3000),
-    st.floats(0, 8),
-    st.floats(0.2, 1),
-)
+@given(st.integers(2, 20), st.integers(1, 3000), st.floats(0, 8), st.floats(0.2, 1))
 def test_random_pulls_bound_the_sum(num_arms, horizon, c, d):
     """At least (K - 1) / K sum_t min(1, cK / (d^2 t)), and above it by no more than log's rounding."""
     total = math.fsum(min(1.0, c * num_arms / (d * d * t)) for t in range(1, horizon + 1))

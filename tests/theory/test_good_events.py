@@ -67,9 +67,7 @@ def deviations(run, instance, schedule):
         for epoch, end in enumerate(schedule.ends, 1):
             if min(map(len, rewards)) < end:
                 break
-            estimate = sum(
-                w * row[start:end].mean() for w, row in zip(instance.weights, rewards, strict=True)
-            )
+            estimate = sum(w * row[start:end].mean() for w, row in zip(instance.weights, rewards, strict=True))
             found[epoch, arm] = estimate - instance.global_means[arm]
             start = end
     return found
@@ -95,9 +93,7 @@ def test_estimates_stay_within_their_intervals(instance, policies, horizon, epoc
         found = deviations(run, instance, schedule)
         seen += len(found)
         within = [(abs(value), confidence_radius(schedule, epoch)) for (epoch, _), value in found.items()]
-        assert all(
-            radius <= 2.0 ** -(epoch + 2) for (epoch, _), (_, radius) in zip(found, within, strict=True)
-        )
+        assert all(radius <= 2.0 ** -(epoch + 2) for (epoch, _), (_, radius) in zip(found, within, strict=True))
         outside += any(value > radius for value, radius in within)
         outside_half += any(value > radius / 2 for value, radius in within)
     assert seen > 0.9 * runs * 2 * epochs
@@ -201,8 +197,6 @@ def test_a_first_reward_comes_in_time(mean):
     enough = math.ceil(math.log(2 * horizon) / (2 * mean**2))
     rounds = rounds_to_first_reward(mean, num_arms, horizon)
     assert rounds <= horizon
-    seen = warm_start_pulls(
-        "eps-greedy", 50, [mean] * num_arms, horizon, gamma1=0.0, runs=runs, checkpoints=[rounds]
-    )
+    seen = warm_start_pulls("eps-greedy", 50, [mean] * num_arms, horizon, gamma1=0.0, runs=runs, checkpoints=[rounds])
     failed = (seen.pulls[:, 0, 0] < enough).sum()
     assert failed <= allowed(runs, 1 / horizon)

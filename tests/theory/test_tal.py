@@ -146,12 +146,7 @@ def test_bounds_grow_with_the_horizon(seed, name, horizon):
 def test_a_smaller_gap_takes_longer(one, other, clients):
     """T_1 and the horizon needed do not fall when the gap does."""
     found = [
-        guarantee(
-            Instance("gap", [[0.5, 0.5 + gap]] * 4, equal_weights(4)),
-            "tal(gamma1=0,gamma2=0)",
-            clients,
-            10**5,
-        )
+        guarantee(Instance("gap", [[0.5, 0.5 + gap]] * 4, equal_weights(4)), "tal(gamma1=0,gamma2=0)", clients, 10**5)
         for gap in sorted((one, other))
     ]
     assert found[0].learning_time >= found[1].learning_time

@@ -63,10 +63,7 @@ def test_what_has_none(teacher, clients, told):
     [
         (Instance("tied", [[0.5, 0.5]], equal_weights(1)), "tied"),
         (Instance("single", [[0.5]], equal_weights(1)), "one arm"),
-        (
-            Instance("seldom", [[0.5, 0.2]], equal_weights(1), conditions=Conditions(activity=(0.5,))),
-            "always act",
-        ),
+        (Instance("seldom", [[0.5, 0.2]], equal_weights(1), conditions=Conditions(activity=(0.5,))), "always act"),
         (Instance("zero", [[0.0, 0.9], [0.9, 0.1]], [0.9, 0.1]), None),
         (Instance("never", [[1.0, 0.3], [0.0, 0.5]], [0.8, 0.2]), "mean of the best arm is 0"),
     ],

@@ -45,12 +45,7 @@ def test_printed_pulls_do_not_suffice():
     assert needed - history > printed
 
 
-@given(
-    st.integers(0, 10**6),
-    st.floats(0.01, 1),
-    st.floats(0.01, 1),
-    st.integers(2, 10**9),
-)
+@given(st.integers(0, 10**6), st.floats(0.01, 1), st.floats(0.01, 1), st.integers(2, 10**9))
 def test_threshold_solves_the_inequality(history, excess, lead, last_round):
     """At N* the index is the target's, just below it is above; N* <= 2 g tau / d + 2 log(t) / d^2."""
     total = theory.total_pulls_of_ucb1(history, excess, lead, last_round)
@@ -98,15 +93,7 @@ def test_measured_warm_starts_stay_below(gamma1, gamma2, best_mean, history, rat
     """
     horizon, num_arms = 30_000, 3
     seen = measurement.warm_start_pulls(
-        "ucb1",
-        history,
-        [best_mean, 0.1, 0.1],
-        horizon,
-        gamma1=gamma1,
-        gamma2=gamma2,
-        target=0,
-        runs=200,
-        checkpoints=1,
+        "ucb1", history, [best_mean, 0.1, 0.1], horizon, gamma1=gamma1, gamma2=gamma2, target=0, runs=200, checkpoints=1
     )
     bound = theory.warm_start_of_ucb1(history, best_mean, gamma1, gamma2, horizon + num_arms * history)
     assert bound / ratio < seen.iota[-1, 1:].max() <= bound

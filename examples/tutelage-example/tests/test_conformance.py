@@ -17,9 +17,7 @@ class TestGreedy(PolicyContract):
 class TestExplore(TeacherContract):
     """The teacher, with two parameters."""
 
-    @pytest.fixture(
-        params=["tutelage_example.teachers:Explore", "tutelage_example.teachers:Explore(pulls=7)"]
-    )
+    @pytest.fixture(params=["tutelage_example.teachers:Explore", "tutelage_example.teachers:Explore(pulls=7)"])
     def spec(self, request):
         return request.param
 

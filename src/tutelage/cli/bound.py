@@ -20,18 +20,14 @@ def bound(
     instance: options.Instance,
     teacher: Annotated[
         str,
-        typer.Option(
-            metavar="SPEC", help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'."
-        ),
+        typer.Option(metavar="SPEC", help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'."),
     ] = "twl",
     clients: options.Clients = lab.DEFAULT_CLIENTS,
     horizon: options.Horizon = lab.DEFAULT_HORIZON,
     runs: Annotated[
         int,
         typer.Option(
-            metavar="R",
-            parser=whole_number,
-            help="Number of runs to compare the bounds with; 0 for bounds only.",
+            metavar="R", parser=whole_number, help="Number of runs to compare the bounds with; 0 for bounds only."
         ),
     ] = lab.DEFAULT_RUNS,
     seed: options.Seed = lab.DEFAULT_SEED,
@@ -47,9 +43,7 @@ def bound(
     from tutelage.results import encode_json
     from tutelage.theory import guarantee
 
-    request = lab.make_request(
-        instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1
-    )
+    request = lab.make_request(instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1)
     promised = guarantee(request.instance, request.teachers[0], request.policies, request.horizon)
     result = None
     if runs:
@@ -85,9 +79,7 @@ def bound_document(
         "decides_by": promised.decides_by,
         "vacuous": promised.is_vacuous,
         "needed_horizon": promised.needed_horizon,
-        "regret": _compare(
-            promised.regret, promised.most_regret, simulated.regret.mean if simulated else None
-        ),
+        "regret": _compare(promised.regret, promised.most_regret, simulated.regret.mean if simulated else None),
         "cost": _compare(promised.cost, promised.most_cost, simulated.cost.mean if simulated else None),
         "learning": simulated.learning if simulated else None,
         "target": simulated.target if simulated else None,
@@ -97,11 +89,7 @@ def bound_document(
 def _compare(promised: "Bound", most: float, simulated: float | None) -> dict[str, Any]:
     return {
         "bound": promised.value,
-        "parts": {
-            "learning": promised.learning,
-            "teaching": promised.teaching,
-            "remainder": promised.remainder,
-        },
+        "parts": {"learning": promised.learning, "teaching": promised.teaching, "remainder": promised.remainder},
         "most": most,
         "simulated": simulated,
         "ratio": promised.value / simulated if simulated else None,

@@ -49,10 +49,7 @@ def _describe_request(
     ]
     if promised.decides_by != promised.learning_time:
         definitions.append(
-            (
-                "decides by",
-                f"round {promised.decides_by:,}, since it does not wait for arms that are ruled out",
-            )
+            ("decides by", f"round {promised.decides_by:,}, since it does not wait for arms that are ruled out")
         )
     if result:
         definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
@@ -63,9 +60,7 @@ def _create_rows(promised: Guarantee, result: SimulationResult | None) -> Table:
     columns = _COLUMNS if result else _COLUMNS[:4]
     table = create_table(*(name for name, _ in columns), first="")
     totals = [float(values.mean()) for values in result.totals(0)] if result else [None, None]
-    for name, bound, simulated in zip(
-        ("regret", "cost"), (promised.regret, promised.cost), totals, strict=True
-    ):
+    for name, bound, simulated in zip(("regret", "cost"), (promised.regret, promised.cost), totals, strict=True):
         table.add_row(name, *_cells(bound, simulated))
     return table
 

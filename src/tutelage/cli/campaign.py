@@ -37,40 +37,28 @@ def create(
     file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="TOML file with the campaign's settings; options take precedence.",
+            metavar="FILE", show_default=False, help="TOML file with the campaign's settings; options take precedence."
         ),
     ] = None,
     arm: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", show_default=False, help="Name of an arm; repeat the option for other arms."
-        ),
+        typer.Option(metavar="NAME", show_default=False, help="Name of an arm; repeat the option for other arms."),
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", show_default=False, help="Name of a client; repeat the option for other clients."
-        ),
+        typer.Option(metavar="NAME", show_default=False, help="Name of a client; repeat the option for other clients."),
     ] = None,
     open_registration: Annotated[
-        bool | None,
-        typer.Option("--open-registration", help="Let clients be registered until the campaign starts."),
+        bool | None, typer.Option("--open-registration", help="Let clients be registered until the campaign starts.")
     ] = None,
     horizon: Annotated[
-        int | None,
-        typer.Option(metavar="T", show_default=False, help="Number of rounds of the campaign, at least 1."),
+        int | None, typer.Option(metavar="T", show_default=False, help="Number of rounds of the campaign, at least 1.")
     ] = None,
     teacher: Annotated[
         str | None, typer.Option(metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.")
     ] = None,
-    low: Annotated[
-        float | None, typer.Option(metavar="X", show_default="0", help="Lowest possible reward.")
-    ] = None,
-    high: Annotated[
-        float | None, typer.Option(metavar="X", show_default="1", help="Highest possible reward.")
-    ] = None,
+    low: Annotated[float | None, typer.Option(metavar="X", show_default="0", help="Lowest possible reward.")] = None,
+    high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="Highest possible reward.")] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,9 +132,7 @@ def show(name: Name, server: Server = None, as_json: Json = False) -> None:
 @app.command()
 def register(
     name: Name,
-    client: Annotated[
-        str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the new client.")
-    ],
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the new client.")],
     server: Server = None,
     as_json: Json = False,
 ) -> None:
@@ -307,11 +293,7 @@ def _find_certificate_error(error: BaseException | None) -> str | None:
 
 
 def _request(
-    server: str | None,
-    method: str,
-    path: str,
-    content: Any = None,
-    locate: Callable[[str], str] | None = None,
+    server: str | None, method: str, path: str, content: Any = None, locate: Callable[[str], str] | None = None
 ) -> Any:
     """Return the server's answer; ``locate`` says where a field of ``content`` was given, for its errors."""
     body = None if content is None else _encode(content)
@@ -331,9 +313,7 @@ def _encode(content: Any) -> bytes:
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError):
-            raise InputError(
-                f"Invalid {name} {value!r}: use text, numbers, true, false or lists of them."
-            ) from None
+            raise InputError(f"Invalid {name} {value!r}: use text, numbers, true, false or lists of them.") from None
     return json.dumps(content, ensure_ascii=False).encode()
 
 

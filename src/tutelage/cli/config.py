@@ -19,9 +19,7 @@ def config(config: ConfigFile = None, as_json: Json = False) -> None:
     from tutelage.stores.address import without_password
 
     values = asdict(load_configuration(file=config))
-    shown = {
-        name: without_password(values[name]) for name in ("store", "server", "advertise") if values[name]
-    }
+    shown = {name: without_password(values[name]) for name in ("store", "server", "advertise") if values[name]}
     hidden = {name for name, value in shown.items() if value != values[name]}
     values |= shown
     given = find_values(file=config)

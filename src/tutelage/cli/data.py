@@ -19,8 +19,7 @@ def data(
         typer.Option(
             metavar="PATH",
             show_default=False,
-            help="File, archive or folder to compare with the published data; the exit status is 1 if it "
-            "differs.",
+            help="File, archive or folder to compare with the published data; the exit status is 1 if it differs.",
         ),
     ] = None,
     as_json: options.Json = False,

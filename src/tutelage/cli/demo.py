@@ -32,11 +32,7 @@ def demo(
     teacher: Annotated[str, typer.Option(metavar="SPEC", help="Teacher, as in blt or twl.")] = "blt",
     horizon: Annotated[
         int,
-        typer.Option(
-            metavar="T",
-            parser=whole_number,
-            help="Number of rounds of the campaign, from 1 to 10000000.",
-        ),
+        typer.Option(metavar="T", parser=whole_number, help="Number of rounds of the campaign, from 1 to 10000000."),
     ] = 10_000,
     seed: Annotated[
         int,
@@ -55,9 +51,7 @@ def demo(
             help="Port that the server listens on, from 1 to 65535.",
         ),
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the server running afterwards, until Ctrl-C.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the server running afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Watch a live server teach five clients, in about a minute.
 
@@ -78,14 +72,11 @@ def demo(
             arms = [f"arm {number}" for number in range(len(clients.gaps))]
             names = [f"{spec} {number}" for number, spec in enumerate(CLIENTS)]
             _create_campaign(
-                address,
-                {"arms": arms, "clients": names, "horizon": horizon, "teacher": teacher, "seed": seed},
+                address, {"arms": arms, "clients": names, "horizon": horizon, "teacher": teacher, "seed": seed}
             )
             output.print_introduction(f"{address}/c/{CAMPAIGN}/", clients)
             with Client(address, CAMPAIGN, deadline=_DEADLINE) as connection:
-                clients.start(
-                    lambda client, arm, reward: connection.reveal(names[client], arms[arm], reward).reward
-                )
+                clients.start(lambda client, arm, reward: connection.reveal(names[client], arms[arm], reward).reward)
                 try:
                     _show_progress(output, clients, address, process)
                 finally:
@@ -154,9 +145,7 @@ def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]", log: Pat
 def _create_campaign(address: str, content: dict[str, Any]) -> None:
     import httpx
 
-    response = httpx.post(
-        f"{address}/v1/campaigns", json=content | {"name": CAMPAIGN, "start": True}, trust_env=False
-    )
+    response = httpx.post(f"{address}/v1/campaigns", json=content | {"name": CAMPAIGN, "start": True}, trust_env=False)
     if response.is_error:
         raise InputError(response.json()["detail"])
 

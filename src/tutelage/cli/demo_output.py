@@ -62,9 +62,7 @@ class DemoOutput:
         with Live(console=self._console, auto_refresh=False) as self._live:
             yield
 
-    def update(
-        self, campaign: dict[str, Any], clients: DemoClients, target: int | None, *, is_last: bool
-    ) -> None:
+    def update(self, campaign: dict[str, Any], clients: DemoClients, target: int | None, *, is_last: bool) -> None:
         """Show the progress; ``campaign`` is the server's answer about the campaign."""
         self._last = campaign, clients, target
         if self._live is not None:

@@ -22,14 +22,10 @@ app = typer.Typer(help="Create, list and revoke keys of the live server.")
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
     role: Annotated[
-        str,
-        typer.Option(
-            metavar="ROLE", show_default=False, help="What the key permits: admin, reporter or viewer."
-        ),
+        str, typer.Option(metavar="ROLE", show_default=False, help="What the key permits: admin, reporter or viewer.")
     ],
     campaign: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Campaign that a reporter may send pulls to."),
+        str | None, typer.Option(metavar="NAME", show_default=False, help="Campaign that a reporter may send pulls to.")
     ] = None,
     client: Annotated[
         list[str] | None,

@@ -72,9 +72,7 @@ def export(
 
     writer = make_writer(format)
     if format == "parquet" and sys.stdout.isatty():
-        raise InputError(
-            "Cannot print Parquet on a terminal: redirect it into a file, as in > ledger.parquet."
-        )
+        raise InputError("Cannot print Parquet on a terminal: redirect it into a file, as in > ledger.parquet.")
     with _reader(store, config) as reader, checked_output():
         names = ledger_pages.LedgerNames(reader, name)
         out = sys.stdout.buffer

@@ -93,31 +93,23 @@ def store_url(store: str | None, config: Path | None) -> Iterator[str]:
 
 
 _INSTANCE_HELP = (
-    "Instance, as in paper, uniform:clients=5,arms=5,seed=3 or a file of means; tutelage simulate --list "
-    "shows all."
+    "Instance, as in paper, uniform:clients=5,arms=5,seed=3 or a file of means; tutelage simulate --list shows all."
 )
 
 Instance = Annotated[str, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)]
-OptionalInstance = Annotated[
-    str | None, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)
-]
+OptionalInstance = Annotated[str | None, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)]
 Clients = Annotated[
     str,
     typer.Option(
         metavar="SPEC",
-        help="Policies of the clients: ucb1 for all of them, or 2*ucb1,2*eps-greedy,1*ts in the clients' "
-        "order.",
+        help="Policies of the clients: ucb1 for all of them, or 2*ucb1,2*eps-greedy,1*ts in the clients' order.",
     ),
 ]
-Horizon = Annotated[
-    int, typer.Option(metavar="T", parser=whole_number, help="Number of rounds in a run, at least 1.")
-]
+Horizon = Annotated[int, typer.Option(metavar="T", parser=whole_number, help="Number of rounds in a run, at least 1.")]
 Runs = Annotated[
     int, typer.Option(metavar="R", parser=whole_number, help="Number of runs with each teacher, at least 1.")
 ]
-Seed = Annotated[
-    int, typer.Option(metavar="S", parser=whole_number, help="Seed of all random numbers, at least 0.")
-]
+Seed = Annotated[int, typer.Option(metavar="S", parser=whole_number, help="Seed of all random numbers, at least 0.")]
 Activity = Annotated[
     str | None,
     typer.Option(
@@ -158,9 +150,6 @@ Server = Annotated[str | None, setting_option(SETTINGS["server"])]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
-        "--config",
-        metavar="FILE",
-        show_default="tutelage.toml",
-        help="TOML file with the server's settings.",
+        "--config", metavar="FILE", show_default="tutelage.toml", help="TOML file with the server's settings."
     ),
 ]

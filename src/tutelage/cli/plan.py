@@ -29,17 +29,12 @@ def plan(
     num_clients: Annotated[
         int | None,
         typer.Option(
-            metavar="M",
-            parser=whole_number,
-            show_default=False,
-            help="Assumed number of clients, at least 1.",
+            metavar="M", parser=whole_number, show_default=False, help="Assumed number of clients, at least 1."
         ),
     ] = None,
     num_arms: Annotated[
         int | None,
-        typer.Option(
-            metavar="K", parser=whole_number, show_default=False, help="Assumed number of arms, at least 2."
-        ),
+        typer.Option(metavar="K", parser=whole_number, show_default=False, help="Assumed number of arms, at least 2."),
     ] = None,
     gap: Annotated[
         float | None,
@@ -80,8 +75,7 @@ def plan(
         typer.Option(
             metavar="SPEC",
             show_default="tal and twl with several gamma1 and gamma2, and blt",
-            help="Teacher to consider; repeat the option for several. known and none are always shown for "
-            "comparison.",
+            help="Teacher to consider; repeat the option for several. known and none are always shown for comparison.",
         ),
     ] = None,
     clients: options.Clients = lab.DEFAULT_CLIENTS,

@@ -134,9 +134,7 @@ def _unproved(plan: Plan) -> Iterator[str]:
 def _by(plan: Plan, kind: str) -> str:
     """Say what the round of this kind of teacher depends on."""
     gammas = sum(kind_of(TEACHERS.spec(teacher)) == kind for teacher in plan.request.teachers) > 1
-    return "depending on " + " and ".join(
-        ["gamma1 and gamma2"] * gammas + ["the means"] * plan.request.case.varied
-    )
+    return "depending on " + " and ".join(["gamma1 and gamma2"] * gammas + ["the means"] * plan.request.case.varied)
 
 
 def _ending(ending: DecisionTime, by: str) -> str:
@@ -193,10 +191,7 @@ def _explain_columns(plan: Plan) -> list[tuple[str, str]]:
         "a wrong arm in any run"
     )
     return [
-        (
-            "decided",
-            "share of the runs in which the teacher decided on a target arm, and how many of them were wrong",
-        ),
+        ("decided", "share of the runs in which the teacher decided on a target arm, and how many of them were wrong"),
         ("round", "median round of the decision and, below it, the range of 80 % of them"),
         ("regret", "reward that all clients lose; the mean and, below it, the range of 80 % of the runs"),
         ("cost", "total change to rewards, the sum of |revealed - observed|; mean and range likewise"),
@@ -210,16 +205,12 @@ def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
     for each in _best_of_kinds(choice):
         counts = each.measurement.epoch_counts
         if counts and each.can_learn:
-            listed = ", ".join(
-                f"epoch {epoch} in {format_count(runs, 'run')}" for epoch, runs in counts.items()
-            )
+            listed = ", ".join(f"epoch {epoch} in {format_count(runs, 'run')}" for epoch, runs in counts.items())
             yield f"{each.measurement.brief} decided in {listed}."
 
 
 def _describe_excluded(choice: Choice) -> str:
-    reasons = [
-        f"{each.measurement.brief} {each.rejection}" for each in choice.assessments if not each.can_learn
-    ]
+    reasons = [f"{each.measurement.brief} {each.rejection}" for each in choice.assessments if not each.can_learn]
     return f"Shown for comparison, never chosen: {'; '.join(reasons)}."
 
 
@@ -264,8 +255,4 @@ def _describe_trial(trial: Trial) -> str:
     if trial.decided is None:
         return "is enough by a theorem (it takes too long to simulate)"
     decided = f"it then decided in {100 * trial.decided:.0f} % of {trial.runs} simulated runs"
-    return (
-        f"is enough: {decided}"
-        if trial.enough
-        else f"is the largest that was tried, and not enough: {decided}"
-    )
+    return f"is enough: {decided}" if trial.enough else f"is the largest that was tried, and not enough: {decided}"

@@ -19,8 +19,7 @@ _SUFFIXES = (".pdf", ".png")  # of pictures in a folder
 
 def plot(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", show_default=False, help="Result that tutelage simulate --out saved."),
+        Path, typer.Argument(metavar="FILE", show_default=False, help="Result that tutelage simulate --out saved.")
     ],
     kind: Annotated[
         list[str] | None,
@@ -41,8 +40,7 @@ def plot(
     log: Annotated[
         str,
         typer.Option(
-            metavar="AXIS",
-            help="Logarithmic axis of the curves: none, time, quantity (regret and cost) or both.",
+            metavar="AXIS", help="Logarithmic axis of the curves: none, time, quantity (regret and cost) or both."
         ),
     ] = "none",
     as_json: options.Json = False,
@@ -100,8 +98,7 @@ def _check_one_file(out: str, kinds: tuple[str, ...]) -> None:
 
     if Path(out).suffix.lower() not in FORMATS:
         raise InputError(
-            f"Invalid --out {out!r}: use a file that ends in {', '.join(FORMATS)}, or a folder with / at its "
-            "end."
+            f"Invalid --out {out!r}: use a file that ends in {', '.join(FORMATS)}, or a folder with / at its end."
         )
     if len(kinds) > 1:
         raise InputError(
@@ -123,9 +120,7 @@ def _list_targets(
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"Cannot create the folder {str(place)!r} ({error.strerror}): use another --out."
-        ) from None
+        raise InputError(f"Cannot create the folder {str(place)!r} ({error.strerror}): use another --out.") from None
     for kind in kinds:
         for suffix in _SUFFIXES:
             yield kind, check_writable(place / f"{file.stem}-{kind}{suffix}")

@@ -35,10 +35,7 @@ def reproduce(
     horizon: Annotated[
         int | None,
         typer.Option(
-            metavar="T",
-            parser=whole_number,
-            show_default="50000",
-            help="Number of rounds in a run, at least 1.",
+            metavar="T", parser=whole_number, show_default="50000", help="Number of rounds in a run, at least 1."
         ),
     ] = None,
     runs_per_instance: Annotated[
@@ -53,10 +50,7 @@ def reproduce(
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="S",
-            parser=whole_number,
-            show_default="1",
-            help="Seed of all random numbers, at least 0.",
+            metavar="S", parser=whole_number, show_default="1", help="Seed of all random numbers, at least 0."
         ),
     ] = None,
     movielens: Annotated[

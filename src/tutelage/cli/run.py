@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 def run(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", show_default=False, help="TOML file that describes the experiment."),
+        Path, typer.Argument(metavar="FILE", show_default=False, help="TOML file that describes the experiment.")
     ],
     out: Annotated[
         Path | None,
@@ -57,13 +56,7 @@ def run(
 
 
 def run_experiments(
-    chosen: "Sequence[Experiment]",
-    folder: Path,
-    *,
-    workers: int | None,
-    executor: str,
-    data: str | None,
-    as_json: bool,
+    chosen: "Sequence[Experiment]", folder: Path, *, workers: int | None, executor: str, data: str | None, as_json: bool
 ) -> None:
     """Simulate and draw the experiments, write their report and print a summary."""
     import msgspec
@@ -101,8 +94,7 @@ def _print_up_to_date(build: "ReportBuild") -> None:
     cells = format_count(len(build.preparation.cells), "cell")
     pictures = format_count(sum(map(len, build.files.pictures.values())), "picture")
     sys.stdout.write(
-        f"Everything is up to date ({cells}, {pictures}); nothing was run. "
-        f"The report is {build.files.page}.\n"
+        f"Everything is up to date ({cells}, {pictures}); nothing was run. The report is {build.files.page}.\n"
     )
     sys.stdout.writelines(f"{warning}\n" for warning in build.preparation.warnings)
     for remedy, names in group_by_remedy(build.preparation.missing).items():

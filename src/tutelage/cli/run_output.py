@@ -82,10 +82,7 @@ def _create_rows(data: "PanelResult") -> Table:
     table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=24)
     for row in make_rows(data.dataset):
         table.add_row(
-            fold_spec(brief_spec(row.teacher)),
-            format_mean(row.regret),
-            format_mean(row.cost),
-            *row.write_counts(),
+            fold_spec(brief_spec(row.teacher)), format_mean(row.regret), format_mean(row.cost), *row.write_counts()
         )
     return table
 

@@ -68,15 +68,11 @@ def simulate(
     workers: options.Workers = None,
     executor: options.Executor = lab.DEFAULT_EXECUTOR,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="NetCDF file in which to save every run."),
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="NetCDF file in which to save every run.")
     ] = None,
     as_json: options.Json = False,
     show_list: Annotated[
-        bool,
-        typer.Option(
-            "--list", help="List all instances, policies, teachers and reward distributions, and exit."
-        ),
+        bool, typer.Option("--list", help="List all instances, policies, teachers and reward distributions, and exit.")
     ] = False,
 ) -> None:
     """Simulate teachers and compare them.

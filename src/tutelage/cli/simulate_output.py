@@ -49,10 +49,7 @@ def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
     runs = f"{format_count(request.runs, 'run')} of {format_count(request.horizon, 'round')}"
     return [
         ("instance", instance.name),
-        (
-            "size",
-            f"{size}, numbered from 0",
-        ),
+        ("size", f"{size}, numbered from 0"),
         ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
         *((name, _describe_note(name, fact)) for name, fact in instance.notes),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
@@ -86,17 +83,12 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
         ("cost", cost),
         ("decided", "runs in which the teacher decided on a target arm, and their median round"),
         ("wrong", f"runs in which the target arm is not {best}"),
-        (
-            "best arm, last 10 %",
-            f"share of the pulls after round {_last_tenth_start(request):,} that went to {best}",
-        ),
+        ("best arm, last 10 %", f"share of the pulls after round {_last_tenth_start(request):,} that went to {best}"),
     ]
 
 
 def _create_rows(result: SimulationResult) -> Table:
-    table = create_table(
-        "regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH
-    )
+    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH)
     for teacher, spec in enumerate(_brief_specs(result.request)):
         regret, cost = result.totals(teacher)
         table.add_row(

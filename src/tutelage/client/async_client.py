@@ -80,9 +80,7 @@ class AsyncClient:
         """Return the rewards to reveal for several pulls, in order; together they are one step."""
         if self._is_closed:
             raise RuntimeError("The client has been closed.")
-        sent = [
-            pull | {"bypassed": True} if pull["id"] in self.spool else pull for pull in make_pulls(pulls, ids)
-        ]
+        sent = [pull | {"bypassed": True} if pull["id"] in self.spool else pull for pull in make_pulls(pulls, ids)]
         if not sent:
             return []
         try:

@@ -32,13 +32,7 @@ class Client:
         **options: Any,
     ) -> None:
         self._client = AsyncClient(
-            server,
-            campaign,
-            key=key,
-            deadline=deadline,
-            spool=spool,
-            most_reports=most_reports,
-            **options,
+            server, campaign, key=key, deadline=deadline, spool=spool, most_reports=most_reports, **options
         )
         self._process, self._is_closed = os.getpid(), False
         self._loop = asyncio.new_event_loop()
@@ -59,9 +53,7 @@ class Client:
         """
         return self._run(self._client.reveal(client, arm, reward, id=id))
 
-    def reveal_all(
-        self, pulls: Sequence[ObservedReward], *, ids: Sequence[str] | None = None
-    ) -> list[RevealedReward]:
+    def reveal_all(self, pulls: Sequence[ObservedReward], *, ids: Sequence[str] | None = None) -> list[RevealedReward]:
         """Return the rewards to reveal for several pulls, in order; together they are one step."""
         return self._run(self._client.reveal_all(pulls, ids=ids))
 

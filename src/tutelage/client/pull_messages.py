@@ -112,9 +112,7 @@ def _make_pull(id: object, client: object, arm: object, reward: object) -> Pull:
         if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME:
             raise ValueError(f"Invalid {kind} {name!r}: use text of 1 to {_LONGEST_NAME} characters.")
         if not name.isprintable() and any(unicodedata.category(each) in _CONTROLS for each in name):
-            raise ValueError(
-                f"Invalid {kind} {name!r}: it contains a control character or half of a surrogate pair."
-            )
+            raise ValueError(f"Invalid {kind} {name!r}: it contains a control character or half of a surrogate pair.")
     return {"id": id, "client": client, "arm": arm, "reward": _finite(reward, client)}
 
 
@@ -140,18 +138,14 @@ def parse_report(content: object) -> Pull:
     """Return the report in a line of a spool.  Raises ``ValueError`` if it is not one."""
     if not isinstance(content, dict) or content.keys() != _REPORT_FIELDS or content["bypassed"] is not True:
         raise ValueError("The line is not a report.")
-    return _make_pull(content["id"], content["client"], content["arm"], content["reward"]) | {
-        "bypassed": True
-    }
+    return _make_pull(content["id"], content["client"], content["arm"], content["reward"]) | {"bypassed": True}
 
 
 def interpret_answer(answer: ServerAnswer, pulls: Sequence[Pull]) -> list[RevealedReward] | Failure:
     """Return what an answer says.  Raises :class:`PullRefusal` if the pulls are refused for good."""
     content = _json(answer.content)
     if answer.status == httpx.codes.OK:
-        return _read(content, pulls) or Failure(
-            "the answer is not that of a Tutelage server", may_be_pulls=True
-        )
+        return _read(content, pulls) or Failure("the answer is not that of a Tutelage server", may_be_pulls=True)
     problem = content if isinstance(content, dict) else {}
     kind = problem.get("type")
     is_callers_problem = (
@@ -194,9 +188,7 @@ def _read(content: Any, pulls: Sequence[Pull]) -> list[RevealedReward] | None:
         reward, adjustment = one.get("reward"), one.get("adjustment")
         if not (_is_number(reward) and _is_number(adjustment)):
             return None
-        found.append(
-            RevealedReward(float(reward), float(adjustment), pull["id"], bypassed="bypassed" in pull)
-        )
+        found.append(RevealedReward(float(reward), float(adjustment), pull["id"], bypassed="bypassed" in pull))
     return found
 
 

@@ -162,7 +162,5 @@ def _hold(path: Path) -> Any:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.close()
-            raise OSError(
-                error.errno, "is already used as a spool by this or another process", str(path)
-            ) from None
+            raise OSError(error.errno, "is already used as a spool by this or another process", str(path)) from None
     return file

@@ -97,17 +97,9 @@ def advance(
             for arm in range(quota.size):
                 if pulls[arm] < quota[arm]:
                     missing += 1
-            activity, delay, stops_after = (
-                acting.activity[client],
-                acting.delays[client],
-                acting.last_rounds[client],
-            )
+            activity, delay, stops_after = (acting.activity[client], acting.delays[client], acting.last_rounds[client])
             acts_always = activity == 1.0 and delay == 0 and end <= stops_after
-            round, number, wait = (
-                memory.rounds[client],
-                memory.num_pulls[client],
-                memory.remaining_delays[client],
-            )
+            round, number, wait = (memory.rounds[client], memory.num_pulls[client], memory.remaining_delays[client])
             total_cost = memory.costs[client]
             checkpoint = memory.next_checkpoints[client]
             arm, reward = memory.pending_arm[client], memory.pending_reward[client]
@@ -191,9 +183,7 @@ def least_missing(pulls: NDArray[np.int64], quota: NDArray[np.int64], is_evidenc
     return least
 
 
-def first_round_met(
-    quota_rounds: NDArray[np.int64], quota: NDArray[np.int64], is_evidence: NDArray[np.bool_]
-) -> int:
+def first_round_met(quota_rounds: NDArray[np.int64], quota: NDArray[np.int64], is_evidence: NDArray[np.bool_]) -> int:
     """Return the first round in which all clients that are evidence have the pulls of some listed arm."""
     first = NOT_REACHED
     for arm in range(quota.size):

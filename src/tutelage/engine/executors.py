@@ -111,9 +111,7 @@ def open_team(request: SimulationRequest, workers: int | None, executor: str | E
     return _open_dask(request, workers, executor)
 
 
-def _open_threads(
-    request: SimulationRequest, workers: int, executor: ThreadPoolExecutor | None = None
-) -> Team:
+def _open_threads(request: SimulationRequest, workers: int, executor: ThreadPoolExecutor | None = None) -> Team:
     """Open threads of this process, or use those of a given executor."""
     cancel = threading.Event()
     shares: dict[tuple[int, int], float] = {}
@@ -121,11 +119,7 @@ def _open_threads(
     def play(teacher: int, run: int) -> RunOutcome:
         try:
             return simulate_run(
-                request,
-                teacher,
-                run,
-                cancel=cancel,
-                progress=functools.partial(shares.__setitem__, (teacher, run)),
+                request, teacher, run, cancel=cancel, progress=functools.partial(shares.__setitem__, (teacher, run))
             )
         finally:
             shares.pop((teacher, run), None)
@@ -146,9 +140,7 @@ def _open_processes(request: SimulationRequest, workers: int) -> Team:
         context, sent = multiprocessing.get_context("spawn"), _pickled(request)
         _start_tracker()
     cancel = context.Event()
-    processes = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start_process, initargs=(sent, cancel)
-    )
+    processes = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_process, initargs=(sent, cancel))
     close = functools.partial(processes.shutdown, cancel_futures=True)
     return Team(processes, 2 * workers, _play_in_process, cancel=cancel, close=close)
 

@@ -71,9 +71,7 @@ def _relinked(function: Plain, bindings: dict[str, Plain]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
         names[name] = compiled(value) if isinstance(value, FunctionType) else value
-    copy = FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-    )
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__ = function.__module__
     return copy
 

@@ -109,9 +109,7 @@ def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[n
     return memory
 
 
-def add_to_segment(
-    arm: int, pulls: int, reward: float, completed: Any, sums: Any, cuts: NDArray[np.int64]
-) -> None:
+def add_to_segment(arm: int, pulls: int, reward: float, completed: Any, sums: Any, cuts: NDArray[np.int64]) -> None:
     """Add the observed reward of the arm's pull number ``pulls`` to its segment.
 
     A segment is completed by the pull whose number is the segment's cut.

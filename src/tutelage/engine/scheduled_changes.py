@@ -23,21 +23,15 @@ def schedule_changes(request: SimulationRequest, run: int) -> list[ScheduledChan
     """List all changes before the horizon, by round; in one round new means come first, then clients."""
     exclude = dict(request.exclude)
     if request.exclude_after is not None:
-        silent = find_silent_clients(
-            request.instance, request.seed, run, request.horizon, request.exclude_after
-        )
+        silent = find_silent_clients(request.instance, request.seed, run, request.horizon, request.exclude_after)
         for client, round in silent.items():
             exclude[client] = min(round, exclude.get(client, round))
     changes = [ScheduledChange(phase.after, phase) for phase in request.instance.phases[1:]]
     changes += [ScheduledChange(round, client=client) for client, round in sorted(exclude.items())]
-    return sorted(
-        (change for change in changes if change.round < request.horizon), key=lambda change: change.round
-    )
+    return sorted((change for change in changes if change.round < request.horizon), key=lambda change: change.round)
 
 
-def find_silent_clients(
-    instance: Instance, seed: int, run: int, horizon: int, exclude_after: float
-) -> dict[int, int]:
+def find_silent_clients(instance: Instance, seed: int, run: int, horizon: int, exclude_after: float) -> dict[int, int]:
     """Return the clients that fall silent, each with its :func:`first_silent_round`.
 
     When a client acts depends only on its own stream, so this is known before the run.

@@ -285,13 +285,9 @@ class _Simulation:
 
     def _evidence(self) -> Evidence:
         """Return the segments that all clients in evidence have completed since the last consultation."""
-        completed = self.memory.completed_segments.min(
-            axis=0, initial=NOT_REACHED, where=self.is_evidence[:, None]
-        )
+        completed = self.memory.completed_segments.min(axis=0, initial=NOT_REACHED, where=self.is_evidence[:, None])
         sums = []
-        for arm, (first, end) in enumerate(
-            zip(self.delivered_segments.tolist(), completed.tolist(), strict=True)
-        ):
+        for arm, (first, end) in enumerate(zip(self.delivered_segments.tolist(), completed.tolist(), strict=True)):
             new = self.memory.segment_sums[:, arm, first:end].T.copy() if first < end else self.no_segments
             if self.excluded:
                 new[:, self.excluded] = 0.0

@@ -120,9 +120,7 @@ def make_cells(
             for number, instance in enumerate(loaded.instances)
         ]
     except InputError as error:
-        raise InputError(
-            f"{experiment.name}: clients {clients.label!r} on instance {entry.label!r}: {error}"
-        ) from None
+        raise InputError(f"{experiment.name}: clients {clients.label!r} on instance {entry.label!r}: {error}") from None
     cells = []
     for number, spec in enumerate(requests[0].teacher_specs):
         teacher = requests[0].teachers[number]
@@ -251,9 +249,7 @@ def _stack_instances(parts: Sequence[SimulationResult], seeds: Sequence[int]) ->
         **{name: variables[name] for name in _PER_SET},
     }
     content = msgspec.to_builtins(results.describe_request(requests[0]))
-    content["instance"] = [
-        msgspec.to_builtins(results.describe_instance(request.instance)) for request in requests
-    ]
+    content["instance"] = [msgspec.to_builtins(results.describe_instance(request.instance)) for request in requests]
     content["seed"] = [request.seed for request in requests]
     attributes = {**first.attrs, "request": json.dumps(content, ensure_ascii=False)}
     names = [str(name) for name in first.data_vars]
@@ -285,9 +281,7 @@ def join_teachers(datasets: "Sequence[xr.Dataset]") -> "xr.Dataset":
         if "teacher" not in dims:
             variables[str(name)] = variable
             continue
-        values = _pad_events(
-            [each.variables[name].values for each in datasets], dims, _PADDING.get(str(name), 0)
-        )
+        values = _pad_events([each.variables[name].values for each in datasets], dims, _PADDING.get(str(name), 0))
         variables[str(name)] = (dims, np.concatenate(values, axis=dims.index("teacher")), variable.attrs)
     coordinates = {str(name): variables.pop(str(name)) for name in first.coords}
     return xr.Dataset(variables, coords=coordinates, attrs=first.attrs)

@@ -77,12 +77,8 @@ DATA_SETS = (
                 "aa289ca83157595d0df6aea1be6a4ded676ddc4385472e8313a8ed9805352646",
                 needed=True,
             ),
-            DataSetFile(
-                "movies.csv", 494_431, "5a5f32dd9bb3797b8e728a1b98958789d2b13f294a69fdfbc5727f8a9611aa07"
-            ),
-            DataSetFile(
-                "README.txt", 8_342, "63d22ac138e80fae37021797ed8e1b9424b5239dc576a137422adf783ae3f404"
-            ),
+            DataSetFile("movies.csv", 494_431, "5a5f32dd9bb3797b8e728a1b98958789d2b13f294a69fdfbc5727f8a9611aa07"),
+            DataSetFile("README.txt", 8_342, "63d22ac138e80fae37021797ed8e1b9424b5239dc576a137422adf783ae3f404"),
         ),
     ),
     DataSet(
@@ -99,9 +95,7 @@ DATA_SETS = (
                 "0d004686a8cc0c2926228c9f0bca87a7290ddd653f55f4b50180188e3dca12e0",
                 needed=True,
             ),
-            DataSetFile(
-                "grenoble.k7", 4_976_790, "91954e27a08b51bab47a9ef827077150fa68a5d9d28e90139ce4efe8681c3d6e"
-            ),
+            DataSetFile("grenoble.k7", 4_976_790, "91954e27a08b51bab47a9ef827077150fa68a5d9d28e90139ce4efe8681c3d6e"),
         ),
     ),
 )

@@ -64,8 +64,7 @@ class InstanceEntry(Section, frozen=True, kw_only=True):
         found = _SEEDS.fullmatch(self.seeds.strip())
         if found is None or not 0 <= int(found[2]) - int(found[1]) < _MOST_SEEDS:
             raise InputError(
-                f"invalid seeds {self.seeds!r}: use FIRST..LAST, as in 0..99, with at most {_MOST_SEEDS:,} "
-                "seeds."
+                f"invalid seeds {self.seeds!r}: use FIRST..LAST, as in 0..99, with at most {_MOST_SEEDS:,} seeds."
             )
         return tuple(range(int(found[1]), int(found[2]) + 1))
 
@@ -126,14 +125,10 @@ class Experiment(Section, frozen=True, kw_only=True):
     instances: Annotated[
         tuple[InstanceEntry, ...], Meta(min_length=1, description="one or more [[instances]] sections")
     ]
-    clients: Annotated[
-        tuple[ClientsEntry, ...], Meta(min_length=1, description="one or more [[clients]] sections")
-    ]
+    clients: Annotated[tuple[ClientsEntry, ...], Meta(min_length=1, description="one or more [[clients]] sections")]
     title: str = ""
     runs: Positive = 100
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")] = (
-        lab.DEFAULT_SEED
-    )
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")] = lab.DEFAULT_SEED
     horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (lab.DEFAULT_HORIZON,)
     checkpoints: Checkpoints = "linear(count=200)"
     panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()
@@ -208,9 +203,7 @@ def check_sections(experiment: Experiment, file: str) -> None:
             try:
                 lab.checkpoint_rounds(experiment.checkpoints, horizon)
             except InputError as error:
-                raise InputError(
-                    f"{file}: top level: invalid checkpoints for the horizon {horizon}: {error}"
-                ) from None
+                raise InputError(f"{file}: top level: invalid checkpoints for the horizon {horizon}: {error}") from None
     for number, panel in enumerate(experiment.panels, start=1):
         place = f"{file}: [[panels]] number {number} ({panel.name!r})"
         _check_label(place, "instance", panel.instance, labels)

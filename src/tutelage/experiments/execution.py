@@ -86,9 +86,7 @@ class ExperimentResult:
     @property
     def fingerprint(self) -> str:
         """The hash of everything that a report of this depends on."""
-        return compute_fingerprint(
-            self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings
-        )
+        return compute_fingerprint(self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings)
 
 
 @dataclass(frozen=True)
@@ -142,10 +140,7 @@ def run_prepared(
     for place in (preparation.folder, cells_folder):
         remove_unfinished(place)
     result = ExperimentResult(
-        preparation.experiments,
-        preparation.folder,
-        missing=preparation.missing,
-        warnings=preparation.warnings,
+        preparation.experiments, preparation.folder, missing=preparation.missing, warnings=preparation.warnings
     )
     resources = _Resources(workers, executor, progress)
     datasets = _load_or_simulate(preparation.cells, cells_folder, result, resources)
@@ -214,9 +209,7 @@ def check_writable_folder(folder: Path) -> None:
         raise InputError(f"The folder {str(folder)!r} is not writable: choose another with --out.")
 
 
-def _simulate_cell(
-    cell: ExperimentCell, resources: _Resources, done: int, total: int
-) -> list[SimulationResult]:
+def _simulate_cell(cell: ExperimentCell, resources: _Resources, done: int, total: int) -> list[SimulationResult]:
     def report(runs: float) -> None:
         if resources.progress is not None:
             resources.progress(done + runs, total, cell.name)
@@ -224,11 +217,7 @@ def _simulate_cell(
     report(0)
     if len(cell.requests) == 1:
         (request,) = cell.requests
-        return [
-            lab.simulate_request(
-                request, workers=resources.workers, executor=resources.executor, progress=report
-            )
-        ]
+        return [lab.simulate_request(request, workers=resources.workers, executor=resources.executor, progress=report)]
     return _simulate_set(cell, resources, report)
 
 
@@ -250,9 +239,7 @@ def _simulate_set(
 
     def simulate(number: int) -> SimulationResult:
         check_cancelled(0)
-        return lab.simulate_request(
-            cell.requests[number], workers=1, executor=executor, progress=check_cancelled
-        )
+        return lab.simulate_request(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
 
     parts = []
     with _thread_pool(slots) as pool:

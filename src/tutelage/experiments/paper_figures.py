@@ -46,9 +46,7 @@ def list_paper_figures() -> tuple[str, ...]:
 def has_paper_claims(experiment: Experiment, panel: Panel) -> bool:
     """Whether a panel's claims are those of the package's own file, not a user's."""
     file = f"{experiment.name}.toml"
-    return file in _FILES and any(
-        (each.name, each.claims) == (panel.name, panel.claims) for each in _read(file).panels
-    )
+    return file in _FILES and any((each.name, each.claims) == (panel.name, panel.claims) for each in _read(file).panels)
 
 
 def _read(name: str) -> Experiment:
@@ -70,11 +68,7 @@ def _select(figures: Sequence[str], experiments: Sequence[Experiment]) -> set[st
 
 
 def _adapt(
-    experiment: Experiment,
-    runs: int | None,
-    horizon: int | None,
-    runs_per_instance: int | None,
-    seed: int | None,
+    experiment: Experiment, runs: int | None, horizon: int | None, runs_per_instance: int | None, seed: int | None
 ) -> Experiment:
     for name, value, least in (
         ("number of runs", runs, 1),

@@ -76,16 +76,11 @@ class Preparation:
     @property
     def fingerprint(self) -> str:
         """The fingerprint that the :class:`ExperimentResult` will have."""
-        return compute_fingerprint(
-            self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings
-        )
+        return compute_fingerprint(self.experiments, [cell.digest for cell in self.cells], self.missing, self.warnings)
 
 
 def compute_fingerprint(
-    experiments: Sequence[Experiment],
-    digests: Sequence[str],
-    missing: Sequence[MissingPanel],
-    warnings: Sequence[str],
+    experiments: Sequence[Experiment], digests: Sequence[str], missing: Sequence[MissingPanel], warnings: Sequence[str]
 ) -> str:
     """Hash everything that a report depends on: version, experiments, cells, missing panels, warnings."""
     content = [
@@ -158,9 +153,7 @@ def _unshown(matrix: CellMatrix) -> list[str]:
     if not unshown:
         return []
     places = list(dict.fromkeys(unshown))
-    listed = ", ".join(
-        f"{instance} with {clients} at {horizon:,}" for instance, clients, horizon in places[:3]
-    )
+    listed = ", ".join(f"{instance} with {clients} at {horizon:,}" for instance, clients, horizon in places[:3])
     listed += ", ..." if len(places) > 3 else ""
     be, files = ("is", "a file") if len(unshown) == 1 else ("are", "files")
     cells = f"{matrix.experiment.name}: {format_count(len(unshown), 'cell')} {be} in no panel ({listed})"

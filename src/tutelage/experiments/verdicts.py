@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.experiments.claims import (
-    Balance,
-    Below,
-    Claim,
-    Comparison,
-    Growth,
-    MostlyBelow,
-    Reaches,
-    Spread,
-)
+from tutelage.experiments.claims import Balance, Below, Claim, Comparison, Growth, MostlyBelow, Reaches, Spread
 from tutelage.experiments.definition import Panel
 from tutelage.results import NONE
 from tutelage.teachers import TEACHERS
@@ -77,9 +68,7 @@ def _judge_below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Iterator
         _is_positive(claim.factor * values[other] - values[mine])
         for mine, other in itertools.product(claim.teachers, claim.than)
     )
-    figures = _compare(
-        claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()}
-    )
+    figures = _compare(claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()})
     yield holds, figures if holds is not None else f"{figures}; the difference may be chance"
 
 
@@ -96,8 +85,7 @@ def _is_positive(differences: NDArray[np.float64]) -> bool | None:
 def _compare(claim: Comparison, what: str, written: dict[str, str]) -> str:
     """``regret: twl(...) 5,047 compared with ng 51,060, na 1,724``."""
     mine, others = (
-        ", ".join(f"{brief_spec(spec)} {written[spec]}" for spec in specs)
-        for specs in (claim.teachers, claim.than)
+        ", ".join(f"{brief_spec(spec)} {written[spec]}" for spec in specs) for specs in (claim.teachers, claim.than)
     )
     return f"{what}: {mine} compared with {others}"
 
@@ -108,10 +96,7 @@ def _judge_mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset"
         mine, its = (at_horizon(dataset, quantity, each) for each in (teacher, other))
         below = mine <= claim.factor * its
         pair = f"{quantity} of {brief_spec(teacher)} is at most {factor}that of {brief_spec(other)}"
-        yield (
-            bool(below.mean() >= claim.share),
-            f"{pair} in {below.sum()} of {format_count(below.size, 'run')}",
-        )
+        yield (bool(below.mean() >= claim.share), f"{pair} in {below.sum()} of {format_count(below.size, 'run')}")
 
 
 def _judge_growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
@@ -177,8 +162,7 @@ def _judge_spread(claim: Spread, quantity: str, dataset: "xr.Dataset") -> Iterat
         yield None, "a single run, or a mean of 0, has no relative band"
         return
     holds = all(
-        known[mine] >= claim.factor * known[other]
-        for mine, other in itertools.product(claim.teachers, claim.than)
+        known[mine] >= claim.factor * known[other] for mine, other in itertools.product(claim.teachers, claim.than)
     )
     written = {spec: f"{100 * width:.1f} %" for spec, width in known.items()}
     which = "80 % of the runs on an instance" if is_set else "80 % of runs"

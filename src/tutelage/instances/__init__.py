@@ -51,8 +51,7 @@ def parse(spec: str | PurePath) -> InstanceSource:
         return INSTANCES.make("table", [("path", str(spec))], str(spec))
     if not isinstance(spec, str):
         raise InputError(
-            f"Invalid instance {spec!r}: use a text such as 'paper', the path of a table of means, "
-            "or an Instance."
+            f"Invalid instance {spec!r}: use a text such as 'paper', the path of a table of means, or an Instance."
         )
     text = spec.strip()
     if not text:
@@ -65,9 +64,7 @@ def parse(spec: str | PurePath) -> InstanceSource:
     if _is_table(head):
         return INSTANCES.make("table", _arguments("table", [head, *options], spec), spec)
     if head.strip() in INSTANCES.entries:
-        raise InputError(
-            f"Write the parameters of {head.strip()!r} after a colon: {head.strip()}:{','.join(options)}."
-        )
+        raise InputError(f"Write the parameters of {head.strip()!r} after a colon: {head.strip()}:{','.join(options)}.")
     call = text.partition("(")
     if call[0].strip() in INSTANCES.entries:
         inside = call[2].rstrip().removesuffix(")")

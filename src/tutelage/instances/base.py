@@ -56,13 +56,9 @@ class Instance:
         self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
         self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
         given = self.rewards
-        self._set(
-            "rewards", parse_distribution(given) if isinstance(given, str) else DISTRIBUTIONS.resolve(given)
-        )
+        self._set("rewards", parse_distribution(given) if isinstance(given, str) else DISTRIBUTIONS.resolve(given))
         if not isinstance(self.samples, Samples):
-            raise InputError(
-                f"{self.name}: invalid samples {self.samples!r}: use an object of the class Samples."
-            )
+            raise InputError(f"{self.name}: invalid samples {self.samples!r}: use an object of the class Samples.")
         _check_means(self.local_means, self.name)
         check_weights(self.weights, self.num_clients)
         if self.client_names is not None:
@@ -232,13 +228,9 @@ def _check_means(means: NDArray[np.float64], name: str) -> None:
 def check_weights(weights: NDArray[np.float64], num_clients: int) -> None:
     """Raise ``InputError`` unless there are M finite weights above 0 that sum to 1 within 1e-9."""
     if weights.shape != (num_clients,):
-        raise InputError(
-            f"There are {weights.size} weights for {num_clients} clients: give one for each client."
-        )
+        raise InputError(f"There are {weights.size} weights for {num_clients} clients: give one for each client.")
     for client in np.flatnonzero(~((weights > 0.0) & np.isfinite(weights))):
-        raise InputError(
-            f"Invalid weight {weights[client]:g} of client {client}: use a finite number above 0."
-        )
+        raise InputError(f"Invalid weight {weights[client]:g} of client {client}: use a finite number above 0.")
     try:
         total = math.fsum(weights)
     except OverflowError:

@@ -47,9 +47,7 @@ class Grenoble:
         """Draw the links from the packaged table."""
         facts, names, channels, means = packaged_table()
         low, high = IMPERFECT
-        chosen = choose(
-            "grenoble", len(names), self.clients, self.seed, "links", f"mean delivery {low:g} to {high:g}"
-        )
+        chosen = choose("grenoble", len(names), self.clients, self.seed, "links", f"mean delivery {low:g} to {high:g}")
         return build(
             "grenoble",
             self,
@@ -89,8 +87,7 @@ def table_text(path: str) -> str:
     )
     facts = {
         "content": "mean packet delivery of each imperfect link (sender -> receiver), by channel",
-        "source": f"K7 trace by Inria, FIT IoT-lab {place.capitalize()}, {nodes} nodes, "
-        f"{start[:10]} to {stop[:10]}",
+        "source": f"K7 trace by Inria, FIT IoT-lab {place.capitalize()}, {nodes} nodes, {start[:10]} to {stop[:10]}",
         "described in": _PAPER,
         "licence": "BSD, Copyright (c) Inria, see grenoble-LICENSE.txt",
         "made by": "python -m tutelage.instances.grenoble grenoble.k7.gz > grenoble.csv",

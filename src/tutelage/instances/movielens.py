@@ -51,9 +51,7 @@ class MovieLens:
     arms: int = parameter(15, help="number of groups of movies, of genres or of movies", minimum=1)
     group: str = parameter("random", help="how arms are formed", choices=_GROUPS)
     seed: int = seed_parameter("groups")
-    scale: str | None = parameter(
-        None, help="ends of the rating scale, as in 1;5; recognised from the file by default"
-    )
+    scale: str | None = parameter(None, help="ends of the rating scale, as in 1;5; recognised from the file by default")
     rewards: str = rewards_parameter()
     weights: str | None = weights_parameter()
 
@@ -79,9 +77,7 @@ class MovieLens:
             "use fewer clients or arms, or another seed",
         )
         low, high = (write_value(end) for end in ratings.scale)
-        size = (
-            f"{ratings.values.size} ratings of {len(ratings.item_ids)} items by {len(ratings.user_ids)} users"
-        )
+        size = f"{ratings.values.size} ratings of {len(ratings.item_ids)} items by {len(ratings.user_ids)} users"
         return build(
             "movielens",
             self,
@@ -145,15 +141,10 @@ def _arms(
 def _titles(ids: list[str], movies: dict[str, Movie] | None) -> list[str]:
     """The movies' titles where known, else ``item 32``; the id is added to a title that two movies share."""
     titles = [movies[item].title if movies and item in movies else f"item {item}" for item in ids]
-    return [
-        f"{title} [{item}]" if titles.count(title) > 1 else title
-        for title, item in zip(titles, ids, strict=True)
-    ]
+    return [f"{title} [{item}]" if titles.count(title) > 1 else title for title, item in zip(titles, ids, strict=True)]
 
 
-def _genres(
-    ratings: Ratings, arms: int, movies: dict[str, Movie] | None
-) -> tuple[list[NDArray[np.int64]], list[str]]:
+def _genres(ratings: Ratings, arms: int, movies: dict[str, Movie] | None) -> tuple[list[NDArray[np.int64]], list[str]]:
     if movies is None:
         raise InputError(
             f"group=genre needs movies.csv, movies.dat or u.item next to {ratings.data.label!r}: give the folder "
@@ -172,11 +163,7 @@ def _genres(
 
 
 def _count(
-    ratings: Ratings,
-    groups: NDArray[np.int64],
-    layers: list[NDArray[np.int64]],
-    num_clients: int,
-    num_arms: int,
+    ratings: Ratings, groups: NDArray[np.int64], layers: list[NDArray[np.int64]], num_clients: int, num_arms: int
 ) -> Observed:
     """Count the scaled ratings by client and arm, slice by slice to save memory."""
     parts = []

@@ -34,9 +34,7 @@ class Planted:
 
     clients: int = parameter(5, help="number of clients", minimum=1)
     arms: int = parameter(5, help="number of arms", minimum=2)
-    gap: float = parameter(
-        0.1, help="gap between the best and the second-best global mean", minimum=0, maximum=1
-    )
+    gap: float = parameter(0.1, help="gap between the best and the second-best global mean", minimum=0, maximum=1)
     seed: int = seed_parameter("means")
     rewards: str = rewards_parameter()
     weights: str | None = weights_parameter()

@@ -115,7 +115,5 @@ def choose(source: str, there: int, wanted: int, seed: int, what: str, which: st
     """Draw ``wanted`` of 0 .. there - 1 with the seed; return them in ascending order."""
     (generator,) = make_generators(seed)
     if wanted > there:
-        raise InputError(
-            f"{source}: clients={wanted}, but only {there} {what} have {which}: use at most {there}."
-        )
+        raise InputError(f"{source}: clients={wanted}, but only {there} {what} have {which}: use at most {there}.")
     return np.sort(shuffle(there, generator)[:wanted])

@@ -26,9 +26,7 @@ class ShiftingMeans:
     then: str = parameter(help="second instance, in quotes, with as many clients and arms as the first")
     at: int = parameter(help="last round of the first instance", minimum=1)
     rewards: str | None = parameter(None, help="reward distribution; by default that of the first instance")
-    weights: str | None = parameter(
-        None, help="weights of the clients; by default those of the first instance"
-    )
+    weights: str | None = parameter(None, help="weights of the clients; by default those of the first instance")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -60,9 +58,7 @@ class ShiftingMeans:
 
     def _name(self, first: Instance, then: Instance) -> str:
         """The INSTANCE that makes the same instance again."""
-        given = [
-            f"{key}={getattr(self, key)}" for key in ("rewards", "weights") if getattr(self, key) is not None
-        ]
+        given = [f"{key}={getattr(self, key)}" for key in ("rewards", "weights") if getattr(self, key) is not None]
         return ",".join([f"shift:{_quote(first.name)}", f"then={_quote(then.name)}", f"at={self.at}", *given])
 
 

@@ -95,9 +95,7 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     return tuple(policy for count, policy in groups for _ in range(count))
 
 
-def _resolve_policies(
-    clients: str | Policy | Sequence[str | Policy], instance: Instance
-) -> tuple[Policy, ...]:
+def _resolve_policies(clients: str | Policy | Sequence[str | Policy], instance: Instance) -> tuple[Policy, ...]:
     if isinstance(clients, str):
         return parse_clients(clients, instance.num_clients)
     if not isinstance(clients, Sequence):

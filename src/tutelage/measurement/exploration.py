@@ -57,9 +57,7 @@ class Exploration:
         """
         check_number("share of the runs", share, above=0, maximum=1)
         left_out = len(self.least) - max(1, math.ceil(share * len(self.least) - _ROUNDING))
-        return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[
-            len(self.most) - 1 - left_out
-        ]
+        return np.sort(self.least, axis=0)[left_out], np.sort(self.most, axis=0)[len(self.most) - 1 - left_out]
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lemma's eta-low [C] and eta-high [C].  Raises ``InputError`` without a lemma."""
@@ -104,19 +102,13 @@ def sufficient_exploration(
     """
     arms = arguments.whole("number of arms", arms, 1, _MOST_ARMS)
     gamma, workers = arguments.real("reward gamma", gamma), arguments.workers(workers)
-    others = tuple(
-        arguments.real("reward of another arm", each) for each in arguments.listed("others", others)
-    )
+    others = tuple(arguments.real("reward of another arm", each) for each in arguments.listed("others", others))
     rewards = np.array([[gamma] * arms + list(others)])
     instance = Instance("constant rewards", rewards, equal_weights(1), Constant())
-    request = make_request(
-        instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints
-    )
+    request = make_request(instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints)
     taus = request.checkpoints
     if others:  # tau is not the round, so every round is kept
-        request = make_request(
-            instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon
-        )
+        request = make_request(instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon)
     pulls = simulate_request(request, workers=workers).pulls[0, :, 0, :, :arms]
     if others:
         taus, pulls = _after_pulls(taus, pulls)

@@ -256,9 +256,7 @@ def _choose_itself(round: int, learner: Learner, parameters: NDArray[np.float64]
     raise AssertionError
 
 
-def _learn_itself(
-    arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any
-) -> None:
+def _learn_itself(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
     """Stands for the policy's ``learn``."""
     raise AssertionError
 

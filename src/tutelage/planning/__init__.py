@@ -13,12 +13,4 @@
 from tutelage.planning.cases import AssumedInstance, KnownInstance
 from tutelage.planning.plan import CANDIDATES, Plan, PlanRequest, make_plan, make_request
 
-__all__ = [
-    "CANDIDATES",
-    "AssumedInstance",
-    "KnownInstance",
-    "Plan",
-    "PlanRequest",
-    "make_plan",
-    "make_request",
-]
+__all__ = ["CANDIDATES", "AssumedInstance", "KnownInstance", "Plan", "PlanRequest", "make_plan", "make_request"]

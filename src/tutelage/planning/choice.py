@@ -45,10 +45,7 @@ class SelectionRule:
             (not teacher.decides, "never decides"),
             (measurement.is_guess, "does not learn its target"),
             (wrong > 0, f"was wrong in {format_runs(wrong, runs)}"),
-            (
-                measurement.decided < self.min_decided,
-                f"decided in {format_runs(measurement.decisions.size, runs)}",
-            ),
+            (measurement.decided < self.min_decided, f"decided in {format_runs(measurement.decisions.size, runs)}"),
         )
         return next((reason for holds, reason in reasons if holds), None)
 

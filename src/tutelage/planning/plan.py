@@ -94,9 +94,7 @@ class Plan:
         horizons = [(each.horizon.value, each.brief) for each in self.remedies if is_enough(each.horizon)]
         gaps = [(each.gap.value, each.brief) for each in self.remedies if is_enough(each.gap)]
         if horizons:
-            sentences.append(
-                "The shortest horizon found to be enough is {:,.0f} rounds ({}).".format(*min(horizons))
-            )
+            sentences.append("The shortest horizon found to be enough is {:,.0f} rounds ({}).".format(*min(horizons)))
         if gaps:
             sentences.append("The smallest gap found to be enough is {:.4g} ({}).".format(*min(gaps)))
         return " ".join(sentences)
@@ -167,13 +165,7 @@ def make_request(
     seed = arguments.whole("seed", seed, 0, 2**64 - 1)
     chosen = _candidates(teachers)
     first = lab.make_request(
-        case.instance(case.gap, seed, 0),
-        chosen,
-        clients,
-        horizon=horizon,
-        runs=runs,
-        seed=seed,
-        checkpoints=1,
+        case.instance(case.gap, seed, 0), chosen, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=1
     )
     pace = rounds_per_pull(first.instance)
     if pace > _SLOWEST:
@@ -197,9 +189,7 @@ def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> lis
     return chosen + [TEACHERS.parse(spec) for spec in BASELINES if spec not in specs]
 
 
-def make_plan(
-    request: PlanRequest, *, workers: int | None = None, progress: PlanProgress | None = None
-) -> Plan:
+def make_plan(request: PlanRequest, *, workers: int | None = None, progress: PlanProgress | None = None) -> Plan:
     """Simulate the teachers and make the plan.
 
     ``workers`` (all cores by default) changes how long it takes, never the result.  Raises ``InputError`` for
@@ -216,11 +206,7 @@ def make_plan(
     for position, gap in enumerate(gaps):
         before = position * len(request.teachers) * request.runs
         measurements = simulator.measure(
-            request.teachers,
-            gap,
-            request.horizon,
-            request.runs,
-            progress and shift_progress(before, progress),
+            request.teachers, gap, request.horizon, request.runs, progress and shift_progress(before, progress)
         )
         choices.append(choose(measurements, request.rule))
     remedies = []
@@ -238,9 +224,7 @@ def make_plan(
         remedies.append(find_remedy(search, failed))
     return Plan(
         request=request,
-        reach=compute_reachability(
-            _instances(request), request.horizon, request.teachers, request.first.policies
-        ),
+        reach=compute_reachability(_instances(request), request.horizon, request.teachers, request.first.policies),
         choice=choices[0],
         smaller=tuple(zip(gaps[1:], choices[1:], strict=True)),
         remedies=tuple(remedies),

@@ -69,12 +69,7 @@ class DecisionTime:
 
     def as_json(self) -> dict[str, Any]:
         """Return the epoch and the rounds as plain values."""
-        return {
-            "epoch": self.epoch,
-            "earliest": self.earliest,
-            "latest": self.latest,
-            "in_time": self.in_time,
-        }
+        return {"epoch": self.epoch, "earliest": self.earliest, "latest": self.latest, "in_time": self.in_time}
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,7 @@ from typing import Any, TypeGuard
 
 from tutelage.instances.base import Instance
 from tutelage.planning.choice import Assessment, Choice, SelectionRule
-from tutelage.planning.reach import (
-    has_formula,
-    kind_of,
-    likely_horizon,
-    likely_round,
-    sure_horizon,
-    sure_round,
-)
+from tutelage.planning.reach import has_formula, kind_of, likely_horizon, likely_round, sure_horizon, sure_round
 from tutelage.planning.simulator import Simulator
 from tutelage.policies.base import Policy
 from tutelage.teachers.base import Teacher
@@ -75,10 +68,7 @@ def find_failing(choice: Choice) -> tuple[Assessment, ...]:
             kinds.setdefault(kind_of(each.measurement.spec), []).append(each)
     least = choice.rule.min_decided
     return tuple(
-        min(
-            group,
-            key=lambda each: (-each.measurement.decided, -each.measurement.consultations.mean(), each.score),
-        )
+        min(group, key=lambda each: (-each.measurement.decided, -each.measurement.consultations.mean(), each.score))
         for group in kinds.values()
         if all(each.measurement.decided < least for each in group)
     )
@@ -120,16 +110,10 @@ def find_remedy(search: RemedySearch, failed: Assessment) -> Remedy:
         teacher=failed.measurement.spec,
         brief=failed.measurement.brief,
         horizon=_first_enough(
-            _horizons(search),
-            lambda value: search.share_at(search.gap, int(value)),
-            search.rule,
-            _sure_horizon(search),
+            _horizons(search), lambda value: search.share_at(search.gap, int(value)), search.rule, _sure_horizon(search)
         ),
         gap=_first_enough(
-            _gaps(search),
-            lambda value: search.share_at(value, search.horizon),
-            search.rule,
-            _sure_gap(search),
+            _gaps(search), lambda value: search.share_at(value, search.horizon), search.rule, _sure_gap(search)
         ),
         has_formula=has_formula(search.teacher),
     )
@@ -200,9 +184,7 @@ def _sure_gap(search: RemedySearch) -> float | None:
     for value in _finer(search):
         instances = search.instances(value)
         rounds = [sure_round(teacher, search.policies, each, search.horizon) for each in instances]
-        if always_acts(instances[0]) and all(
-            round is not None and round <= search.horizon for round in rounds
-        ):
+        if always_acts(instances[0]) and all(round is not None and round <= search.horizon for round in rounds):
             return value
     return None
 

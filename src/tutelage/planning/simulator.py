@@ -102,9 +102,7 @@ class Simulator:
     seed: int
     workers: int | None = None
 
-    def requests(
-        self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int
-    ) -> Iterator[SimulationRequest]:
+    def requests(self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int) -> Iterator[SimulationRequest]:
         """Yield one request with all runs, or one for each run where every run has its own instance."""
         parts = range(runs) if self.case.varied else (0,)
         for run in parts:
@@ -119,12 +117,7 @@ class Simulator:
             )
 
     def measure(
-        self,
-        teachers: Sequence[Teacher],
-        gap: float,
-        horizon: int,
-        runs: int,
-        progress: Progress | None = None,
+        self, teachers: Sequence[Teacher], gap: float, horizon: int, runs: int, progress: Progress | None = None
     ) -> tuple[Measurement, ...]:
         """Simulate the teachers, all with the same instances and random numbers.
 
@@ -154,9 +147,7 @@ def _measurement(outcomes: Sequence[SimulationResult], position: int) -> Measure
         regret=np.concatenate([regret for regret, _ in totals]),
         cost=np.concatenate([cost for _, cost in totals]),
         rounds=np.concatenate([outcome.decided_in[position] for outcome in outcomes]),
-        consultations=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(
-            np.int64
-        ),
+        consultations=np.concatenate([outcome.consultations[position] for outcome in outcomes]).astype(np.int64),
         wrong=np.concatenate([outcome.is_wrong(position) for outcome in outcomes]),
         has_epochs=bool(schedule.ends) and teacher.segments(problem) == schedule.ends,
     )

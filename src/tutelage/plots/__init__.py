@@ -15,15 +15,7 @@ load_matplotlib()
 
 from tutelage.plots.checks import check_drawable  # noqa: E402
 from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter  # noqa: E402
-from tutelage.plots.layout import (  # noqa: E402
-    FORMATS,
-    KINDS,
-    draw_panel,
-    draw_picture,
-    drawable_kinds,
-    render_figure,
-    save_figure,
-)
+from tutelage.plots.layout import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, render_figure, save_figure  # noqa: E402
 from tutelage.plots.styles import (  # noqa: E402
     BAND_ALPHA,
     MARKERS,

@@ -137,9 +137,7 @@ def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
     return axes
 
 
-def draw_per_client(
-    dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True
-) -> Axes:
+def draw_per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
     """Draw each client's regret or cost at the horizon: the mean and the band of 80 % of the samples."""
     values = samples.per_client_samples(dataset, quantity)[..., -1]
     over = samples.compute_band(values)
@@ -165,15 +163,11 @@ def draw_per_client(
     return _add_legend(axes, dataset, legend=legend)
 
 
-def legend_entries(
-    dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34
-) -> "list[Artist]":
+def legend_entries(dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34) -> "list[Artist]":
     """Return a legend's handles, one per teacher and one for the band; ``width`` is the letters in a line."""
     styles = teacher_styles(samples.teacher_specs(dataset))
     handles: list[Artist] = [
-        Line2D(
-            [], [], linestyle=_line_style(style) if lines else "none", **_line_properties(style, width=width)
-        )
+        Line2D([], [], linestyle=_line_style(style) if lines else "none", **_line_properties(style, width=width))
         for style in styles
     ]
     if band and samples.has_band(dataset):
@@ -204,9 +198,7 @@ def _add_legend(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool =
     if legend:
         lines = any(line.get_linestyle() != "None" for line in axes.lines)
         handles = legend_entries(dataset, lines=lines, band=band)
-        _disable_math(
-            axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left").get_texts()
-        )
+        _disable_math(axes.legend(handles=handles, ncols=1 + (len(handles) > 10), loc="upper left").get_texts())
     return axes
 
 

@@ -167,6 +167,4 @@ def _measure_legend(entries: list[Any], columns: int) -> float:
     heights = [str(entry.get_label()).count("\n") + 1 for entry in entries]
     rows = math.ceil(len(heights) / columns)
     # matplotlib fills column by column
-    return 0.1 + _LINE_HEIGHT * max(
-        sum(heights[start : start + rows]) for start in range(0, len(heights), rows)
-    )
+    return 0.1 + _LINE_HEIGHT * max(sum(heights[start : start + rows]) for start in range(0, len(heights), rows))

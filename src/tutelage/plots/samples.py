@@ -18,10 +18,7 @@ from tutelage.text import format_axis_number
 if TYPE_CHECKING:
     import xarray as xr
 
-QUANTITIES = {
-    "regret": "regret of all clients",
-    "cost": "cost of all clients",
-}
+QUANTITIES = {"regret": "regret of all clients", "cost": "cost of all clients"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,7 @@ class Learner(NamedTuple):
     """What a policy knows: counts and means of revealed rewards, and its own state."""
 
     counts: NDArray[np.int64]  # [K] pulls whose reward has been revealed
-    means: NDArray[
-        np.float64
-    ]  # [K] their mean: exactly the constant while all were equal; 0 before the first
+    means: NDArray[np.float64]  # [K] their mean: exactly the constant while all were equal; 0 before the first
     state: NDArray[np.float64]  # the policy's own, `state_size` numbers, all 0 at the start
 
 
@@ -56,9 +54,7 @@ class Policy(Protocol):
         ...
 
 
-def no_learning(
-    arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any
-) -> None:
+def no_learning(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
     """``learn`` of a policy that needs only counts and means."""
 
 

@@ -28,9 +28,7 @@ class EpsilonConstant:
     It never stops exploring: regret and the cost of teaching it grow linearly.
     """
 
-    epsilon: float = parameter(
-        0.1, help="probability of a pull of a uniformly random arm", minimum=0, maximum=1
-    )
+    epsilon: float = parameter(0.1, help="probability of a pull of a uniformly random arm", minimum=0, maximum=1)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)

@@ -35,10 +35,7 @@ class ReportBuild:
         """Return the document that ``--json`` prints."""
         if self.result is None:
             folder, notes = self.preparation.folder / CELLS, self.preparation.warnings
-            cells = [
-                CellSummary(cell.name, str(folder / cell.file_name), new=False)
-                for cell in self.preparation.cells
-            ]
+            cells = [CellSummary(cell.name, str(folder / cell.file_name), new=False) for cell in self.preparation.cells]
         else:
             notes = self.result.notes
             cells = [CellSummary(cell.name, str(cell.path), cell.is_new) for cell in self.result.cells]
@@ -47,8 +44,7 @@ class ReportBuild:
             tutelage=package_version(),
             folder=str(source.folder),
             experiments=[
-                ExperimentSettings(each.name, each.runs, each.seed, each.horizons)
-                for each in source.experiments
+                ExperimentSettings(each.name, each.runs, each.seed, each.horizons) for each in source.experiments
             ],
             panels=self.panels,
             missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],

@@ -13,14 +13,7 @@ import bokeh
 import numpy as np
 from bokeh.core.types import ID
 from bokeh.embed import json_item
-from bokeh.models import (
-    ColumnDataSource,
-    FixedTicker,
-    HoverTool,
-    NumeralTickFormatter,
-    PrintfTickFormatter,
-    Range1d,
-)
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, PrintfTickFormatter, Range1d
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
@@ -73,9 +66,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
         source = ColumnDataSource({name: column.astype(np.float32) for name, column in columns.items()})
         parts: list[Any] = []
         if samples.has_band(dataset):
-            parts.append(
-                plot.varea("round", "q10", "q90", source=source, color=style.colour, alpha=BAND_ALPHA)
-            )
+            parts.append(plot.varea("round", "q10", "q90", source=source, color=style.colour, alpha=BAND_ALPHA))
         line = plot.line(
             "round",
             "mean",
@@ -86,9 +77,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
             name=style.label,
         )
         marked = _pick_evenly(rounds.size - 1, _MARKS, n / values.shape[0]) + 1
-        marks = ColumnDataSource(
-            {name: column[marked].astype(np.float32) for name, column in columns.items()}
-        )
+        marks = ColumnDataSource({name: column[marked].astype(np.float32) for name, column in columns.items()})
         parts += [line, _add_markers(plot, "round", "mean", marks, style)]
         items.append((style.label, parts))
         hover_targets.append(line)
@@ -136,12 +125,7 @@ def _plot_scatter(dataset: "xr.Dataset") -> Any:
         hover_targets.append(dots)
         items.append((style.label, [dots]))
     word = samples.sample_word(dataset).removesuffix("s")
-    tips = [
-        ("", "$name"),
-        (word, "@number"),
-        ("regret", "@regret{0,0.[00]}"),
-        ("cost", "@cost{0,0.[00]}"),
-    ]
+    tips = [("", "$name"), (word, "@number"), ("regret", "@regret{0,0.[00]}"), ("cost", "@cost{0,0.[00]}")]
     plot.add_tools(HoverTool(renderers=hover_targets, tooltips=tips))
     _set_ticks(plot.xaxis, across)
     _set_ticks(plot.yaxis, up)

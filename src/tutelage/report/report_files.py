@@ -8,14 +8,7 @@ from tutelage.atomic_files import lock_folder, remove_unfinished, write_atomical
 from tutelage.experiments import ExperimentResult
 from tutelage.experiments.execution import check_callback, check_writable_folder
 from tutelage.experiments.preparation import CELLS, Preparation
-from tutelage.report.record import (
-    PageRecord,
-    compute_page_fingerprint,
-    hash_bytes,
-    hash_files,
-    read_record,
-    seal_page,
-)
+from tutelage.report.record import PageRecord, compute_page_fingerprint, hash_bytes, hash_files, read_record, seal_page
 from tutelage.report.summary import PanelSummary, summarize_panels
 
 PAGE = "report.html"
@@ -63,9 +56,7 @@ def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[Pa
     return ReportFiles(page, pictures, is_new=False), record.panels
 
 
-def write_locked(
-    result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None
-) -> ReportFiles:
+def write_locked(result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None) -> ReportFiles:
     """Do the work of :func:`write_report` in a folder that the caller has locked.
 
     Everything is drawn before anything is replaced.  A page whose pictures are about to change is removed
@@ -104,9 +95,7 @@ def _picture_paths(folder: Path, names: Iterable[str]) -> dict[str, list[Path]]:
     return {name: [folder / f"{name}{ending}" for ending in _ENDINGS] for name in names}
 
 
-def _is_current(
-    record: PageRecord, fingerprint: str, cells: Iterable[Path], pictures: dict[str, list[Path]]
-) -> bool:
+def _is_current(record: PageRecord, fingerprint: str, cells: Iterable[Path], pictures: dict[str, list[Path]]) -> bool:
     """Whether a page was made from these cells and pictures, and none has changed since."""
     return (
         record.fingerprint == fingerprint

@@ -102,8 +102,7 @@ def describe_instance(instance: Instance) -> InstanceDocument:
     """Describe an instance."""
     real = instance.conditions
     shifts = [
-        ShiftDocument(phase.after, phase.global_means.tolist(), list(phase.best_arms))
-        for phase in instance.phases[1:]
+        ShiftDocument(phase.after, phase.global_means.tolist(), list(phase.best_arms)) for phase in instance.phases[1:]
     ]
     return InstanceDocument(
         name=instance.name,

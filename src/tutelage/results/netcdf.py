@@ -44,8 +44,7 @@ def check_result_path(path: str | Path) -> Path:
     name = expand_path(path).name
     if Path(name).suffix.lower() not in _SUFFIXES:
         raise InputError(
-            f"Invalid file name {name!r} for a result, which is a NetCDF file: end it in "
-            f"{' or '.join(_SUFFIXES)}."
+            f"Invalid file name {name!r} for a result, which is a NetCDF file: end it in {' or '.join(_SUFFIXES)}."
         )
     return resolved
 
@@ -77,9 +76,7 @@ def load(path: str | Path) -> "xr.Dataset":
 
     path = expand_path(path)
     if not is_file(path):
-        raise InputError(
-            f"The file {str(path)!r} does not exist: name one that tutelage simulate --out wrote."
-        )
+        raise InputError(f"The file {str(path)!r} does not exist: name one that tutelage simulate --out wrote.")
     try:
         with h5py.File(path, "r") as file:
             list(file.attrs)  # where these cannot be read h5netcdf leaves the file open and complains later

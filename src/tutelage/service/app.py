@@ -32,9 +32,7 @@ KEYS_SECONDS = 1.0
 HTML = "text/html; charset=utf-8"
 
 
-def build(
-    store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None
-) -> Gateway:
+def build(store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None) -> Gateway:
     """Return the application on an open store.  ``stopping`` is called if the store has failed for good."""
     address, insecure = configuration.advertise or "", configuration.insecure
     handoff = Handoff(store, address=address, most_waiting=configuration.max_waiting_pulls)
@@ -64,9 +62,7 @@ def build(
         readers.close()
         vital.close()
 
-    def draw_refusal(
-        problem: HttpProblem, scope: Scope, path: str, headers: Mapping[bytes, bytes]
-    ) -> Page | None:
+    def draw_refusal(problem: HttpProblem, scope: Scope, path: str, headers: Mapping[bytes, bytes]) -> Page | None:
         page = render_refusal(problem, scope, path, headers, has_keys=access.has_keys)
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 

@@ -46,9 +46,7 @@ def _check_root_path(path: str) -> str:
         raise ValueError("a path that begins with a slash, as in /tutelage")
     folder = path[1:].partition("/")[0]
     if folder in OWN_FOLDERS:
-        raise ValueError(
-            f"another path, as in /tutelage, since /{folder} is one of the server's own addresses"
-        )
+        raise ValueError(f"another path, as in /tutelage, since /{folder} is one of the server's own addresses")
     return path.rstrip("/")
 
 
@@ -62,9 +60,7 @@ class ServerSettings:
         help="Store that holds the campaigns: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     )
     host: str = setting("127.0.0.1", metavar="ADDRESS", help="Address to listen on.")
-    port: int = setting(
-        8321, minimum=0, maximum=65_535, metavar="PORT", help="Port to listen on; 0 picks a free one."
-    )
+    port: int = setting(8321, minimum=0, maximum=65_535, metavar="PORT", help="Port to listen on; 0 picks a free one.")
     server: str = setting(
         "http://127.0.0.1:8321",
         metavar="URL",
@@ -78,18 +74,14 @@ class ServerSettings:
         help="Address at which other servers that share the store reach this one.",
     )
     root_path: str = setting(
-        "",
-        metavar="PATH",
-        check=_check_root_path,
-        help="Path prefix under which a proxy publishes the server.",
+        "", metavar="PATH", check=_check_root_path, help="Path prefix under which a proxy publishes the server."
     )
     insecure: bool = setting(False, help="Accept requests from any machine while no key exists.")
     own_teachers: str = setting(
         "",
         metavar="NAMES",
         check=_check_teachers,
-        help="Teachers of installed packages that campaigns may use: package.module:Name, separated by "
-        "commas.",
+        help="Teachers of installed packages that campaigns may use: package.module:Name, separated by commas.",
     )
     migrate: bool = setting(True, help="Create a missing store and update an old schema at start.")
     tls_certificate: str | None = setting(
@@ -99,11 +91,7 @@ class ServerSettings:
         None, metavar="FILE", help="PEM file with the private key of the TLS certificate, without a password."
     )
     max_body: int = setting(
-        16 * 2**20,
-        minimum=1024,
-        maximum=2**30,
-        metavar="BYTES",
-        help="Maximum size of a request body, in bytes.",
+        16 * 2**20, minimum=1024, maximum=2**30, metavar="BYTES", help="Maximum size of a request body, in bytes."
     )
     max_waiting_pulls: int = setting(
         50_000,
@@ -113,11 +101,7 @@ class ServerSettings:
         help="Maximum number of pulls that wait to be stored; further pulls are refused with status 429.",
     )
     body_timeout: float = setting(
-        10.0,
-        above=0,
-        maximum=3600,
-        metavar="SECONDS",
-        help="Maximum time for a request body to arrive, in seconds.",
+        10.0, above=0, maximum=3600, metavar="SECONDS", help="Maximum time for a request body to arrive, in seconds."
     )
     shutdown_timeout: int = setting(
         10,
@@ -145,10 +129,7 @@ def parse_teacher_names(text: str) -> frozenset[str]:
 
 
 def load_configuration(
-    options: Mapping[str, Any] | None = None,
-    *,
-    environment: Mapping[str, str] | None = None,
-    file: Path | None = None,
+    options: Mapping[str, Any] | None = None, *, environment: Mapping[str, str] | None = None, file: Path | None = None
 ) -> Configuration:
     """Combine options, environment and file, in this order of precedence.
 
@@ -167,10 +148,7 @@ def _convert(name: str, source: str, value: Any) -> Any:
 
 
 def find_values(
-    options: Mapping[str, Any] | None = None,
-    *,
-    environment: Mapping[str, str] | None = None,
-    file: Path | None = None,
+    options: Mapping[str, Any] | None = None, *, environment: Mapping[str, str] | None = None, file: Path | None = None
 ) -> dict[str, tuple[str, Any]]:
     """Return, for each setting that is given somewhere, its source and its value, not yet checked."""
     path = Path(FILE) if file is None else file

@@ -103,9 +103,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         except KeyboardInterrupt:
             return None
         except SystemExit:  # from uvicorn, if it cannot start
-            return (
-                f"The server could not start on {configuration.host}:{configuration.port}: see the log above."
-            )
+            return f"The server could not start on {configuration.host}:{configuration.port}: see the log above."
         return gateway.handoff.engine.failure if gateway.handoff.engine.broken else None
     finally:
         store.close()

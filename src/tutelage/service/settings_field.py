@@ -92,12 +92,7 @@ def setting(
     check: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return a dataclass field that is a setting (see :class:`Setting`)."""
-    described = {
-        "help": help,
-        "metavar": metavar,
-        "bounds": Bounds(minimum, maximum, above),
-        "check": check,
-    }
+    described = {"help": help, "metavar": metavar, "bounds": Bounds(minimum, maximum, above), "check": check}
     return dataclasses.field(default=default, metadata={_KEY: described})
 
 
@@ -106,10 +101,7 @@ def settings_of(cls: type) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(cls)
     return {
         field.name: Setting(
-            name=field.name,
-            type=_without_none(hints[field.name]),
-            default=field.default,
-            **field.metadata[_KEY],
+            name=field.name, type=_without_none(hints[field.name]), default=field.default, **field.metadata[_KEY]
         )
         for field in dataclasses.fields(cls)
     }

@@ -13,9 +13,7 @@ _HOSTLESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#\[]*):(?![0-9]*(?:[,/
 _SCHEMELESS = re.compile(r"^([^:@]*):.*@", re.DOTALL)
 _QUERY = re.compile(r"([?&])([^=&?]*)=[^&]*")
 _WORDS = re.compile(r"(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)+)", re.IGNORECASE)
-_SECRET = frozenset(
-    {"password", "sslpassword", "passwd", "pass", "pwd"}
-)  # libpq knows two, people write all five
+_SECRET = frozenset({"password", "sslpassword", "passwd", "pass", "pwd"})  # libpq knows two, people write all five
 _QUOTED = re.compile(r"""(["'])(.+?)\1""")
 
 
@@ -47,9 +45,7 @@ def reason_without_password(reason: str, address: str, shown: str) -> str:
     """
     kept = reason.replace(address, shown).partition(': "')[0]
     secret = f"{address}\n{unquote(address)}"
-    return _QUOTED.sub(
-        lambda quoted: "***" if quoted[2] in secret and quoted[2] not in shown else quoted[0], kept
-    )
+    return _QUOTED.sub(lambda quoted: "***" if quoted[2] in secret and quoted[2] not in shown else quoted[0], kept)
 
 
 def _hidden(parameter: re.Match[str]) -> str:

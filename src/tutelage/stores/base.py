@@ -27,9 +27,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from tutelage.errors import InputError
 
-EntryKind = Literal[
-    "created", "registered", "started", "stopped", "decided", "excluded", "bypassed", "exported"
-]
+EntryKind = Literal["created", "registered", "started", "stopped", "decided", "excluded", "bypassed", "exported"]
 
 
 class StoreError(Exception):

@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.registry import parameter
-from tutelage.teachers.base import (
-    Directive,
-    Evidence,
-    Problem,
-    Quota,
-    Report,
-    Teacher,
-    decode_state,
-    encode_state,
-)
+from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher, decode_state, encode_state
 
 Array = NDArray[np.float64]
 _STAKES = 2.0 ** (-np.arange(10) / 2.0)
@@ -64,9 +55,7 @@ class ChangeDetector(Teacher):
     is Hoeffding's at level 1/T, from all evidence before the decision.
     """
 
-    teacher: str = parameter(
-        "twl", help="SPEC of the teacher whose decision is tested, in quotes if it has arguments"
-    )
+    teacher: str = parameter("twl", help="SPEC of the teacher whose decision is tested, in quotes if it has arguments")
     restart: bool = parameter(True, help="whether to restart learning when the decision no longer holds")
     growth: float = parameter(0.02, help="relative growth of the steps of the test", above=0)
 
@@ -154,9 +143,7 @@ class ChangeDetector(Teacher):
         """Exclude the client from the inner teacher, and restart the test of a decision."""
         inner = self._inner.exclude(self._inner_state(state), client)
         excluded = tuple(sorted((*state.excluded, client)))
-        state = replace(
-            state, inner=encode_state(inner), excluded=excluded, mark=None, alarms=(), doubtful=False
-        )
+        state = replace(state, inner=encode_state(inner), excluded=excluded, mark=None, alarms=(), doubtful=False)
         return self._mark(state)
 
     def report(self, state: ChangeDetectorState) -> Report:

@@ -62,9 +62,7 @@ def ask_directive(teacher: Teacher, problem: Problem, state: Any) -> Directive:
     for arm in directive.active_arms:
         _whole(teacher, "an active arm", arm, 0, last)
     if not directive.active_arms or len(set(directive.active_arms)) < len(directive.active_arms):
-        raise _fault(
-            teacher, f"returned the active arms {directive.active_arms}: name at least one, each once"
-        )
+        raise _fault(teacher, f"returned the active arms {directive.active_arms}: name at least one, each once")
     for name, named in (("the leading arm", directive.leading_arm), ("the target", directive.target)):
         if named is not None:
             _whole(teacher, name, named, 0, last)

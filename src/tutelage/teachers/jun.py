@@ -28,9 +28,7 @@ class Jun(FixedTarget):
     Before the client's first pull of the target beta is infinite, and other arms are revealed as 0.
     """
 
-    margin: float = parameter(
-        0.5, help="distance between the revealed means, 0 for eps-greedy clients only", minimum=0
-    )
+    margin: float = parameter(0.5, help="distance between the revealed means, 0 for eps-greedy clients only", minimum=0)
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
 
     title: ClassVar[str] = "Jun"

@@ -32,14 +32,7 @@ _HOMES = {
     "generator_words": "single_client",
 }
 
-__all__ = [
-    "PolicyContract",
-    "SingleClient",
-    "StoreContract",
-    "TeacherContract",
-    "count_choices",
-    "generator_words",
-]
+__all__ = ["PolicyContract", "SingleClient", "StoreContract", "TeacherContract", "count_choices", "generator_words"]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,15 +12,7 @@ from tutelage.request import SimulationRequest
 from tutelage.rules import ALIGN_KIND, RuleMemory, make_rule_arrays, reveal
 from tutelage.run_outcome import RunOutcome
 from tutelage.seeding import teacher_generator
-from tutelage.teachers.base import (
-    Directive,
-    Evidence,
-    Problem,
-    Report,
-    Teacher,
-    decode_state,
-    encode_state,
-)
+from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher, decode_state, encode_state
 
 
 def problem_for(
@@ -95,9 +87,7 @@ class CheckedTeacher:
         return state
 
 
-def check_directive(
-    teacher: Teacher, problem: Problem, directive: Directive, *, counts_are_cuts: bool = True
-) -> None:
+def check_directive(teacher: Teacher, problem: Problem, directive: Directive, *, counts_are_cuts: bool = True) -> None:
     """Assert K rules that reveal within [0, 1], sorted active arms, and a sound quota and target."""
     K = problem.num_arms
     assert len(directive.rules) == K
@@ -124,9 +114,7 @@ def check_directive(
 def _check_revealed(directive: Directive) -> None:
     """Assert that every rule reveals a reward in [0, 1] after any history."""
     K, rng = len(directive.rules), np.random.default_rng(0)
-    rule_arrays = make_rule_arrays(
-        directive.rules, directive.active_arms, directive.leading_arm, directive.target
-    )
+    rule_arrays = make_rule_arrays(directive.rules, directive.active_arms, directive.leading_arm, directive.target)
     for arm in range(K):
         for reward in (0.0, 0.3, 1.0):
             pulls = rng.integers(1, 100, K)

@@ -26,9 +26,7 @@ def pull(position: int, id: str | None = None, **fields: Any) -> PullRow:
     return PullRow(**values | fields)
 
 
-def entry(
-    position: int, kind: Any = "decided", id: str = "", content: str = '{"why": "because"}'
-) -> EntryRow:
+def entry(position: int, kind: Any = "decided", id: str = "", content: str = '{"why": "because"}') -> EntryRow:
     """Return an entry at a position."""
     return EntryRow(position, position, kind, TIME + position, content, id)
 
@@ -50,13 +48,7 @@ def change(
 
 
 def grow(
-    store: Store,
-    token: Any,
-    after: int,
-    num_pulls: int,
-    name: str = "c",
-    prefix: str = "pull",
-    **options: Any,
+    store: Store, token: Any, after: int, num_pulls: int, name: str = "c", prefix: str = "pull", **options: Any
 ) -> int:
     """Append this many pulls in one transaction and return the new position."""
     rows = [pull(after + i + 1, f"{prefix}-{after + i + 1:08d}") for i in range(num_pulls)]

@@ -19,9 +19,7 @@ class SingleClient:
     Interpreted, counts, means and parameters are read-only: a policy may write its state only.
     """
 
-    def __init__(
-        self, spec: str, num_arms: int, seed: int = 0, *, compile_it: bool = False, spare: int = 0
-    ) -> None:
+    def __init__(self, spec: str, num_arms: int, seed: int = 0, *, compile_it: bool = False, spare: int = 0) -> None:
         self.policy = POLICIES.parse(spec)
         size = self.policy.state_size(num_arms) + spare
         self.revealed = new_revealed_rewards(num_arms)
@@ -76,9 +74,7 @@ def generator_words(generator: Any) -> list[int]:
     return words
 
 
-def count_choices(
-    spec: str, num_arms: int, histories: Sequence[Sequence[float]], trials: int = 20_000
-) -> list[int]:
+def count_choices(spec: str, num_arms: int, histories: Sequence[Sequence[float]], trials: int = 20_000) -> list[int]:
     """Count [K] how often each arm is chosen next, in many trials that all start after the same rewards.
 
     ``histories[k]`` are the rewards of arm k that the client has seen.

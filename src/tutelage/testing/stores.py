@@ -32,24 +32,7 @@ Leading = tuple[Any, Any, list[int]]
 
 # Strings that are easily mangled or confused: accents composed and not, another script, beyond the first
 # plane, quotes and escapes of SQL, arrays and patterns, what sorts by language, spaces at the end.
-STRANGE = [
-    "é",
-    "e\u0301",
-    "Ω",
-    "🎰",
-    "a'b",
-    'a"b',
-    "a\\b",
-    "{a,b}",
-    "NULL",
-    "%s",
-    "a_b",
-    "a",
-    "A",
-    "B",
-    "b",
-    "a ",
-]
+STRANGE = ["é", "e\u0301", "Ω", "🎰", "a'b", 'a"b', "a\\b", "{a,b}", "NULL", "%s", "a_b", "a", "A", "B", "b", "a "]
 
 
 def _bits(row: Any) -> tuple[bytes, type, type]:
@@ -62,9 +45,7 @@ def _stop_and_export(store: Store, token: Any, position: int) -> int:
     return position + 2
 
 
-def _key(
-    name: str, role: Any = "admin", campaign: str | None = None, clients: tuple[str, ...] = ()
-) -> KeyRow:
+def _key(name: str, role: Any = "admin", campaign: str | None = None, clients: tuple[str, ...] = ()) -> KeyRow:
     return KeyRow(name, name.encode().ljust(32, b"\xff"), role, campaign, clients, created=5)
 
 
@@ -123,13 +104,7 @@ class StoreContract:
     def test_rows_come_back_in_order_with_the_head(self, store: Any) -> None:
         """Pulls and entries that were appended together are read by position, and the head has moved."""
         token = store.lead("c", "here")
-        rows: list[Any] = [
-            pull(1),
-            entry(2),
-            pull(3),
-            pull(4, bypassed=True),
-            entry(5, "bypassed", id="pull-00000001"),
-        ]
+        rows: list[Any] = [pull(1), entry(2), pull(3), pull(4, bypassed=True), entry(5, "bypassed", id="pull-00000001")]
         store.append([change(token, 0, *rows[:3], state='{"directive": 1}')])
         store.append([change(token, 3, *rows[3:], status="stopped", state='{"directive": 1}')])
         assert store.read("c", 0, 100) == rows
@@ -205,18 +180,7 @@ class StoreContract:
     def test_numbers_come_back_to_the_last_bit(self, store: Any) -> None:
         """Floats at every edge, a zero's sign and the largest integers survive."""
         token = store.lead("c", "here")
-        floats = [
-            0.0,
-            -0.0,
-            5e-324,
-            2.2250738585072014e-308,
-            0.1,
-            1 / 3,
-            -1e308,
-            1.7976931348623157e308,
-            1.0,
-            1e16,
-        ]
+        floats = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 0.1, 1 / 3, -1e308, 1.7976931348623157e308, 1.0, 1e16]
         large = 2**63 - 1
         rows = [
             pull(i + 1, observed=value, revealed=-value, time=large, directive=large - i, number=large)
@@ -238,11 +202,7 @@ class StoreContract:
         st.lists(
             st.tuples(
                 st.floats(allow_nan=False, allow_infinity=False),
-                st.text(
-                    st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
-                    min_size=1,
-                    max_size=128,
-                ),
+                st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=128),
             ),
             max_size=60,
             unique_by=lambda pair: pair[1],
@@ -419,9 +379,7 @@ class StoreContract:
         with pytest.raises(InputError, match="'c' is running: stop it"):
             store.delete("c")
         store.append([change(token, position, pull(3), status="stopped")])
-        with pytest.raises(
-            InputError, match=r"has not been exported by an administrator since it was stopped: export"
-        ):
+        with pytest.raises(InputError, match=r"has not been exported by an administrator since it was stopped: export"):
             store.delete("c")
         store.append([change(token, 3, entry(4, "exported"), pull(5), status="stopped")])
         with pytest.raises(InputError, match="since its last pull or bypass report: export"):

@@ -57,26 +57,17 @@ class TeacherContract:
     def test_clients_are_excluded_one_after_the_other(self, teacher: Teacher) -> None:
         """Every client but the last can be excluded at any time."""
         exclude = {2: 5, 0: 700, 3: 700, 1: 1600}
-        checked, outcome = play(
-            teacher, clients=5, horizon=2000, exclude=exclude, counts_are_cuts=self.counts_are_cuts
-        )
+        checked, outcome = play(teacher, clients=5, horizon=2000, exclude=exclude, counts_are_cuts=self.counts_are_cuts)
         assert len(outcome.events) >= len(exclude)
         assert checked.calls >= len(exclude)
 
     @pytest.mark.parametrize(
-        ("clients", "arms", "horizon"),
-        [(1, 1, 1), (1, 1, 500), (3, 1, 500), (1, 4, 500), (2, 5, 2), (2, 5, 1)],
+        ("clients", "arms", "horizon"), [(1, 1, 1), (1, 1, 500), (3, 1, 500), (1, 4, 500), (2, 5, 2), (2, 5, 1)]
     )
     def test_smallest_problems(self, teacher: Teacher, clients: int, arms: int, horizon: int) -> None:
         """One client, one arm, one round, fewer rounds than arms: a run ends without an error."""
         means = np.linspace(0, 1, arms).tolist()
-        play(
-            teacher,
-            clients=clients,
-            horizon=horizon,
-            means=means,
-            counts_are_cuts=self.counts_are_cuts,
-        )
+        play(teacher, clients=clients, horizon=horizon, means=means, counts_are_cuts=self.counts_are_cuts)
 
     def test_segments_increase_and_are_few(self, teacher: Teacher) -> None:
         """Cuts are whole, increasing, within the horizon, and fewer than 1,000 at any horizon."""
@@ -124,8 +115,7 @@ class TeacherContract:
             teacher.exclude(state, 2)
 
     @pytest.mark.parametrize(
-        "text",
-        ["", "{}", "[]", "null", "3", '"state"', "{", '{"problem": 3}', '{"num_arms": "three"}', "\x00"],
+        "text", ["", "{}", "[]", "null", "3", '"state"', "{", '{"problem": 3}', '{"num_arms": "three"}', "\x00"]
     )
     def test_malformed_state(self, teacher: Teacher, text: str) -> None:
         """A text that is not a state of this teacher is an ``InputError``."""

@@ -80,9 +80,7 @@ def weights_of(values: Any) -> tuple[float, ...]:
     try:
         hash(weights)
     except TypeError:
-        raise InputError(
-            f"Invalid weights {format_value(weights)}: use one number for each client."
-        ) from None
+        raise InputError(f"Invalid weights {format_value(weights)}: use one number for each client.") from None
     return _weights(weights)
 
 

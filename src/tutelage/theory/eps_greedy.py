@@ -51,8 +51,7 @@ def rounds_to_first_reward(best_mean: float, num_arms: int, horizon: int) -> int
     best_mean = _best_mean(best_mean)
     num_arms, horizon = arguments.whole("number of arms", num_arms, 1), arguments.rounds("horizon", horizon)
     return math.ceil(
-        4.0 * num_arms * math.log(2.0 * horizon) / (3.0 * best_mean**2)
-        + 32.0 * num_arms * math.log(horizon) / 9.0
+        4.0 * num_arms * math.log(2.0 * horizon) / (3.0 * best_mean**2) + 32.0 * num_arms * math.log(horizon) / 9.0
     )
 
 
@@ -74,9 +73,7 @@ def random_pulls(num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) ->
     return (num_arms - 1) / num_arms * expected
 
 
-def warm_start_of_eps_greedy(
-    best_mean: float, num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0
-) -> float:
+def warm_start_of_eps_greedy(best_mean: float, num_arms: int, horizon: int, c: float = 1.0, d: float = 1.0) -> float:
     """sum over k != best of iota_k, for any history of zeros and gamma2 = 0; failure probability 1 / T.
 
     Shi et al., Lemma tal_teaching_epsilon_restate: all of the tau' rounds until the best arm's first reward
@@ -88,12 +85,7 @@ def warm_start_of_eps_greedy(
 
 
 def eps_greedy_client(
-    best_mean: float,
-    num_arms: int,
-    horizon: int,
-    num_clients: int,
-    c: float = 1.0,
-    d: float = 1.0,
+    best_mean: float, num_arms: int, horizon: int, num_clients: int, c: float = 1.0, d: float = 1.0
 ) -> ClientBound:
     """An epsilon-greedy client under TAL or TWL with gamma1 = gamma2 = 0.
 

@@ -118,9 +118,7 @@ def performance_of_tal(
 
     def learning_time(rounds: int) -> int:
         explorations = [each.exploration for each in checked(rounds)]
-        return learning_time_of_tal(
-            setting.other_gaps, setting.num_arms, rounds, setting.weights, explorations
-        )
+        return learning_time_of_tal(setting.other_gaps, setting.num_arms, rounds, setting.weights, explorations)
 
     decides_by = learning_time(horizon)
     learning = learning_phase_of_tal(setting, gamma1, decides_by, [each.exploration for each in present])
@@ -143,9 +141,7 @@ def performance_of_tal(
     )
 
 
-def performance_of_tal_with_ucb1(
-    setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0
-) -> Guarantee:
+def performance_of_tal_with_ucb1(setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
     """Regret and cost of TAL with UCB1 clients.
 
     Shi et al., Theorem tal_UCB, where gamma1 = 1 and gamma2 = 0.  Here also any gamma1 > gamma2, and both 0
@@ -172,8 +168,7 @@ def performance_of_tal_with_eps_greedy(setting: TheorySetting, c: float = 1.0, d
 
     def clients(horizon: int) -> list[ClientBound]:
         return [
-            eps_greedy_client(mean, setting.num_arms, horizon, setting.num_clients, c, d)
-            for mean in setting.best_means
+            eps_greedy_client(mean, setting.num_arms, horizon, setting.num_clients, c, d) for mean in setting.best_means
         ]
 
     return performance_of_tal(setting, 0.0, 0.0, clients, "thm:tal_epsilon")

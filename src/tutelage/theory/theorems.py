@@ -100,8 +100,7 @@ def _of_equal_arms(setting: TheorySetting, policies: Sequence[Policy]) -> Guaran
 
     def clients(horizon: int) -> list[ClientBound]:
         return [
-            _client(policy, mean, setting, horizon)
-            for policy, mean in zip(policies, setting.best_means, strict=True)
+            _client(policy, mean, setting, horizon) for policy, mean in zip(policies, setting.best_means, strict=True)
         ]
 
     alike = all(isinstance(policy, EpsilonGreedy) for policy in policies)
@@ -110,14 +109,10 @@ def _of_equal_arms(setting: TheorySetting, policies: Sequence[Policy]) -> Guaran
 
 def _client(policy: Policy, best_mean: float, setting: TheorySetting, horizon: int) -> ClientBound:
     if isinstance(policy, EpsilonGreedy):
-        return eps_greedy_client(
-            best_mean, setting.num_arms, horizon, setting.num_clients, policy.c, policy.d
-        )
+        return eps_greedy_client(best_mean, setting.num_arms, horizon, setting.num_clients, policy.c, policy.d)
     return ucb1_client(best_mean, 0.0, 0.0, setting.num_arms, horizon)
 
 
 def _no_theorem(teacher: Teacher, policies: Sequence[Policy]) -> InputError:
     clients = " and ".join(Counter(POLICIES.brief(policy) for policy in policies))
-    return InputError(
-        f"There is no theorem on {TEACHERS.brief(teacher)} with {clients} clients: {_EXISTING}."
-    )
+    return InputError(f"There is no theorem on {TEACHERS.brief(teacher)} with {clients} clients: {_EXISTING}.")

@@ -12,13 +12,7 @@ from tutelage.errors import InputError
 from tutelage.theory import arguments
 from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import LEAST_LEAD
-from tutelage.theory.epochs import (
-    epoch_end,
-    good_event_failure,
-    horizon_needed,
-    last_epoch,
-    separating_epoch,
-)
+from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch, separating_epoch
 from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import learning_time_of_ucb1, total_pulls_of_ucb1, warm_start_of_ucb1
 
@@ -95,9 +89,7 @@ def active_pulls_of_twl(gap: float, num_arms: int, horizon: int, weights: Sequen
     return epoch_end(epoch, num_arms, horizon, weights) + overshoot(epoch, num_arms, weights)
 
 
-def inactive_pulls_of_twl(
-    active_pulls: int, best_mean: float, gamma1: float, gamma2: float, last_round: int
-) -> float:
+def inactive_pulls_of_twl(active_pulls: int, best_mean: float, gamma1: float, gamma2: float, last_round: int) -> float:
     """N^2_(k, m): expected pulls of an arm by a UCB1 client once it is ruled out.
 
     Shi et al., Lemma twl_teaching_UCB: as in Lemma tal_teaching_UCB, with N^1 for the length of the history.
@@ -143,9 +135,7 @@ def learning_time_of_twl(
     return total
 
 
-def performance_of_twl_with_ucb1(
-    setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0
-) -> Guarantee:
+def performance_of_twl_with_ucb1(setting: TheorySetting, gamma1: float = 1.0, gamma2: float = 0.0) -> Guarantee:
     """Regret and cost of TWL with UCB1 clients.
 
     Shi et al., Theorem twl_UCB, where gamma1 = 1 and gamma2 = 0; here any gamma1 > gamma2, as in
@@ -189,9 +179,7 @@ def performance_of_twl_with_ucb1(
         cost=Bound(learning[1], teaching[1], lost),
         horizon=horizon,
         last_epoch=last_epoch(gaps),
-        learning_time=learning_time_of_ucb1(
-            epoch_end(last_epoch(gaps), num_arms, horizon, weights), num_arms
-        ),
+        learning_time=learning_time_of_ucb1(epoch_end(last_epoch(gaps), num_arms, horizon, weights), num_arms),
         decides_by=learning_time(horizon),
         needed_horizon=horizon_needed(learning_time),
         most_regret=setting.most_regret,

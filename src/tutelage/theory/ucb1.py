@@ -88,9 +88,7 @@ def total_pulls_of_ucb1(history: float, excess: float, lead: float, last_round: 
     return ((math.sqrt(log) + math.sqrt(log + 4.0 * lead * excess * history)) / (2.0 * lead)) ** 2
 
 
-def warm_start_of_ucb1(
-    history: float, best_mean: float, gamma1: float, gamma2: float, last_round: int
-) -> float:
+def warm_start_of_ucb1(history: float, best_mean: float, gamma1: float, gamma2: float, last_round: int) -> float:
     """iota_k: expected pulls of an arm k other than the best after ``history`` pulls that showed gamma1.
 
     Shi et al., Lemma tal_teaching_UCB_restate: L + 2, with L = N* - tau of :func:`total_pulls_of_ucb1`.

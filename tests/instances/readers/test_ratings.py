@@ -13,17 +13,7 @@ from tutelage.instances.readers.movies import find_movies
 from tutelage.instances.readers.ratings import read_ratings
 
 # Three users, four items; item 40 is unrated by user 3.
-TRIPLES = [
-    (1, 10, 5),
-    (1, 20, 3),
-    (1, 30, 1),
-    (1, 40, 4),
-    (2, 10, 4),
-    (2, 20, 2),
-    (2, 30, 2),
-    (2, 40, 5),
-    (3, 10, 1),
-]
+TRIPLES = [(1, 10, 5), (1, 20, 3), (1, 30, 1), (1, 40, 4), (2, 10, 4), (2, 20, 2), (2, 30, 2), (2, 40, 5), (3, 10, 1)]
 TRIPLES += [(3, 20, 5), (3, 30, 3)]
 
 
@@ -45,12 +35,7 @@ LAYOUTS = [
     ("ml-10M100K/ratings.dat", lines("::"), (0.5, 5), "ml-10M"),
     ("ratings.csv", MOVIELENS_CSV, (0.5, 5), "ratings.csv"),
     ("mine.csv", lines(",", "user,item,rating", time=False), (1, 5), "smallest and largest rating"),
-    (
-        "mine.csv",
-        lines(";", "User ID;Item;Score", time=False, half=True),
-        (0.5, 4.5),
-        "smallest and largest rating",
-    ),
+    ("mine.csv", lines(";", "User ID;Item;Score", time=False, half=True), (0.5, 4.5), "smallest and largest rating"),
     ("mine.csv", lines(",", time=False), (1, 5), "smallest and largest rating"),
     ("mine.tsv", lines("\t", "item_id\tuser_id\trating", time=False), (1, 5), "smallest and largest rating"),
 ]
@@ -125,9 +110,7 @@ def test_line_numbers_across_parts(write, monkeypatch):
     """The line at fault is named, whichever part it is in and whatever blank lines stand before it."""
     monkeypatch.setattr("tutelage.instances.readers.delimited._PART", 20)
     with pytest.raises(InputError, match=r"line 14 .*mine\.csv"):
-        read_ratings(
-            write("mine.csv", "\nuser,item,rating\n" + "".join(f"1,{i},3\n" for i in range(11)) + "1,x,bad\n")
-        )
+        read_ratings(write("mine.csv", "\nuser,item,rating\n" + "".join(f"1,{i},3\n" for i in range(11)) + "1,x,bad\n"))
 
 
 def test_given_scale(write):
@@ -158,11 +141,7 @@ HEAD = "user,item,rating\n"
         ("a.csv", HEAD + "1,2,inf\n", "'inf' in line 2"),
         ("a.csv", HEAD + "1,2,3\n2,2,3\n", "All ratings .* are 3"),
         ("a.csv", HEAD + "1,2,3\n1,3,4\n1,2,5\n", "User 1 rates item 2 twice"),
-        (
-            "ratings.csv",
-            MOVIELENS_CSV + "9,10,7,1\n",
-            "rating 7 of item 10 by user 9 .*outside the scale 0.5 to 5",
-        ),
+        ("ratings.csv", MOVIELENS_CSV + "9,10,7,1\n", "rating 7 of item 10 by user 9 .*outside the scale 0.5 to 5"),
         ("u.data", lines("\t") + "9\t10\t0\t1\n", "outside the scale 1 to 5"),
         ("a.csv", b"\x00\x01\x02\x03", "not a text file"),
         ("a.csv", HEAD.encode() + b"1,2,3\n\x00\n", "not a text file"),

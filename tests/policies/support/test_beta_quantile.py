@@ -8,13 +8,7 @@ from scipy import special, stats
 
 from tutelage.policies.bayes_ucb import posterior_bound
 from tutelage.policies.support import beta_quantile
-from tutelage.policies.support.beta_quantile import (
-    log_scale,
-    log_tail,
-    stirling_error,
-    tail_fraction,
-    upper_quantile,
-)
+from tutelage.policies.support.beta_quantile import log_scale, log_tail, stirling_error, tail_fraction, upper_quantile
 
 
 def cases():
@@ -44,9 +38,7 @@ def test_start_does_not_matter():
 def test_few_steps(monkeypatch):
     """From the policy's bound Newton's method is at its end after 12 steps, far from the limit of 60."""
     calls = []
-    monkeypatch.setattr(
-        beta_quantile, "tail_fraction", lambda *three: calls.append(1) or tail_fraction(*three)
-    )
+    monkeypatch.setattr(beta_quantile, "tail_fraction", lambda *three: calls.append(1) or tail_fraction(*three))
     most = 0
     for a, b, t in cases():
         calls.clear()

@@ -11,10 +11,7 @@ from tutelage.service.api.access import AccessControl, digest_of, make_key
 from tutelage.service.api.problems import HttpProblem
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
-WRITES = [
-    ("POST", "/v1/campaigns/c/pulls", PULL),
-    ("POST", "/v1/campaigns/c/start", None),
-]
+WRITES = [("POST", "/v1/campaigns/c/pulls", PULL), ("POST", "/v1/campaigns/c/start", None)]
 READS = [("GET", "/v1/campaigns/c", None), ("GET", "/docs", None), ("GET", "/v1/campaigns/c/ledger", None)]
 
 
@@ -152,13 +149,7 @@ def test_a_key_is_256_random_bits_of_which_the_digest_is_kept():
 
 @pytest.mark.parametrize(
     ("role", "campaign", "clients"),
-    [
-        ("boss", None, ()),
-        ("reporter", None, ()),
-        ("admin", "c", ()),
-        ("viewer", None, ("a",)),
-        ("reporter", "a b", ()),
-    ],
+    [("boss", None, ()), ("reporter", None, ()), ("admin", "c", ()), ("viewer", None, ("a",)), ("reporter", "a b", ())],
 )
 def test_no_key_is_made_of_this(role, campaign, clients):
     """A sentence instead."""

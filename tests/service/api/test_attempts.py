@@ -10,9 +10,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 def sign_in(server, secret, onward="/", **headers):
     """Send the form."""
-    request = server.http.post(
-        "/login", data={"key": secret, "next": onward, "username": "tutelage"}, headers=headers
-    )
+    request = server.http.post("/login", data={"key": secret, "next": onward, "username": "tutelage"}, headers=headers)
     return server.loop.run_until_complete(request)
 
 

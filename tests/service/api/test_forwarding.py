@@ -34,9 +34,7 @@ class Servers:
         address = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "tutelage", "serve", "--store", self.url, "--port", str(port)]
         with (self.folder / f"log{port}").open("wb") as log:
-            process = subprocess.Popen(
-                [*command, "--advertise", address, *arguments], cwd=self.folder, stderr=log
-            )
+            process = subprocess.Popen([*command, "--advertise", address, *arguments], cwd=self.folder, stderr=log)
         self.processes.append(process)
         for _ in range(600):
             with contextlib.suppress(httpx.TransportError):
@@ -110,11 +108,7 @@ def test_a_killed_leader_is_replaced(servers, http):
     assert http.get(f"{second}/readyz").status_code == 200
     for number, told in list(answered.items()):
         assert send(second, number).json() == told | {"replayed": True}
-    rows = [
-        row["id"]
-        for row in http.get(f"{second}/v1/campaigns/c/ledger").json()["rows"]
-        if row["kind"] == "pull"
-    ]
+    rows = [row["id"] for row in http.get(f"{second}/v1/campaigns/c/ledger").json()["rows"] if row["kind"] == "pull"]
     assert len(rows) == len(set(rows))
     assert {str(number) for number in answered} <= set(rows)
 

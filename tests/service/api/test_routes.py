@@ -104,11 +104,7 @@ def test_faults_name_their_place(server, changed, field):
         ({"horizon": None}, "horizon", "The field horizon must be a whole number, not null."),
         ({"arms": "x"}, "arms", "The field arms must be a list, not text."),
         ({"arms": ["x", 1]}, "arms[1]", "The field arms[1] must be text, not a whole number."),
-        (
-            {"weights": 1},
-            "weights",
-            "The field weights must be an object, a list or null, not a whole number.",
-        ),
+        ({"weights": 1}, "weights", "The field weights must be an object, a list or null, not a whole number."),
         (
             {"open_registration": 1},
             "open_registration",
@@ -138,9 +134,7 @@ def test_what_is_missing_is_named(server):
     """In a campaign, in a pull, and in a body that is something else."""
     refused = server.call("POST", "/v1/campaigns", {"name": "c", "arms": ["x"], "teacher": "none"})
     assert refused.json()["detail"] == "The field horizon is missing."
-    assert (
-        server.call("POST", "/v1/campaigns", []).json()["detail"] == "The body must be an object, not a list."
-    )
+    assert server.call("POST", "/v1/campaigns", []).json()["detail"] == "The body must be an object, not a list."
     server.create()
     (fault,) = server.call("POST", "/v1/campaigns/c/pulls", {"id": "1"}).json()["faults"]
     assert fault == {"index": 0, "id": "1", "field": "client", "what": "The field client is missing."}
@@ -376,17 +370,12 @@ def test_keys_are_read_whoever_reads_else(server, monkeypatch):
     monkeypatch.setattr(ledger_pages, "read_page", lambda *_: free.wait(60))
 
     async def look():
-        blocked = [
-            asyncio.ensure_future(server.http.get("/v1/campaigns/c/ledger", timeout=60)) for _ in range(8)
-        ]
+        blocked = [asyncio.ensure_future(server.http.get("/v1/campaigns/c/ledger", timeout=60)) for _ in range(8)]
         for _ in range(2):
             read = server.gateway.access._read_at
             while server.gateway.access._read_at == read:  # noqa: ASYNC110 - a round of the watch
                 await asyncio.sleep(0.05)
-        answers = [
-            await server.http.post("/v1/campaigns/c/pulls", json=pull()),
-            await server.http.get("/readyz"),
-        ]
+        answers = [await server.http.post("/v1/campaigns/c/pulls", json=pull()), await server.http.get("/readyz")]
         assert not any(one.done() for one in blocked)
         free.set()
         await asyncio.gather(*blocked)
@@ -446,9 +435,7 @@ def test_nothing_is_imported_because_somebody_names_it(serve, tmp_path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "odd_teachers", raising=False)
     server = serve(own_teachers=allowed)
-    answers = [
-        server.create(teacher=f"{spec}(gamma1=1,gamma2=0)") for spec in ("odd_teachers:TWL", " this:that ")
-    ]
+    answers = [server.create(teacher=f"{spec}(gamma1=1,gamma2=0)") for spec in ("odd_teachers:TWL", " this:that ")]
     assert [answer.status_code for answer in answers] == [201 if allowed else 422, 422]
     assert "--own-teachers" in answers[1].json()["detail"]
     assert "this" not in sys.modules
@@ -481,13 +468,7 @@ def test_a_pull_has_its_place_in_its_request(server):
 def test_no_campaign_has_such_a_name(server, name):
     """404 at the door, on either store: nobody else's request is touched by it."""
     server.create()
-    for method, path in (
-        ("GET", ""),
-        ("GET", "/ledger"),
-        ("POST", "/pulls"),
-        ("POST", "/start"),
-        ("DELETE", ""),
-    ):
+    for method, path in (("GET", ""), ("GET", "/ledger"), ("POST", "/pulls"), ("POST", "/start"), ("DELETE", "")):
         content = pull() if path == "/pulls" else None
         refused = server.call(method, f"/v1/campaigns/{name}{path}", content)
         assert refused.status_code == 404
@@ -571,10 +552,7 @@ def test_a_campaign_of_too_many_cells_is_refused(server):
     """Clients times arms are bounded, those that register too."""
     arms, clients = [f"k{k}" for k in range(10_000)], [f"m{m}" for m in range(101)]
     assert "1000000" in server.create(arms=arms, clients=clients).json()["detail"]
-    assert (
-        server.create(arms=arms, clients=clients[:100], open_registration=True, start=False).status_code
-        == 201
-    )
+    assert server.create(arms=arms, clients=clients[:100], open_registration=True, start=False).status_code == 201
     refused = server.call("POST", "/v1/campaigns/c/clients", {"client": "m100"})
     assert "is full" in refused.json()["detail"]
 

@@ -86,9 +86,7 @@ class TrappedSqlite(sqlite3.Connection):
 
     def execute(self, statement, *parameters):
         """Run a statement unless the trap snaps."""
-        return TRAP.around(
-            self, statement, lambda: super(TrappedSqlite, self).execute(statement, *parameters)
-        )
+        return TRAP.around(self, statement, lambda: super(TrappedSqlite, self).execute(statement, *parameters))
 
     def executemany(self, statement, parameters):
         """The same for many rows."""

@@ -23,13 +23,7 @@ from typing import Any
 import hypothesis
 import psycopg
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from tests.service.campaigns import crash_child
 from tests.service.campaigns.crash_child import DEATHS, FAILURES
 from tests.stores import cluster
@@ -40,13 +34,7 @@ from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
 
 ROOT = str(Path(__file__).parents[3])
 CLIENTS, ARMS = ("a", "b", "c"), ("x", "y")
-TEACHERS = (
-    "none",
-    "twl(gamma1=1,gamma2=0)",
-    "tal(gamma1=0.75,gamma2=0.25)",
-    "blt",
-    "change-detector(teacher=blt)",
-)
+TEACHERS = ("none", "twl(gamma1=1,gamma2=0)", "tal(gamma1=0.75,gamma2=0.25)", "blt", "change-detector(teacher=blt)")
 SECONDS = 30.0  # that an answer may take: a server that hangs fails the test
 COUNTS = Counter()  # what all histories have been through
 
@@ -314,9 +302,7 @@ class Histories(RuleBasedStateMachine):
 
     def numbers(self, data, most=4):
         """Pulls of a request: new ones and old ones, some reported as bypassed, in any order."""
-        kinds = data.draw(
-            st.lists(st.sampled_from(["new", "new", "old", "report"]), min_size=1, max_size=most)
-        )
+        kinds = data.draw(st.lists(st.sampled_from(["new", "new", "old", "report"]), min_size=1, max_size=most))
         content = []
         for kind in kinds:
             if kind == "new" or not self.fresh:

@@ -54,9 +54,7 @@ def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
     instance, horizon = instances.load(str(tmp_path / "means.csv")), 1000
     teacher = TEACHERS.parse(spec)
     run = traced(instance, MIXED, teacher, horizon, 3, exclude=excluded)
-    campaign = Campaign(
-        CampaignSetup(teacher, make_problem(instance, horizon, teacher), RewardScale(), seed=3)
-    )
+    campaign = Campaign(CampaignSetup(teacher, make_problem(instance, horizon, teacher), RewardScale(), seed=3))
     assert excluded or spec in KNOWING or run.target == 0
     events = []
     for round in range(horizon):

@@ -48,9 +48,7 @@ def test_a_group_is_one_transaction_and_never_one_step(bench):
 def test_a_refused_request_leaves_its_group_alone(bench):
     """The others of the group are answered."""
     good, bad, more = bench.group(
-        PullJob("c", pulls=[sent(1)]),
-        PullJob("c", pulls=[sent(2), sent(1, arm="y")]),
-        PullJob("c", pulls=[sent(3)]),
+        PullJob("c", pulls=[sent(1)]), PullJob("c", pulls=[sent(2), sent(1, arm="y")]), PullJob("c", pulls=[sent(3)])
     )
     assert (good.error, more.error) == (None, None)
     assert bad.error.reason == "conflict"
@@ -149,9 +147,7 @@ def test_a_failed_transaction_changes_nothing(bench, failure):
         raise failure
 
     bench.store.append = fail
-    jobs = bench.group(
-        PullJob("c", pulls=[sent(2)]), PullJob("c", pulls=[sent(1)]), ActionJob("c", act="stop")
-    )
+    jobs = bench.group(PullJob("c", pulls=[sent(2)]), PullJob("c", pulls=[sent(1)]), ActionJob("c", act="stop"))
     assert [job.error.reason for job in jobs] == ["unavailable"] * 3
     bench.store.append = append
     assert not bench.pull(sent(2))[0].replayed

@@ -45,8 +45,7 @@ def test_it_is_gone_on_from(path, name):
     then = [row for row in rows if isinstance(row, PullRow)]
     bench = EngineBench(path)
     pulls = [
-        sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed)
-        for row in then
+        sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed) for row in then
     ]
     told = bench.do(PullJob(name, pulls=pulls))
     shown = [row.observed if row.id in corrected else row.revealed for row in then]

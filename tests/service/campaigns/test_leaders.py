@@ -46,9 +46,7 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
             served.append(server)
             return server
 
-        settings = Settings(
-            "c", crash_histories.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash_histories.CLIENTS
-        )
+        settings = Settings("c", crash_histories.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash_histories.CLIENTS)
         leader = begin("server0")
         assert leader.ask([("create", "c", settings)]) == [[]]
         told, number = {}, 0

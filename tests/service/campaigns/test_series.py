@@ -27,16 +27,11 @@ def played(steps):
     session.start(now)
     for step in range(steps):
         now += int(random.choice([0, 1_000, 300_000, SECOND, 90 * SECOND, -5 * SECOND]))
-        pulls = [
-            PullRequest(f"{step}-{client}", client, "xy"[random.integers(2)], random.random())
-            for client in "ab"
-        ]
+        pulls = [PullRequest(f"{step}-{client}", client, "xy"[random.integers(2)], random.random()) for client in "ab"]
         session.answer(pulls, {}, now)
         if step % 7 == 0:
             late = pulls[0]
-            session.answer(
-                [PullRequest(late.id, late.client, late.arm, late.reward, bypassed=True)], {}, now + 2
-            )
+            session.answer([PullRequest(late.id, late.client, late.arm, late.reward, bypassed=True)], {}, now + 2)
         if step % 10 == 3:
             session.snapshot_time = -1e9  # one is due
         change = session.pending_change()
@@ -72,9 +67,7 @@ def test_a_trail_is_read_back_equal():
         again = Series(3)
         again.load(msgspec.msgpack.decode(msgspec.msgpack.encode(series.dump()), type=StoredSeries))
         assert again.dump() == series.dump()
-        assert [point.pulls.tolist() for point in again.points] == [
-            point.pulls.tolist() for point in series.points
-        ]
+        assert [point.pulls.tolist() for point in again.points] == [point.pulls.tolist() for point in series.points]
     empty = Series(3)
     empty.load(Series(3).dump())
     assert empty.points == []
@@ -115,7 +108,5 @@ def test_a_stall_is_flat():
         if series.is_due(SECOND + time):
             series.keep(SECOND + time, 0.0, np.array([number]))
         series.change(SECOND + time)
-    flat = [
-        (one, two) for one, two in itertools.pairwise(series.points) if two.time - one.time > 100 * SECOND
-    ]
+    flat = [(one, two) for one, two in itertools.pairwise(series.points) if two.time - one.time > 100 * SECOND]
     assert [(one.pulls.tolist(), two.pulls.tolist()) for one, two in flat] == [([4], [4])]

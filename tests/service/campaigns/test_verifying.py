@@ -32,16 +32,12 @@ def kept(tmp_path_factory):
         if number == 20:
             bench.do(ActionJob("c", act="exclude", client="z"))
     adjusted = next(row for row in bench.store.read("c", 0, 1000) if getattr(row, "revealed", 0) == 1.0)
-    bench.pull(
-        sent(adjusted.id, "abz"[adjusted.client], "xy"[adjusted.arm], adjusted.observed, bypassed=True)
-    )
+    bench.pull(sent(adjusted.id, "abz"[adjusted.client], "xy"[adjusted.arm], adjusted.observed, bypassed=True))
     bench.do(ActionJob("c", act="stop"))
     bench.do(ActionJob("c", act="exported"))
     bench.store.close()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for (trigger,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).fetchall():
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
     return path
 
@@ -50,14 +46,7 @@ def fields():
     """Every column of every table of the campaign, for a row of the pulls and one of each kind of entry."""
     from tutelage.stores.sql import schema
 
-    for table in (
-        schema.campaigns,
-        schema.heads,
-        schema.states,
-        schema.snapshots,
-        schema.pulls,
-        schema.entries,
-    ):
+    for table in (schema.campaigns, schema.heads, schema.states, schema.snapshots, schema.pulls, schema.entries):
         for column in table.c:
             if (table.name, column.name) in FREE or column.name in {"campaign", "number"} - (
                 {"number"} if table is schema.pulls else set()
@@ -97,9 +86,7 @@ def test_every_field_counts(kept, tmp_path, table, column, where):
         ).fetchone()
         which = f"{key} = {keys[0]}" if key else where
         free = connection.execute("SELECT max(position) + 1 FROM heads").fetchone()[0]
-        changed = (
-            free if (table, column) in {("pulls", "position"), ("entries", "position")} else other(value)
-        )
+        changed = free if (table, column) in {("pulls", "position"), ("entries", "position")} else other(value)
         connection.execute(f'UPDATE {table} SET "{column}" = ? WHERE {which}', (changed,))
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
         assert verify_ledger(reader, "c")[1] != []

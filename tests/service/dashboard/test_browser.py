@@ -235,9 +235,7 @@ def test_on_a_phone_long_names_differ(site, see):
 def luminance(colour):
     """Relative luminance of ``rgb(r, g, b)`` by WCAG."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from tests.service import factories
 
 from tutelage.service.dashboard.axes import Axis, draw_time_axis
-from tutelage.service.dashboard.charts import (
-    CounterLine,
-    choose_window,
-    colour_of,
-    draw_counter,
-    draw_shares,
-)
+from tutelage.service.dashboard.charts import CounterLine, choose_window, colour_of, draw_counter, draw_shares
 
 
 @given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
@@ -24,9 +18,7 @@ def test_times_below_a_chart_never_overlap(span, ends):
     """Not on the narrowest chart either, for any span, with letters up to 8 pixels wide."""
     metrics = []
     for part in draw_time_axis(Axis(-span, 0, *ends), 0):
-        x, anchor, words = re.fullmatch(
-            r'<text x="(.+)" y=".+" text-anchor="(\w+)" .*>(.*)</text>', part
-        ).groups()
+        x, anchor, words = re.fullmatch(r'<text x="(.+)" y=".+" text-anchor="(\w+)" .*>(.*)</text>', part).groups()
         width = 8 * len(words)
         start = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
         metrics.append((start, start + width))
@@ -69,10 +61,7 @@ def test_on_a_phone_only_active_arms_have_lines():
     wide, caption = draw_shares(view, window)
     narrow, narrow_caption = draw_shares(view, window, is_narrow=True)
     assert (wide.count('class="line ruled-out"'), narrow.count('class="line ruled-out"')) == (7, 0)
-    assert (caption, narrow_caption) == (
-        "Coloured: active arms. Grey: other arms.",
-        "Coloured: active arms.",
-    )
+    assert (caption, narrow_caption) == ("Coloured: active arms. Grey: other arms.", "Coloured: active arms.")
 
 
 def test_shares_after_a_burst_are_lines():
@@ -80,10 +69,7 @@ def test_shares_after_a_burst_are_lines():
     view = factories.learning_view()
     times, pulls = view.activity.times[-60:], view.metrics.pulls.sum(axis=0)
     view = factories.with_activity(
-        view,
-        times=times,
-        costs=view.activity.costs[-60:],
-        arm_pulls=np.vstack([pulls * 0] + [pulls] * 59),
+        view, times=times, costs=view.activity.costs[-60:], arm_pulls=np.vstack([pulls * 0] + [pulls] * 59)
     )
     chart, _ = draw_shares(view, choose_window(view))
     lines = re.findall(r'<path d="M([^"]*)" class="line', chart)
@@ -101,10 +87,7 @@ def test_a_few_last_pulls_do_not_change_the_share():
     made[1:40] = 100  # of each arm, then a few of one, then nothing
     made[40, 0] = 3
     view = factories.with_activity(
-        view,
-        times=view.activity.times[-60:],
-        costs=view.activity.costs[-60:],
-        arm_pulls=made.cumsum(axis=0),
+        view, times=view.activity.times[-60:], costs=view.activity.costs[-60:], arm_pulls=made.cumsum(axis=0)
     )
     chart, _ = draw_shares(view, choose_window(view))
     for line in re.findall(r'<path d="M([^"]*)" class="line', chart):

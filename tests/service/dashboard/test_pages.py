@@ -200,9 +200,7 @@ def luminance(colour):
 def test_every_text_is_legible(scheme):
     """Every text colour has a contrast of at least 4.5 to its background."""
     sheet = resources.files("tutelage.service.dashboard").joinpath("static", "style.css").read_text("utf-8")
-    colours = dict(
-        re.findall(r"--([\w-]+): (#\w+)", re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[scheme])
-    )
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[scheme]))
     pairs = [(f"arm{arm}", "card") for arm in range(7)]
     pairs += [(f"h-{'dark' if level < 4 else 'light'}-ink", f"h{level}") for level in range(8)]
     pairs += [(kind, f"{kind}-back") for kind in ("red", "amber", "green", "info")]
@@ -266,8 +264,7 @@ def test_the_percentages_of_a_client_add_up():
 
 
 @pytest.mark.parametrize(
-    ("arms", "head"),
-    [(("x", "y"), "least"), (("red", "dark red"), "low"), (None, "low"), (("a long name", "y"), "")],
+    ("arms", "head"), [(("x", "y"), "least"), (("red", "dark red"), "low"), (None, "low"), (("a long name", "y"), "")]
 )
 def test_a_head_is_as_high_as_its_names(arms, head):
     """Short names leave no blank space above the table."""
@@ -280,10 +277,7 @@ def test_panels_without_content():
     done = factories.make_decided(factories.learning_view(), 0)
     only = np.zeros_like(done.activity.minute_pulls)
     only[:, 0] = 7
-    assert (
-        "None in the last 1 min"
-        in render_panels(factories.with_activity(done, minute_pulls=only)).panels["behind"]
-    )
+    assert "None in the last 1 min" in render_panels(factories.with_activity(done, minute_pulls=only)).panels["behind"]
     quiet = render_panels(factories.with_activity(done, minute_pulls=only * 0)).panels
     assert "No pulls in the last 1 min" in quiet["behind"]
     assert "<b>decided</b><span>by consultation 3; no more pulls are required</span>" in quiet["numbers"]
@@ -303,9 +297,7 @@ def test_a_clients_page_shows_the_item_of_its_tab():
 
 def test_text_between_backticks_is_code():
     """Everything else in a sentence is plain text."""
-    assert mark_code("make one with `tutelage key create`.") == (
-        "make one with <code>tutelage key create</code>."
-    )
+    assert mark_code("make one with `tutelage key create`.") == ("make one with <code>tutelage key create</code>.")
     assert mark_code("a ` b <i>") == "a ` b &lt;i&gt;"
     assert mark_code("`<i>` b") == "<code>&lt;i&gt;</code> b"
 

@@ -39,9 +39,7 @@ async def update(monitor):
     await monitor.update()
 
 
-async def pull_rounds(
-    handoff, rounds, *, start=0, name="c", clients=("a", "b"), arms=("x", "y"), means=MEANS
-):
+async def pull_rounds(handoff, rounds, *, start=0, name="c", clients=("a", "b"), arms=("x", "y"), means=MEANS):
     """Let every client pull the arms in turn, with one request per round."""
     for round in range(start, start + rounds):
         arm = round % len(arms)

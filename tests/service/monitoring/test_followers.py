@@ -167,9 +167,7 @@ def test_clients_that_register_between_two_requests(tmp_path):
     """Before the start there are no pulls; the first ones may come with the last clients."""
 
     async def act(handoff, followers, recording):
-        await handoff.ask(
-            CreateJob("open", settings=make_settings(name="open", clients=(), open_registration=True))
-        )
+        await handoff.ask(CreateJob("open", settings=make_settings(name="open", clients=(), open_registration=True)))
         views = [await followers.view("open", THEM)]
         await handoff.ask(ActionJob("open", act="register", client="a"))
         views.append(await followers.view("open", THEM))

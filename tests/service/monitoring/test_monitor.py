@@ -5,13 +5,7 @@ import contextlib
 import itertools
 
 import pytest
-from tests.service.monitoring.monitored_store import (
-    make_settings,
-    pull_rounds,
-    run_monitor,
-    run_on_store,
-    update,
-)
+from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store, update
 from tests.stores import cluster
 
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
@@ -118,10 +112,7 @@ def test_after_a_restart_every_running_campaign_is_monitored(tmp_path):
         return {one.metrics.name: one.activity.silence.tolist() for one in found}, kinds
 
     silent, kinds = asyncio.run(run())
-    assert silent == {
-        "never": pytest.approx([1_000.0] * 2, abs=1),
-        "pulled": pytest.approx([1_000.0] * 2, abs=1),
-    }
+    assert silent == {"never": pytest.approx([1_000.0] * 2, abs=1), "pulled": pytest.approx([1_000.0] * 2, abs=1)}
     assert [each[0] for each in kinds.values()] == ["no data", "no data"]
 
 
@@ -265,9 +256,7 @@ def test_past_views_are_made_one_at_a_time():
     async def run():
         readers = PausedReaders()
         monitor = Monitor(None, readers, None)
-        asked = [
-            asyncio.ensure_future(monitor.past_view("c", round)) for round in range(1, MAX_PAST_VIEWS + 1)
-        ]
+        asked = [asyncio.ensure_future(monitor.past_view("c", round)) for round in range(1, MAX_PAST_VIEWS + 1)]
         await asyncio.sleep(0)
         beyond = asyncio.ensure_future(monitor.past_view("c", 9))
         await asyncio.sleep(0)

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service.factories import (
-    every_status,
-    learning_view,
-    silence_client,
-    with_activity,
-    with_metrics,
-)
+from tests.service.factories import every_status, learning_view, silence_client, with_activity, with_metrics
 
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, rank, status_of
 from tutelage.service.monitoring.status.silence import find_silent_clients
@@ -66,9 +60,7 @@ def test_every_item_has_a_documented_severity():
     cases = {(kind.name, severity) for kind in KINDS for severity in kind.cases}
     found = {(item.kind, item.severity) for view in EXAMPLES.values() for item in status_of(view)}
     assert found <= cases
-    assert all(
-        when.endswith(".") and action.endswith(".") for kind in KINDS for when, action in kind.cases.values()
-    )
+    assert all(when.endswith(".") and action.endswith(".") for kind in KINDS for when, action in kind.cases.values())
 
 
 def test_stalled_names_client_arm_and_missing_pulls():
@@ -184,9 +176,7 @@ def test_only_a_client_with_too_few_rounds_is_to_be_excluded():
     view = with_metrics(view, pulls=pulls, horizon=int(pulls.sum(axis=1).max()) + 7)
     item = status_of(view)[0]
     missing = int(view.metrics.missing[2].sum())
-    assert item.details == (
-        f"base station 002 has 7 rounds left but still needs {missing:,} pulls for consultation 3."
-    )
+    assert item.details == (f"base station 002 has 7 rounds left but still needs {missing:,} pulls for consultation 3.")
     assert item.command == "tutelage campaign exclude spring-offers 'base station 002'"
     pulls[3] = pulls[2]
     two = status_of(with_metrics(view, pulls=pulls))[0]

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference_blt import bisected, grid_of
 
-from tutelage.teachers.blt.betting import (
-    NEVER,
-    GridStep,
-    log_gain,
-    log_mean,
-    make_bets,
-    make_grid,
-    null_means,
-)
+from tutelage.teachers.blt.betting import NEVER, GridStep, log_gain, log_mean, make_bets, make_grid, null_means
 
 STAKES = 2.0 ** (-np.arange(14) / 2.0)
 GAPS = [0.0, 1e-12, 0.01, 0.3, 0.96, 0.999]  # tolerances
@@ -203,14 +195,10 @@ def test_conditional_mean_of_a_step_is_at_most_one(case):
     rho, length, weights, mu_j, mu_k, before_j, before_k = case
     assert np.dot(weights, mu_j) == pytest.approx(np.dot(weights, mu_k), abs=1e-15)
     units = len(weights) * np.array(weights)
-    distributions = [binomial(rho * length, mean) for mean in mu_j] + [
-        binomial(length, mean) for mean in mu_k
-    ]
+    distributions = [binomial(rho * length, mean) for mean in mu_j] + [binomial(length, mean) for mean in mu_k]
     mean = np.zeros(14)
     for outcome in itertools.product(*(range(len(distribution)) for distribution in distributions)):
-        chance = math.prod(
-            distribution[won] for distribution, won in zip(distributions, outcome, strict=True)
-        )
+        chance = math.prod(distribution[won] for distribution, won in zip(distributions, outcome, strict=True))
         won_j, won_k = outcome[: len(weights)], outcome[len(weights) :]
         mean += chance * factor(before_j, won_j, before_k, won_k, 10, length, units, rho)
     assert mean.max() <= 1 + 1e-12
@@ -224,14 +212,10 @@ def test_conditional_mean_with_a_tolerance(case):
     mu_j = np.array(mu_j) * 0.9
     tolerance = float(np.dot(weights, mu_k) - np.dot(weights, mu_j))
     units = len(weights) * np.array(weights)
-    distributions = [binomial(rho * length, mean) for mean in mu_j] + [
-        binomial(length, mean) for mean in mu_k
-    ]
+    distributions = [binomial(rho * length, mean) for mean in mu_j] + [binomial(length, mean) for mean in mu_k]
     mean = np.zeros(14)
     for outcome in itertools.product(*(range(len(distribution)) for distribution in distributions)):
-        chance = math.prod(
-            distribution[won] for distribution, won in zip(distributions, outcome, strict=True)
-        )
+        chance = math.prod(distribution[won] for distribution, won in zip(distributions, outcome, strict=True))
         won_j, won_k = outcome[: len(weights)], outcome[len(weights) :]
         mean += chance * factor(before_j, won_j, before_k, won_k, 10, length, units, rho, tolerance)
     assert mean.max() <= 1 + 1e-12
@@ -316,9 +300,7 @@ def test_wealth_seldom_grows_where_it_should_not(null):
 @pytest.mark.parametrize("rho", [1, 2, 4])
 def test_wealth_grows_where_it_should(rho):
     """Where j is better by .1, W passes 1000 in nearly every path within 1,500 pulls."""
-    greatest = greatest_log_wealth(
-        "bernoulli", (0.9, 0.3), (0.7, 0.3), (0.5, 0.5), paths=300, T=1500, rho=rho
-    )
+    greatest = greatest_log_wealth("bernoulli", (0.9, 0.3), (0.7, 0.3), (0.5, 0.5), paths=300, T=1500, rho=rho)
     assert np.mean(greatest >= math.log(1000)) > 0.9
     other = greatest_log_wealth("bernoulli", (0.7, 0.3), (0.9, 0.3), (0.5, 0.5), paths=300, T=1500, rho=rho)
     assert np.mean(other >= math.log(20)) <= 0.05 + 0.06

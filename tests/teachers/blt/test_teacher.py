@@ -179,9 +179,7 @@ def run(instance, teacher, T, *, seed=0, mix=("ucb1",), trace=False):
     """One run; the clients take turns through the mix."""
     policies = [POLICIES.parse(mix[m % len(mix)]) for m in range(instance.num_clients)]
     last = np.array([T])
-    return simulate_once(
-        instance, policies, teacher, horizon=T, seed=seed, run=0, checkpoints=last, trace=trace
-    )
+    return simulate_once(instance, policies, teacher, horizon=T, seed=seed, run=0, checkpoints=last, trace=trace)
 
 
 # ------------------------------------------------------------------------------------------- directives
@@ -456,9 +454,7 @@ def test_risk_after_excluding_asks_for_more():
     problem, alone = Problem(2, 2, 1000, (0.5, 0.5)), Problem(1, 2, 1000, (1.0,))
     teacher, both = begin(problem)
     for count in range(2, 40):
-        one = teacher.advance(
-            teacher.begin(alone, None), evidence(teacher, alone, (count, [1]), (count, [0]))
-        )
+        one = teacher.advance(teacher.begin(alone, None), evidence(teacher, alone, (count, [1]), (count, [0])))
         two = teacher.advance(both, evidence(teacher, problem, (count, (1, 0)), (count, (0, 0))))
         if len(one.active_arms) == 1:
             assert len(teacher.exclude(two, 1).active_arms) == 2

@@ -8,12 +8,7 @@ import pytest
 
 from tutelage.teachers.base import Problem
 from tutelage.teachers.blt.betting import GridStep, log_gain, log_mean, make_bets, make_grid
-from tutelage.teachers.blt.thresholds import (
-    even_log_thresholds,
-    log_threshold,
-    rival_shares,
-    shared_log_thresholds,
-)
+from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, rival_shares, shared_log_thresholds
 
 
 def test_even_thresholds():

@@ -56,6 +56,4 @@ class Explore(Teacher):
         else:
             sentence = "exploring" if reachable else "the horizon is too short for a decision"
         consultations = int(state.target is not None)
-        return Report(
-            consultations, directive.active_arms, state.target, unknown, unknown, reachable, sentence
-        )
+        return Report(consultations, directive.active_arms, state.target, unknown, unknown, reachable, sentence)

@@ -30,9 +30,7 @@ def first_lines(data: DataFile, count: int) -> list[str]:
     with data.open() as stream:
         while len(lines) < count and (line := stream.readline(1 << 20)):
             if b"\0" in line:
-                raise InputError(
-                    f"{data.label!r} is not a text file; give a text file or a .zip or .gz of one."
-                )
+                raise InputError(f"{data.label!r} is not a text file; give a text file or a .zip or .gz of one.")
             try:
                 text = line.removeprefix(_BOM).decode("utf-8").strip("\r\n")
             except UnicodeDecodeError:
@@ -76,9 +74,7 @@ def stream_columns(
         if empty.height:
             row = empty.row(0, named=True)
             missing = next(name for name in needed if row[name] is None)
-            raise InputError(
-                f"Line {row['line']} of {data.label!r} has no {missing}; complete or delete the line."
-            )
+            raise InputError(f"Line {row['line']} of {data.label!r} has no {missing}; complete or delete the line.")
         yield frame
 
 
@@ -97,9 +93,7 @@ def _parts(data: DataFile, skip: int) -> Iterator[tuple[int, bytes]]:
             if first:
                 block, first = block.removeprefix(_BOM), False
             if b"\0" in block:
-                raise InputError(
-                    f"{data.label!r} is not a text file; give a text file or a .zip or .gz of one."
-                )
+                raise InputError(f"{data.label!r} is not a text file; give a text file or a .zip or .gz of one.")
             text = rest + block
             cut = text.rfind(b"\n") + 1 if block else len(text)
             part, rest = text[:cut], text[cut:]

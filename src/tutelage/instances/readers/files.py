@@ -89,9 +89,7 @@ def locate(path: str, names: Sequence[str], what: str) -> DataFile:
         files = [(len(item.relative_to(found).parts), DataFile(item)) for item in inside]
     elif _is_zip(found):
         members = [PurePosixPath(member) for member in _members(found)]
-        files = [
-            (len(item.parts), DataFile(found, str(item))) for item in members if item.parts[0] != "__MACOSX"
-        ]
+        files = [(len(item.parts), DataFile(found, str(item))) for item in members if item.parts[0] != "__MACOSX"]
     else:
         return DataFile(found)
     hits = [(depth, item) for depth, item in files if any(fnmatch(item.name, name) for name in names)]
@@ -101,9 +99,7 @@ def locate(path: str, names: Sequence[str], what: str) -> DataFile:
     chosen = [item for depth, item in hits if depth == least]
     if len(chosen) > 1:
         listed = ", ".join(PurePosixPath(item.member or item.path.name).name for item in chosen[:5])
-        raise InputError(
-            f"{path!r} holds several files that could be the {what} ({listed}); give the path of one."
-        )
+        raise InputError(f"{path!r} holds several files that could be the {what} ({listed}); give the path of one.")
     return chosen[0]
 
 
@@ -112,9 +108,7 @@ def _is_zip(path: Path) -> bool:
         with path.open("rb") as stream:
             return stream.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
     except OSError as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read ({describe_error(error)}); check the path."
-        ) from error
+        raise InputError(f"{str(path)!r} cannot be read ({describe_error(error)}); check the path.") from error
 
 
 def _members(path: Path) -> list[str]:
@@ -165,9 +159,7 @@ def parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=constant)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{where!r} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
-        ) from None
+        raise InputError(f"{where!r} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
         raise InputError(f"{where!r} is nested too deeply; give a list of rows of means.") from None
     except InputError:

@@ -50,9 +50,7 @@ class RadioTrace:
         owner = np.array([place[sender] for sender, _ in self.links], dtype=np.int64)
         link, channel = np.divmod(self.observed.cells, len(self.channels))
         cells = owner[link] * len(self.channels) + channel
-        return senders, tally(
-            cells, self.observed.values, self.observed.counts, len(senders), len(self.channels)
-        )
+        return senders, tally(cells, self.observed.values, self.observed.counts, len(senders), len(self.channels))
 
 
 def read_k7(path: str) -> RadioTrace:
@@ -127,26 +125,19 @@ def _measured(data: DataFile, names: list[str]) -> tuple["pl.DataFrame", int]:
     return kept.hstack(rounds), lines.height - kept.height
 
 
-def _observe(
-    frame: "pl.DataFrame", links: tuple[tuple[str, str], ...], channels: tuple[int, ...]
-) -> Observed:
+def _observe(frame: "pl.DataFrame", links: tuple[tuple[str, str], ...], channels: tuple[int, ...]) -> Observed:
     """The ratios by link and channel, with a 0 for each burst that a listening receiver has no line for."""
     import polars as pl
 
     bursts = (
-        frame.group_by("round", "channel", "src", "dst")
-        .len()
-        .group_by("round", "channel", "src")
-        .agg(pl.max("len"))
+        frame.group_by("round", "channel", "src", "dst").len().group_by("round", "channel", "src").agg(pl.max("len"))
     )
     listening = frame.select("round", "dst").unique()
     number = pl.DataFrame(
         {"src": [src for src, _ in links], "dst": [dst for _, dst in links], "link": range(len(links))},
         schema={"src": pl.String, "dst": pl.String, "link": pl.Int64},
     )
-    place = pl.DataFrame(
-        {"channel": channels, "arm": range(len(channels))}, schema_overrides={"arm": pl.Int64}
-    )
+    place = pl.DataFrame({"channel": channels, "arm": range(len(channels))}, schema_overrides={"arm": pl.Int64})
     heard = frame.join(number, on=("src", "dst")).join(place, on="channel")
     sent = bursts.join(listening, on="round").join(number, on=("src", "dst")).join(place, on="channel")
     size = len(links) * len(channels)

@@ -43,8 +43,7 @@ def read_means(path: str) -> MeansRows:
     for client, width in enumerate(widths):
         if width != widths[0]:
             raise InputError(
-                f"In {path!r} client {client} has {width} means, client 0 has {widths[0]}; "
-                "rows must be equally long."
+                f"In {path!r} client {client} has {width} means, client 0 has {widths[0]}; rows must be equally long."
             )
     return table
 
@@ -80,16 +79,13 @@ def _csv_rows(text: str, path: str) -> tuple[list[str] | None, list[list[str]]]:
         raise InputError(f"{path!r} has separators but no means; write one row of means for each client.")
     header = rows.pop(0) if _is_header(rows[0], path) else None
     if not rows:
-        raise InputError(
-            f"{path!r} has a line of names but no means; write one row of means for each client."
-        )
+        raise InputError(f"{path!r} has a line of names but no means; write one row of means for each client.")
     width = len(header or rows[0])
     for line, row in enumerate(rows, start=1 if header is None else 2):
         if len(row) != width:
             hint = " (a decimal comma? write a point)" if separator == "," and len(row) > width else ""
             raise InputError(
-                f"Row {line} of {path!r} has {len(row)} cells, the first row {width}{hint}; "
-                "rows must be equally long."
+                f"Row {line} of {path!r} has {len(row)} cells, the first row {width}{hint}; rows must be equally long."
             )
     return header, rows
 
@@ -139,9 +135,7 @@ def _mean(cell: str, where: str, row: list[str]) -> float:
     if not 0.0 <= value <= 1.0:
         whole = all(part.lstrip("+-").isdigit() for part in row)
         remedy = "write a decimal point, not a comma, or scale" if whole and len(row) > 1 else "scale"
-        raise InputError(
-            f"The mean {cell} in {where} lies outside [0, 1]; {remedy} the rewards to [0, 1] first."
-        )
+        raise InputError(f"The mean {cell} in {where} lies outside [0, 1]; {remedy} the rewards to [0, 1] first.")
     return value
 
 
@@ -189,9 +183,7 @@ def _keys(content: Any, path: str) -> dict[str, Any]:
     return given
 
 
-def _named_once(
-    found: tuple[str, ...], listed: tuple[str, ...] | None, what: str, path: str
-) -> tuple[str, ...]:
+def _named_once(found: tuple[str, ...], listed: tuple[str, ...] | None, what: str, path: str) -> tuple[str, ...]:
     if listed is not None:
         raise InputError(f"{path!r} names the {what} twice, in 'means' and in {what!r}; remove one.")
     return found
@@ -200,9 +192,7 @@ def _named_once(
 def _rows_by_arm(means: list[dict[str, Any]], path: str) -> list[list[Any]]:
     for client, row in enumerate(means):
         if set(row) != set(means[0]):
-            raise InputError(
-                f"In {path!r} client {client} has other arms than client 0; give all clients the same."
-            )
+            raise InputError(f"In {path!r} client {client} has other arms than client 0; give all clients the same.")
     return [[row[arm] for arm in means[0]] for row in means]
 
 

@@ -56,7 +56,5 @@ def _read(text: str, data: DataFile) -> dict[str, Movie]:
             genres = [genre for genre, flag in zip(_FLAGS, row[5:], strict=True) if flag.strip() == "1"]
         else:
             genres = row[-1].strip().split("|")
-        movies[row[0].strip()] = Movie(
-            row[1].strip(), tuple(dict.fromkeys(g for g in genres if g not in _NO_GENRE))
-        )
+        movies[row[0].strip()] = Movie(row[1].strip(), tuple(dict.fromkeys(g for g in genres if g not in _NO_GENRE)))
     return movies

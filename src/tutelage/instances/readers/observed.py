@@ -62,9 +62,7 @@ class Observed:
         within = running[1:] - running[offsets[:-1]][self.cells]
         return Samples(offsets, self.values, within / self.sizes.reshape(-1)[self.cells])
 
-    def smallest(
-        self, client: Callable[[int], str], arm: Callable[[int], str], unit: str, remedy: str
-    ) -> str:
+    def smallest(self, client: Callable[[int], str], arm: Callable[[int], str], unit: str, remedy: str) -> str:
         """Describe the cell with the fewest observations.  Raises ``InputError`` for an empty cell."""
         sizes = self.sizes
         row, column = (int(index) for index in np.unravel_index(int(np.argmin(sizes)), sizes.shape))

@@ -91,9 +91,7 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
     separator = next((mark for mark in ("::", "\t", ";") if mark in first), ",")
     head = fields(first, separator, data)
     known = [re.sub(r"[^a-z]", "", name.lower()) for name in head]
-    places = {
-        word: [at for at, name in enumerate(known) if name in names] for word, names in _COLUMNS.items()
-    }
+    places = {word: [at for at, name in enumerate(known) if name in names] for word, names in _COLUMNS.items()}
     headed = any(places.values())
     if headed:
         for word, found in places.items():
@@ -106,9 +104,7 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
         columns = {places[word][0]: word for word in ("user", "item", "rating")}
     else:
         if len(head) < 3:
-            raise InputError(
-                f"{data.label!r} has lines of {len(head)} fields; each must hold user, item and rating."
-            )
+            raise InputError(f"{data.label!r} has lines of {len(head)} fields; each must hold user, item and rating.")
         parse_number(head[2], f"the third field of line 1 of {data.label!r}, where the rating stands,")
         columns = {0: "user", 1: "item", 2: "rating"}
     published = ""
@@ -129,9 +125,7 @@ def _typed(frame: "pl.DataFrame", data: DataFile) -> "pl.DataFrame":
     bad = frame.filter(~(ratings.is_not_null() & ratings.is_finite()))
     if bad.height:
         parse_number(bad["rating"][0], f"line {bad['line'][0]} of {data.label!r}, where the rating stands,")
-        raise InputError(
-            f"The rating {bad['rating'][0]} in line {bad['line'][0]} of {data.label!r} is not a number."
-        )
+        raise InputError(f"The rating {bad['rating'][0]} in line {bad['line'][0]} of {data.label!r} is not a number.")
     columns = [ratings]
     for name in ("user", "item"):
         whole = frame[name].cast(pl.Int64, strict=False)
@@ -174,9 +168,7 @@ def _scale(
         return (1.0, 5.0), "ml-1m's ratings.dat"
     low, high = float(values.min()), float(values.max())
     if low == high:
-        raise InputError(
-            f"All ratings in {data.label!r} are {low:g}; give the ends of their scale, as in scale=1;5."
-        )
+        raise InputError(f"All ratings in {data.label!r} are {low:g}; give the ends of their scale, as in scale=1;5.")
     return (low, high), "smallest and largest rating"
 
 

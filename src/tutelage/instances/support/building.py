@@ -18,9 +18,7 @@ from tutelage.instances.readers.numbers import read_weights
 from tutelage.registry import parameter, parameters_of, split_top, write_value
 
 _MOST_MEANS = 100_000_000
-NO_SAMPLES_REMEDY = (
-    "use rewards=bernoulli, beta(10) or constant, or a source with observed rewards (movielens, radio)"
-)
+NO_SAMPLES_REMEDY = "use rewards=bernoulli, beta(10) or constant, or a source with observed rewards (movielens, radio)"
 
 
 def rewards_parameter() -> Any:
@@ -30,9 +28,7 @@ def rewards_parameter() -> Any:
 
 def weights_parameter() -> Any:
     """Return the field ``weights`` of a source."""
-    return parameter(
-        None, help="weights of the clients in the global model, a;b;c or a file; equal by default"
-    )
+    return parameter(None, help="weights of the clients in the global model, a;b;c or a file; equal by default")
 
 
 def seed_parameter(what: str) -> Any:
@@ -97,9 +93,7 @@ def format_name(kind: str, source: Any, resolved: Mapping[str, Any]) -> str:
 def _quote(text: str, special: str) -> str:
     """Return the text as an INSTANCE writes it, in quotes where these are needed."""
     try:
-        plain = (
-            len(split_top(text, ",")) == 1 and text == text.strip() and not set(text) & set("\"'" + special)
-        )
+        plain = len(split_top(text, ",")) == 1 and text == text.strip() and not set(text) & set("\"'" + special)
     except InputError:
         plain = False
     if plain:
@@ -110,9 +104,7 @@ def _quote(text: str, special: str) -> str:
 def check_size(source: str, clients: int, arms: int) -> tuple[int, int]:
     """Return (M, K).  Raises ``InputError`` where so many means do not fit in memory."""
     if clients * arms > _MOST_MEANS:
-        raise InputError(
-            f"{source}: {clients} clients x {arms} arms are more than {_MOST_MEANS} means: use fewer."
-        )
+        raise InputError(f"{source}: {clients} clients x {arms} arms are more than {_MOST_MEANS} means: use fewer.")
     return clients, arms
 
 

@@ -40,9 +40,7 @@ def wins_again(arm: int, state: NDArray[np.float64]) -> bool:
     return bool(again)
 
 
-def keep_leading_arm(
-    round: int, arm: int, exploration: float, others: float, state: NDArray[np.float64]
-) -> None:
+def keep_leading_arm(round: int, arm: int, exploration: float, others: float, state: NDArray[np.float64]) -> None:
     """Cache a leading arm; ``others`` is the highest index of the others, ``WINDOW`` rounds from now."""
     state[_LEADING_ARM], state[_LAST_ROUND] = arm + 1.0, round + WINDOW
     state[_BAR], state[_EXPLORATION] = others + MARGIN, exploration

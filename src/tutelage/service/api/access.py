@@ -67,9 +67,7 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
-def make_key(
-    name: str, role: str, campaign: str | None, clients: Iterable[str], now: int
-) -> tuple[str, KeyRow]:
+def make_key(name: str, role: str, campaign: str | None, clients: Iterable[str], now: int) -> tuple[str, KeyRow]:
     """Return the secret of a new key and its row.  Raises ``InputError``."""
     if fault := name_fault(name):
         raise InputError(f"The key's name {name!r} {fault}.")
@@ -118,18 +116,14 @@ class AccessControl:
         """Whether a key was ever created; from then on every request needs one."""
         return self._has_keys
 
-    def authorize(
-        self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole
-    ) -> Caller:
+    def authorize(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole) -> Caller:
         """Return the sender of a request that is allowed.  Raises :class:`HttpProblem`."""
         if scope["method"] not in _READING:
             _check_site(headers)
         if required == "anyone":
             return WITHOUT_KEY
         if self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE:
-            raise HttpProblem(
-                "unavailable", "The store does not answer, so that keys cannot be checked: try again."
-            )
+            raise HttpProblem("unavailable", "The store does not answer, so that keys cannot be checked: try again.")
         caller = self._identify(scope, headers)
         if required not in _ALLOWED[caller.role]:
             raise HttpProblem(
@@ -204,9 +198,7 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
         reason = "the request uses HTTP/1.0, as proxies do"
     else:
         return
-    raise HttpProblem(
-        "unauthorized", f"No key exists yet, and {reason}: create a key with `tutelage key create`."
-    )
+    raise HttpProblem("unauthorized", f"No key exists yet, and {reason}: create a key with `tutelage key create`.")
 
 
 @functools.lru_cache(256)  # asked for every pull, about the same few hosts

@@ -40,9 +40,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
         ),
         change(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
         change(f"{_ONE}/stop", to.stop, summary="Stop a campaign until it is started again"),
-        change(
-            f"{_ONE}/exclude", to.exclude, summary="Exclude a client from the evidence", body=ClientReference
-        ),
+        change(f"{_ONE}/exclude", to.exclude, summary="Exclude a client from the evidence", body=ClientReference),
     ]
 
 
@@ -78,9 +76,7 @@ class CampaignHandlers:
         except InputError as error:
             raise HttpProblem("invalid", str(error)) from None
         if new.start and not settings.clients:
-            raise HttpProblem(
-                "invalid", f"The campaign {new.name} has no clients yet: register some, then start it."
-            )
+            raise HttpProblem("invalid", f"The campaign {new.name} has no clients yet: register some, then start it.")
         await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start))
         summary = msgspec.json.encode(await self._summarize(new.name))
         return Response(summary, 201, {"Location": f"/v1/campaigns/{new.name}"}, "application/json")

@@ -42,12 +42,7 @@ class Forwarder:
         self._reached: dict[str, float] = {}  # when each leader last answered
 
     async def forward(
-        self,
-        scope: Mapping[str, Any],
-        path: str,
-        request_id: bytes,
-        body: bytes,
-        leader: str | None,
+        self, scope: Mapping[str, Any], path: str, request_id: bytes, body: bytes, leader: str | None
     ) -> Response:
         """Return the leader's answer, streamed.  ``path`` is without this server's prefix.
 
@@ -56,14 +51,10 @@ class Forwarder:
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):
-            raise HttpProblem(
-                "no-leader", "This server was forwarded the request but does not lead the campaign."
-            )
+            raise HttpProblem("no-leader", "This server was forwarded the request but does not lead the campaign.")
         place = (leader or "").rstrip("/")
         if not place or place == self.address:
-            raise HttpProblem(
-                "no-leader", "No server that can be reached leads this campaign now: try again."
-            )
+            raise HttpProblem("no-leader", "No server that can be reached leads this campaign now: try again.")
         sent = [pair for pair in headers if pair[0] not in _NOT_FORWARDED]
         sent += [(MARK, b"1"), (b"x-request-id", request_id)]
         if self.insecure and scope.get("client"):
@@ -78,8 +69,7 @@ class Forwarder:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._reached.pop(place, None)
             raise HttpProblem(
-                "no-leader",
-                f"The server that leads this campaign does not answer ({type(error).__name__}): try again.",
+                "no-leader", f"The server that leads this campaign does not answer ({type(error).__name__}): try again."
             ) from None
         returned = {name: text for name, text in response.headers.items() if name not in _NOT_RETURNED}
         return StreamingResponse(
@@ -94,9 +84,7 @@ class Forwarder:
             if one.leader is not None and not (place == self.address and one.name in led):
                 leaders[place or ""] = one.name
         reachable = await asyncio.gather(*map(self._is_reachable, leaders))
-        return next(
-            (name for name, is_up in zip(leaders.values(), reachable, strict=True) if not is_up), None
-        )
+        return next((name for name, is_up in zip(leaders.values(), reachable, strict=True) if not is_up), None)
 
     async def _is_reachable(self, leader: str) -> bool:
         if time.monotonic() - self._reached.get(leader, -_REACHABLE_SECONDS) < _REACHABLE_SECONDS:

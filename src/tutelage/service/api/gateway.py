@@ -94,9 +94,7 @@ class Gateway:
                 },
             )
 
-    async def _answer(
-        self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply"
-    ) -> None:
+    async def _answer(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply") -> None:
         path, method = self.inner_path(scope["path"]), scope["method"]
         if self.root_path and path == self.root_path:  # relative addresses need its slash
             await reply.send_redirect(path.rpartition("/")[2] + "/")
@@ -195,9 +193,7 @@ class _Reply:
     async def send_problem(self, problem: HttpProblem, page: Page | None) -> None:
         """Send the problem as JSON, or as the page that a browser is shown."""
         body, headers = page or (problem.encode(), {"Content-Type": MEDIA_TYPE})
-        encoded = [
-            (name.lower().encode(), text.encode()) for name, text in (headers | problem.headers).items()
-        ]
+        encoded = [(name.lower().encode(), text.encode()) for name, text in (headers | problem.headers).items()]
         await self._send_whole(problem.status, encoded, body)
 
     async def send_redirect(self, place: str) -> None:
@@ -213,9 +209,7 @@ def _describe_missing(methods: Mapping[str, Route]) -> HttpProblem:
     if not methods:
         return HttpProblem("not-found", "Nothing is at this address.")
     allowed = ", ".join(sorted(methods))
-    return HttpProblem(
-        "method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed}
-    )
+    return HttpProblem("method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed})
 
 
 def _check_content_type(headers: Mapping[bytes, bytes], expected: bytes) -> None:

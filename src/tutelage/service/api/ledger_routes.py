@@ -61,9 +61,7 @@ class LedgerHandlers:
     async def list_rows(self, call: Call) -> LedgerPage:
         """All rows in order: pulls, decisions and what operators did."""
         name, query = call.name, call.query
-        return await self.readers.read(
-            lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit)
-        )
+        return await self.readers.read(lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit))
 
     async def export(self, call: Call) -> StreamingResponse:
         """The answer is streamed.

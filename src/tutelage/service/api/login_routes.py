@@ -70,12 +70,8 @@ def _parse_form(content: bytes) -> dict[str, list[str]]:
         return {}
 
 
-def _form(
-    onward: str, message: str, status: int, more: Mapping[str, str] | None = None, **how: bool
-) -> Response:
-    return HTMLResponse(
-        render_login_page("", onward, message, **how), status, headers=HEADERS | dict(more or {})
-    )
+def _form(onward: str, message: str, status: int, more: Mapping[str, str] | None = None, **how: bool) -> Response:
+    return HTMLResponse(render_login_page("", onward, message, **how), status, headers=HEADERS | dict(more or {}))
 
 
 def _address(request: Request) -> str:
@@ -110,12 +106,7 @@ def _cookie(request: Request) -> dict[str, Any]:
 
 
 def render_refusal(
-    problem: HttpProblem,
-    scope: Mapping[str, Any],
-    path: str,
-    headers: Mapping[bytes, bytes],
-    *,
-    has_keys: bool,
+    problem: HttpProblem, scope: Mapping[str, Any], path: str, headers: Mapping[bytes, bytes], *, has_keys: bool
 ) -> str | None:
     """Render a problem as a page, with the form if a key would help; None if the client is not a browser.
 

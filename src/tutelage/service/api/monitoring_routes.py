@@ -19,20 +19,13 @@ from tutelage.service.monitoring.status import status_of
 READY_SECONDS = 5.0  # a commit or a probe of the disk comes at least twice as often
 
 
-def monitoring_routes(
-    handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor
-) -> list[Route]:
+def monitoring_routes(handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor) -> list[Route]:
     """The routes; ``readers`` are reserved for what must not wait for other requests."""
-    to, get = (
-        MonitoringHandlers(handoff, readers, forwarder, monitor),
-        partial(Route, "GET", tag="monitoring"),
-    )
+    to, get = (MonitoringHandlers(handoff, readers, forwarder, monitor), partial(Route, "GET", tag="monitoring"))
     status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
         get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
-        get(
-            "/metrics", to.show_metrics, "viewer", "Show metrics for Prometheus", content_types=(prometheus,)
-        ),
+        get("/metrics", to.show_metrics, "viewer", "Show metrics for Prometheus", content_types=(prometheus,)),
         get("/healthz", to.check_health, "anyone", "Check whether the server works", answer=Health),
         get("/readyz", to.check_readiness, "anyone", "Check whether pulls are answered now", answer=Health),
     ]

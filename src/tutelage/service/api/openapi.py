@@ -88,10 +88,7 @@ def _choose(schemas: Iterable[Any]) -> Any:
 
 def _describe_path(path: str) -> list[dict[str, Any]]:
     schema = msgspec.json.schema(CampaignName)
-    return [
-        {"name": name, "in": "path", "required": True, "schema": schema}
-        for name in re.findall(r"{(\w+)}", path)
-    ]
+    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in re.findall(r"{(\w+)}", path)]
 
 
 def _describe_query(query: Any) -> list[dict[str, Any]]:

@@ -76,11 +76,7 @@ class HttpProblem(Exception):
     """The refusal of a request: its kind, a sentence, faults, and headers of the answer."""
 
     def __init__(
-        self,
-        kind: ProblemKind,
-        detail: str,
-        faults: Sequence[Fault] = (),
-        headers: Mapping[str, str] | None = None,
+        self, kind: ProblemKind, detail: str, faults: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(detail)
         self.kind, self.detail, self.status = kind, detail, STATUSES[kind]

@@ -16,9 +16,7 @@ MAX_PULLS = 10_000
 class PullBatch(msgspec.Struct, forbid_unknown_fields=True):
     """Several pulls, which are one step."""
 
-    pulls: Annotated[
-        list[PullRequest], Meta(min_length=1, max_length=MAX_PULLS, description="The pulls, in order.")
-    ]
+    pulls: Annotated[list[PullRequest], Meta(min_length=1, max_length=MAX_PULLS, description="The pulls, in order.")]
 
 
 class PullOrBatch(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,9 +74,7 @@ def _read_carefully(body: bytes) -> tuple[list[PullRequest], bool]:
         raise HttpProblem("malformed", 'The body must be a JSON object: send a pull, or {"pulls": [...]}.')
     is_single = "pulls" not in content
     if not is_single and len(content) > 1:
-        raise HttpProblem(
-            "malformed", "The object has other keys next to pulls: send one pull, or only pulls."
-        )
+        raise HttpProblem("malformed", "The object has other keys next to pulls: send one pull, or only pulls.")
     items = [content] if is_single else content["pulls"]
     if not isinstance(items, list) or not items:
         raise HttpProblem("invalid", "The field pulls must be a list of at least one pull.")

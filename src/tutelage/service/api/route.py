@@ -102,9 +102,7 @@ class RouteTable:
             if "GET" in methods:
                 methods["HEAD"] = methods["GET"]
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
-        self._patterns = [
-            (compile_path(path)[0], methods) for path, methods in by_path.items() if "{" in path
-        ]
+        self._patterns = [(compile_path(path)[0], methods) for path, methods in by_path.items() if "{" in path]
 
     def find(self, path: str) -> tuple[Mapping[str, Route], Mapping[str, str]]:
         """Return the routes of a path by method, none if nothing is there, and the path's fields."""

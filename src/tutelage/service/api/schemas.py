@@ -22,14 +22,10 @@ Horizon = Annotated[int, Meta(description="Number of rounds for which the campai
 Teacher = Annotated[str, Meta(description="The teacher's SPEC, for example `twl(gamma1=1)`.")]
 Low = Annotated[float, Meta(description="Smallest reward.")]
 High = Annotated[float, Meta(description="Largest reward.")]
-OpenRegistration = Annotated[
-    bool, Meta(description="Whether clients may be registered before the campaign starts.")
-]
+OpenRegistration = Annotated[bool, Meta(description="Whether clients may be registered before the campaign starts.")]
 Position = Annotated[int, Meta(description="Number of the last row of the ledger.")]
 RowPosition = Annotated[int, Meta(description="Number of the row in the campaign's ledger, from 1.")]
-Step = Annotated[
-    int, Meta(description="Number of the step: all new pulls of one request are one step, from 1.")
-]
+Step = Annotated[int, Meta(description="Number of the step: all new pulls of one request are one step, from 1.")]
 Time = Annotated[str, Meta(description="When the row was made: ISO 8601, UTC, to the microsecond.")]
 Round = Annotated[int, Meta(description="Largest number of pulls that any client has made.")]
 Directive = Annotated[
@@ -41,9 +37,7 @@ Cost = Annotated[
 ActiveArms = Annotated[list[str], Meta(description="Arms that the teacher still considers.")]
 Target = Annotated[str | None, Meta(description="The arm the teacher decided for; null before a decision.")]
 Report = Annotated[str, Meta(description="The teacher's own sentence on where learning stands.")]
-BeyondHorizon = Annotated[
-    int, Meta(description="Pulls after the horizon, which are answered but are not evidence.")
-]
+BeyondHorizon = Annotated[int, Meta(description="Pulls after the horizon, which are answered but are not evidence.")]
 
 
 class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
@@ -84,9 +78,7 @@ class CampaignSummary(msgspec.Struct):
     high: High
     seed: Annotated[int, Meta(description="Seed of the teacher's random numbers.")]
     open_registration: OpenRegistration
-    weights: Annotated[
-        tuple[float, ...] | None, Meta(description="Weight of each client; null if all are equal.")
-    ]
+    weights: Annotated[tuple[float, ...] | None, Meta(description="Weight of each client; null if all are equal.")]
     arms: Arms
     clients: Clients
     excluded: Annotated[list[str], Meta(description="Clients whose pulls are answered but are not evidence.")]
@@ -146,12 +138,10 @@ class DecisionRecord(msgspec.Struct, kw_only=True):
     target: Target
     report: Report
     lower: Annotated[
-        list[float | None] | None,
-        Meta(description="Lower confidence bound of each arm, if the teacher has any."),
+        list[float | None] | None, Meta(description="Lower confidence bound of each arm, if the teacher has any.")
     ]
     upper: Annotated[
-        list[float | None] | None,
-        Meta(description="Upper confidence bound of each arm, if the teacher has any."),
+        list[float | None] | None, Meta(description="Upper confidence bound of each arm, if the teacher has any.")
     ]
     evidence: Annotated[
         list[list[list[float]]],
@@ -189,9 +179,7 @@ class LedgerRow(msgspec.Struct, kw_only=True):
     ] = UNSET
     time: Time
     id: Annotated[str | UnsetType, Meta(description="Id of the pull.")] = UNSET
-    content: Annotated[
-        dict[str, Any] | UnsetType, Meta(description="Content of a row that is not a pull.")
-    ] = UNSET
+    content: Annotated[dict[str, Any] | UnsetType, Meta(description="Content of a row that is not a pull.")] = UNSET
 
 
 class LedgerPage(msgspec.Struct):

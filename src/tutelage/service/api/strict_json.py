@@ -34,9 +34,7 @@ def read_json(body: bytes, wanted: type[Content]) -> Content:
         return msgspec.convert(content, wanted)
     except msgspec.ValidationError as error:
         fault = explain_error(error, wanted)
-        raise HttpProblem(
-            "invalid", fault.describe(), [Fault(0, "", fault.field, fault.describe())]
-        ) from None
+        raise HttpProblem("invalid", fault.describe(), [Fault(0, "", fault.field, fault.describe())]) from None
 
 
 def parse_json(body: bytes) -> Any:

@@ -52,20 +52,8 @@ def summarize_stored(reader: Reader, name: str) -> CampaignSummary:
     except CampaignNotFound:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:
-        unknown = {
-            "excluded": [],
-            "num_pulls": 0,
-            "round": 0,
-            "beyond_horizon": 0,
-            "directive": 1,
-            "cost": 0.0,
-        }
-        known = {
-            "status": stored.head.status,
-            "position": stored.head.position,
-            "active_arms": [],
-            "target": None,
-        }
+        unknown = {"excluded": [], "num_pulls": 0, "round": 0, "beyond_horizon": 0, "directive": 1, "cost": 0.0}
+        known = {"status": stored.head.status, "position": stored.head.position, "active_arms": [], "target": None}
         settings: dict[str, Any] = msgspec.json.decode(stored.settings)
         content = settings | unknown | known | {"report": f"cannot be served: {error}"}
         return msgspec.convert(content, CampaignSummary)

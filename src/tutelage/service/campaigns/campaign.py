@@ -20,17 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.rules import (
-    KEEP,
-    OFF_TARGET,
-    SET_KIND,
-    Rule,
-    RuleArrays,
-    RuleMemory,
-    cost,
-    make_rule_arrays,
-    reveal,
-)
+from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, Rule, RuleArrays, RuleMemory, cost, make_rule_arrays, reveal
 from tutelage.seeding import teacher_generator
 from tutelage.service.campaigns.evidence import CollectedEvidence
 from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
@@ -203,9 +193,7 @@ class Campaign:
         revealed: list[float] = []
         memories, to_sender = self.clients, self.setup.scale.to_sender
         rules, keeping_rules = self.rule_arrays, self.keeping_rule_arrays
-        for client, arm, sent, reward, was_bypassed in zip(
-            clients, arms, rewards, unit, bypassed, strict=True
-        ):
+        for client, arm, sent, reward, was_bypassed in zip(clients, arms, rewards, unit, bypassed, strict=True):
             applied = keeping_rules if was_bypassed else rules
             value = memories[client].reveal(applied, arm, reward)
             is_kept = value == reward and applied.kinds[arm] != SET_KIND

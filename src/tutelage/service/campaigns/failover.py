@@ -18,9 +18,7 @@ RETRY_SECONDS = 60.0  # before a campaign that could not be loaded is tried agai
 class Failover:
     """Takes campaigns over, and remembers which ones other servers lead and which ones could not be loaded."""
 
-    def __init__(
-        self, handoff: Handoff, readers: Readers, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, handoff: Handoff, readers: Readers, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._handoff, self._readers, self.clock = handoff, readers, clock
         self.led_elsewhere: dict[str, str] = {}  # campaigns of other servers, with the leader's address
         self._refused: dict[str, float] = {}

@@ -14,9 +14,9 @@ class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     client: Annotated[str, Meta(description="Name of the client.")]
     arm: Annotated[str, Meta(description="Name of the arm.")]
     reward: Annotated[float, Meta(description="The observed reward, in the campaign's range.")]
-    bypassed: Annotated[
-        bool, Meta(description="Whether the client has been shown the observed reward already.")
-    ] = False
+    bypassed: Annotated[bool, Meta(description="Whether the client has been shown the observed reward already.")] = (
+        False
+    )
 
 
 class PullResponse(msgspec.Struct):
@@ -30,15 +30,7 @@ class PullResponse(msgspec.Struct):
 
 
 Reason = Literal[
-    "malformed",
-    "unknown-campaign",
-    "exists",
-    "conflict",
-    "not-started",
-    "stopped",
-    "invalid",
-    "busy",
-    "unavailable",
+    "malformed", "unknown-campaign", "exists", "conflict", "not-started", "stopped", "invalid", "busy", "unavailable"
 ]
 
 

@@ -24,11 +24,7 @@ class Disagreement(Exception):
 
 
 def rebuild(
-    stored: StoredCampaign,
-    token: int,
-    snapshot: Snapshot | None,
-    rows: Iterable[PullRow | EntryRow],
-    last_id: str = "",
+    stored: StoredCampaign, token: int, snapshot: Snapshot | None, rows: Iterable[PullRow | EntryRow], last_id: str = ""
 ) -> Session:
     """Return the session of a stored campaign; ``rows`` are those after the snapshot, or all.
 
@@ -83,9 +79,7 @@ def replay_rows(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
     for row in rows:
         last = session.position - len(session.new_entries) + len(step)
         if row.position != last + 1:
-            raise Disagreement(
-                f"In the ledger of {session.name}, position {row.position} follows position {last}."
-            )
+            raise Disagreement(f"In the ledger of {session.name}, position {row.position} follows position {last}.")
         if step and not (isinstance(row, PullRow) and row.step == step[0].step):
             _replay_step(session, step)
             step = []
@@ -155,9 +149,7 @@ def _replay_entry(session: Session, row: EntryRow) -> None:
         try:
             _apply(session, row)
         except (Refusal, msgspec.MsgspecError, TypeError, LookupError) as error:
-            raise Disagreement(
-                f"Position {row.position} of {session.name} cannot be applied: {error}"
-            ) from error
+            raise Disagreement(f"Position {row.position} of {session.name} cannot be applied: {error}") from error
     expected = session.new_entries.pop(0) if session.new_entries else None
     if row != expected:
         raise _describe_difference(session, row, expected)
@@ -191,9 +183,7 @@ def _describe_difference(
         found, wanted = getattr(row, what), getattr(expected, what)
         if found != wanted:
             break
-    return Disagreement(
-        f"{place} has {what} = {_shorten(found)}; the earlier rows lead to {_shorten(wanted)}."
-    )
+    return Disagreement(f"{place} has {what} = {_shorten(found)}; the earlier rows lead to {_shorten(wanted)}.")
 
 
 def _shorten(value: object) -> str:

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.messages import Fault, PullRequest, Refusal
-from tutelage.service.campaigns.settings import (
-    MOST_CELLS,
-    MOST_CLIENTS,
-    MOST_NAME,
-    Settings,
-    check_names,
-    name_fault,
-)
+from tutelage.service.campaigns.settings import MOST_CELLS, MOST_CLIENTS, MOST_NAME, Settings, check_names, name_fault
 from tutelage.stores.base import PullRow
 from tutelage.text import format_exact, quote
 

@@ -29,16 +29,7 @@ from tutelage.service.campaigns.roster import Roster
 from tutelage.service.campaigns.series import Series
 from tutelage.service.campaigns.settings import decode_settings
 from tutelage.service.campaigns.snapshot_format import StoredSession, dump_campaign, encode_snapshot
-from tutelage.stores.base import (
-    Change,
-    EntryKind,
-    EntryRow,
-    Head,
-    PullRow,
-    Snapshot,
-    StoredCampaign,
-    StoredPull,
-)
+from tutelage.stores.base import Change, EntryKind, EntryRow, Head, PullRow, Snapshot, StoredCampaign, StoredPull
 from tutelage.teachers.base import encode_state
 
 SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
@@ -91,9 +82,7 @@ class Session:
         if self.position == self.after:
             return None
         self.update_state()
-        return Change(
-            self.name, self.token, self.after, self.head, self.new_pulls, self.new_entries, self._snapshot()
-        )
+        return Change(self.name, self.token, self.after, self.head, self.new_pulls, self.new_entries, self._snapshot())
 
     def update_state(self) -> None:
         """Encode the teacher's state, if it has changed."""
@@ -119,9 +108,7 @@ class Session:
     def dump(self) -> bytes:
         """Return the content of a snapshot: what all rows so far have led to."""
         campaign, series = dump_campaign(self.begun), self.series.dump()
-        return encode_snapshot(
-            StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series)
-        )
+        return encode_snapshot(StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series))
 
     def _enter(self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "") -> None:
         self.position += 1
@@ -146,9 +133,7 @@ class Session:
         if self.status == "running":
             return
         if not self.clients:
-            raise Refusal(
-                "invalid", f"The campaign {self.name} has no clients yet: register one before the start."
-            )
+            raise Refusal("invalid", f"The campaign {self.name} has no clients yet: register one before the start.")
         if self.campaign is None:
             try:
                 self.campaign = Campaign(self.settings.setup(self.clients))
@@ -162,8 +147,7 @@ class Session:
         """Pause: until the next start only pulls that were bypassed are accepted."""
         if self.status == "registering":
             raise Refusal(
-                "not-started",
-                f"The campaign {self.name} has not started and need not be stopped: delete it directly.",
+                "not-started", f"The campaign {self.name} has not started and need not be stopped: delete it directly."
             )
         if self.status == "running":
             self.status = "stopped"
@@ -191,9 +175,7 @@ class Session:
         """Return the ids that must be looked up in the store."""
         return self.cache.find_uncertain([pull.id for pull in pulls])
 
-    def answer(
-        self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int
-    ) -> list[PullResponse]:
+    def answer(self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int) -> list[PullResponse]:
         """Answer a request.  ``known`` are its stored pulls that are not in the cache."""
         self.roster.check(pulls)
         ids = [pull.id for pull in pulls]

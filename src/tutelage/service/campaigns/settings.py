@@ -68,9 +68,7 @@ class Settings:
 
     def _check_weights(self, weights: tuple[float, ...]) -> None:
         if self.open_registration:
-            raise InputError(
-                "A campaign with open registration cannot have weights: name its clients instead."
-            )
+            raise InputError("A campaign with open registration cannot have weights: name its clients instead.")
         if len(weights) != len(self.clients):
             number = format_count(len(weights), "weight")
             raise InputError(
@@ -121,9 +119,7 @@ def parse_teacher(spec: str) -> Teacher:
     """Parse the SPEC of a teacher.  Raises ``InputError`` if a live campaign cannot use it."""
     teacher: Teacher = TEACHERS.parse(spec)
     if teacher.lab_only:
-        raise InputError(
-            f"The teacher {spec} needs information that only a simulation has: use another teacher."
-        )
+        raise InputError(f"The teacher {spec} needs information that only a simulation has: use another teacher.")
     if teacher.needs_best_arm:
         name = spec.partition("(")[0].strip()
         raise InputError(f"The teacher {spec} needs a target: write it as in {name}(target=0).")

@@ -1,12 +1,6 @@
 """Verification that everything stored of a campaign follows from the first row of its ledger on."""
 
-from tutelage.service.campaigns.rebuilding import (
-    Disagreement,
-    check_head,
-    make_session,
-    read_rows_between,
-    replay_rows,
-)
+from tutelage.service.campaigns.rebuilding import Disagreement, check_head, make_session, read_rows_between, replay_rows
 from tutelage.stores.base import Reader
 
 _MOST_BEYOND = 10_000  # positions after the head in which rows are searched

@@ -93,9 +93,7 @@ def has_evidence(view: CampaignView) -> bool:
     return bool(np.isfinite(metrics.arm_evidence).any()) and not bool(np.isfinite(metrics.lower).any())
 
 
-def _draw_evidence(
-    view: CampaignView, drawn: Sequence[int], estimates: ArmEstimates, *, is_narrow: bool
-) -> str:
+def _draw_evidence(view: CampaignView, drawn: Sequence[int], estimates: ArmEstimates, *, is_narrow: bool) -> str:
     """log W against each arm as a share of the logarithm of its threshold, which is the dashed line."""
     axis = _make_axis(0.0, _MAX_EVIDENCE, is_narrow=is_narrow)
     at = (0.0, 0.5, 1.0) if is_narrow else (0.0, 0.25, 0.5, 0.75, 1.0)

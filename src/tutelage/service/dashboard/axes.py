@@ -35,16 +35,13 @@ class Axis:
 def svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
     """An image; ``label`` is its description for screen readers."""
     return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">'
-        f"{''.join(parts)}</svg>"
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
     )
 
 
 def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
     """A label; ``kind`` is a class of the style sheet."""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(content)}</text>'
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(content)}</text>'
 
 
 def line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
@@ -75,9 +72,7 @@ def ticks(low: float, high: float, maximum: int = 4) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def draw_left_axis(
-    axis: Axis, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]
-) -> list[str]:
+def draw_left_axis(axis: Axis, x: float, to_x: float, at: Sequence[float], labels: Sequence[str]) -> list[str]:
     """Draw horizontal grid lines and their labels."""
     return [
         part
@@ -92,9 +87,7 @@ def draw_left_axis(
 def draw_time_axis(axis: Axis, y: float) -> list[str]:
     """Label times before now, which is 0 and stands at the end; ``axis`` is in seconds."""
     span, maximum = axis.high - axis.low, min((axis.end - axis.start) / _LABEL_WIDTH, 4.2)
-    step = next(
-        (each for each in _TIMES if span / each <= maximum), math.ceil(span / maximum / 86400) * 86400
-    )
+    step = next((each for each in _TIMES if span / each <= maximum), math.ceil(span / maximum / 86400) * 86400)
     unit, size = ("d", 86400) if step >= 86400 else ("h", 3600) if step >= 3600 else ("min", 60)
     if step < 60:
         unit, size = "s", 1
@@ -103,13 +96,7 @@ def draw_time_axis(axis: Axis, y: float) -> list[str]:
         seconds = -step * number
         anchor = "start" if axis(seconds) < axis.start + 20 else "middle"
         parts.append(
-            text(
-                max(axis(seconds), axis.start),
-                y,
-                f"\N{MINUS SIGN}{-seconds / size:g} {unit}",
-                "tick",
-                anchor,
-            )
+            text(max(axis(seconds), axis.start), y, f"\N{MINUS SIGN}{-seconds / size:g} {unit}", "tick", anchor)
         )
     return parts
 

@@ -67,9 +67,7 @@ def choose_window(view: CampaignView) -> ChartWindow | None:
     return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0))
 
 
-def draw_shares(
-    view: CampaignView, window: ChartWindow | None, *, is_narrow: bool = False
-) -> tuple[str, str]:
+def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bool = False) -> tuple[str, str]:
     """Draw each arm's share of the pulls, the most pulled in colour; also return its caption."""
     metrics = view.metrics
     if window is None:
@@ -107,9 +105,7 @@ def draw_shares(
     if len(active) > len(coloured):
         caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
-        caption += (
-            f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
-        )
+        caption += f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
     return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), caption
 
 
@@ -226,6 +222,4 @@ def draw_overview(levels: NDArray[np.int64], active: frozenset[int]) -> str:
                 f"M{x:.1f},{y:.1f}h{across:.1f}v{(end - start) * down:.1f}h-{across:.1f}z"
             )
     parts = [f'<path d="{"".join(pieces)}" class="{kind}"/>' for kind, pieces in sorted(paths.items())]
-    return svg(
-        width, height, parts, f"Overview of {clients} clients and {size} arms: darker is further behind"
-    )
+    return svg(width, height, parts, f"Overview of {clients} clients and {size} arms: darker is further behind")

@@ -67,28 +67,20 @@ def make_grid(view: CampaignView, status: Sequence[StatusItem]) -> PullGrid:
     if is_large:
         listed = clients[:FEW_CLIENTS]
         weights = (metrics.missing if by_quota else metrics.pulls)[listed].sum(axis=0)
-        order = sorted(
-            metrics.active_arms, key=lambda arm: (arm != metrics.taught_arm, -int(weights[arm]), arm)
-        )
+        order = sorted(metrics.active_arms, key=lambda arm: (arm != metrics.taught_arm, -int(weights[arm]), arm))
         arms, arms_omitted = order[:FEW_ARMS], max(len(order) - FEW_ARMS, 0)
     rest = clients[len(listed) :]
     active = frozenset(metrics.active_arms)
     overview = draw_overview(levels[rest], active) if rest else ""
     blamed = blamed_clients(status)
     rows = [
-        (
-            metrics.clients[client],
-            client in blamed,
-            _make_cells(metrics, client, arms, shares, levels),
-        )
+        (metrics.clients[client], client in blamed, _make_cells(metrics, client, arms, shares, levels))
         for client in listed
     ]
     in_quota = metrics.in_quota
     return PullGrid(
         by_quota,
-        f"for consultation {metrics.directive}, slowest client first"
-        if by_quota
-        else "share of each client's pulls",
+        f"for consultation {metrics.directive}, slowest client first" if by_quota else "share of each client's pulls",
         [(metrics.arms[arm], arm in active) for arm in arms],
         rows,
         len(rest),
@@ -197,18 +189,14 @@ class StrayClient:
 
 def blamed_clients(status: Sequence[StatusItem]) -> frozenset[int]:
     """The clients that a critical status item names."""
-    return frozenset(
-        item.client for item in status if item.client is not None and item.severity == "critical"
-    )
+    return frozenset(item.client for item in status if item.client is not None and item.severity == "critical")
 
 
 def find_behind(view: CampaignView, blamed: Collection[int], thresholds: Thresholds) -> list[BehindClient]:
     """The clients with the most missing pulls of any arm."""
     metrics, activity = view.metrics, view.activity
     most = metrics.missing.max(axis=1, initial=0)
-    order = sorted(
-        np.flatnonzero(most).tolist(), key=lambda client: (client not in blamed, -int(most[client]))
-    )
+    order = sorted(np.flatnonzero(most).tolist(), key=lambda client: (client not in blamed, -int(most[client])))
     is_slow = find_slow_by_interval(view, thresholds)
     return [
         BehindClient(
@@ -233,8 +221,6 @@ def find_strays(view: CampaignView) -> list[StrayClient]:
     shares = away / np.maximum(made, 1)
     order = sorted(np.flatnonzero(away).tolist(), key=lambda client: -float(shares[client]))
     return [
-        StrayClient(
-            metrics.clients[client], float(shares[client]), metrics.arms[int(elsewhere[client].argmax())]
-        )
+        StrayClient(metrics.clients[client], float(shares[client]), metrics.arms[int(elsewhere[client].argmax())])
         for client in order[:MAX_ROWS]
     ]

@@ -15,11 +15,7 @@ from tutelage.text import format_name
 
 
 def render_campaign_page(
-    view: CampaignView,
-    panels: CampaignPanels,
-    thresholds: Thresholds = DEFAULTS,
-    *,
-    signed_in: bool = False,
+    view: CampaignView, panels: CampaignPanels, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
 ) -> str:
     """Render a campaign's page; ``signed_in`` adds the button to sign out."""
     return _render(
@@ -53,9 +49,7 @@ def render_index_page(
     signed_in: bool = False,
 ) -> str:
     """Render the list of all campaigns, the most severe status first."""
-    rows = sorted(
-        (_make_row(one, thresholds) for one in campaigns), key=lambda row: (rank(row.worst), row.name)
-    )
+    rows = sorted((_make_row(one, thresholds) for one in campaigns), key=lambda row: (rank(row.worst), row.name))
     tab = BrowserTab("no campaign · Tutelage", icon_address("plain"), "No campaign yet.")
     if rows:
         tab = make_tab("Tutelage", rows[0].worst)
@@ -73,13 +67,7 @@ def render_unservable_page(campaign: UnservableCampaign, root: str, *, signed_in
     """Render the page of a campaign without a view."""
     tab = make_tab(campaign.name, campaign.item)
     return _render(
-        "unservable.html",
-        root,
-        tab,
-        name=campaign.name,
-        item=campaign.item,
-        refresh=True,
-        signed_in=signed_in,
+        "unservable.html", root, tab, name=campaign.name, item=campaign.item, refresh=True, signed_in=signed_in
     )
 
 
@@ -107,14 +95,10 @@ def render_client_page(
 def render_message_page(title: str, message: str, root: str, *, signed_in: bool = False) -> str:
     """Render a page with a message only."""
     tab = BrowserTab(title, icon_address("grey"), message)
-    return _render(
-        "message.html", root, tab, title=title, message=message, refresh=False, signed_in=signed_in
-    )
+    return _render("message.html", root, tab, title=title, message=message, refresh=False, signed_in=signed_in)
 
 
-def render_login_page(
-    root: str, onward: str, message: str = "", *, has_form: bool = True, reload: bool = False
-) -> str:
+def render_login_page(root: str, onward: str, message: str = "", *, has_form: bool = True, reload: bool = False) -> str:
     """Render the form for a key, which leads ``onward``; ``message`` says why it is shown.
 
     ``reload`` is for a browser that came from another site and may have held its cookie back: the page sends

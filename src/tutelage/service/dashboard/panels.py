@@ -108,9 +108,7 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
         KeyNumber(f"{len(metrics.active_arms):,} of {len(metrics.arms):,}", "active arms"),
         KeyNumber(f"{metrics.cost:,.0f}", f"cost{rate}"),
         KeyNumber(f"{regret:,.0f}" if has_estimates else UNKNOWN, "estimated regret"),
-        KeyNumber(
-            f"{int(metrics.pulls.sum()) - metrics.beyond_horizon:,}", f"pulls, {format_rate(view)}{beyond}"
-        ),
+        KeyNumber(f"{int(metrics.pulls.sum()) - metrics.beyond_horizon:,}", f"pulls, {format_rate(view)}{beyond}"),
         KeyNumber(f"{metrics.replays:,}", f"replayed pulls, {format_count(metrics.conflicts, 'conflict')}"),
         KeyNumber(format_duration(seconds), "commit time (99th percentile)")
         if seconds is not None

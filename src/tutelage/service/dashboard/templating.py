@@ -12,14 +12,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tutelage.service.monitoring.status import StatusItem
-from tutelage.text import (
-    UNKNOWN,
-    format_duration,
-    format_name,
-    format_percent,
-    format_rough_duration,
-    shorten_name,
-)
+from tutelage.text import UNKNOWN, format_duration, format_name, format_percent, format_rough_duration, shorten_name
 
 _ICON_COLOURS = {
     "red": "b3261e",

@@ -28,10 +28,7 @@ class ActivityHistory:
     def __init__(self, now: float, first: CounterSample) -> None:
         num_clients = len(first.pulls)
         self._seen = np.full(num_clients, now)
-        self._time, self._pulls = (
-            np.zeros(num_clients),
-            np.zeros(num_clients),
-        )  # decayed, for the usual interval
+        self._time, self._pulls = (np.zeros(num_clients), np.zeros(num_clients))  # decayed, for the usual interval
         self._intervals: Counts = np.zeros(num_clients, dtype=np.int64)  # behind the usual one
         self._has_pulled = np.zeros(num_clients, dtype=np.bool_)  # since the first sample
         self._marks: deque[tuple[float, CounterSample]] = deque()
@@ -135,17 +132,13 @@ def count_pulls_since(metrics: Metrics, time: float) -> tuple[int, ...] | None:
     return tuple((metrics.pulls.sum(axis=0) - older[-1]).tolist()) if older else None
 
 
-def read_history(
-    last: CounterSample, rows: Iterable[PullRow | EntryRow], width: float
-) -> ActivityHistory | None:
+def read_history(last: CounterSample, rows: Iterable[PullRow | EntryRow], width: float) -> ActivityHistory | None:
     """Reconstruct the history from the last rows of a ledger, up to the sample; None without a pull.
 
     ``width`` is high - low.  Corrections of the cost by bypass reports are ignored, since the cost at the end
     is the sample's.
     """
-    pulled: Sequence[PullRow] = [
-        row for row in rows if isinstance(row, PullRow) and row.position <= last.position
-    ]
+    pulled: Sequence[PullRow] = [row for row in rows if isinstance(row, PullRow) and row.position <= last.position]
     if not pulled:
         return None
     pulls = last.pulls.copy()

@@ -119,9 +119,7 @@ class EventLog:
         self._resumed = entry.time / 1e6
         if self._started is None:
             self._started = entry.time / 1e6
-            more = (
-                f", {format_count(self._num_registered, 'client')} registered" if self._num_registered else ""
-            )
+            more = f", {format_count(self._num_registered, 'client')} registered" if self._num_registered else ""
             self._add(entry, 1, f"Started{more}")
         else:
             self._add(entry, None, "Started again")
@@ -142,9 +140,7 @@ class EventLog:
         if target is None:
             self._decision = None
         elif target != self._target:
-            self._decision = TargetDecision(
-                entry.position, entry.time / 1e6, content["round"], number, content["cost"]
-            )
+            self._decision = TargetDecision(entry.position, entry.time / 1e6, content["round"], number, content["cost"])
         if entry.kind == "excluded":
             sentence = f"Client {format_name(content['client'])} excluded" + (
                 f": {format_count(len(back), 'arm')} active again" if back else ""
@@ -152,9 +148,7 @@ class EventLog:
         elif target is not None and target != self._target:
             sentence = f"Consultation {number}: decided for {format_name(target)}"
         elif gone or back:
-            sentence = (
-                f"Consultation {number}: {format_count(len(gone), 'arm')} ruled out, {len(active)} left"
-            )
+            sentence = f"Consultation {number}: {format_count(len(gone), 'arm')} ruled out, {len(active)} left"
         else:
             sentence = f"Consultation {number}: no arm ruled out"
         is_quiet = entry.kind == "decided" and not gone and not back and target == self._target

@@ -8,22 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tutelage.service.campaigns.pull_cache import PullCache
-from tutelage.service.campaigns.rebuilding import (
-    check_head,
-    read_rows_between,
-    rebuild_committed,
-    replay_rows,
-)
+from tutelage.service.campaigns.rebuilding import check_head, read_rows_between, rebuild_committed, replay_rows
 from tutelage.service.campaigns.session import Session
 from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth, sample_counters
 from tutelage.service.monitoring.event_log import EventLog
-from tutelage.service.monitoring.ledger_views import (
-    HISTORY_ROWS,
-    ReaderPool,
-    build_view,
-    read_entries,
-    start_history,
-)
+from tutelage.service.monitoring.ledger_views import HISTORY_ROWS, ReaderPool, build_view, read_entries, start_history
 from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, StoredCampaign
 
 MAX_FOLLOWERS = 8

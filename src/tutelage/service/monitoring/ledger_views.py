@@ -30,9 +30,7 @@ class ReaderPool(Protocol):
     def read(self, look: Callable[[Reader], Found]) -> Awaitable[Found]: ...
 
 
-def load_history(
-    reader: Reader, name: str, counters: CounterSample, width: float, now: float
-) -> ActivityHistory:
+def load_history(reader: Reader, name: str, counters: CounterSample, width: float, now: float) -> ActivityHistory:
     """Read the recent activity from the ledger's end, up to the sample's position.
 
     Without a pull the history starts at the campaign's last start, and without that now.
@@ -92,9 +90,7 @@ def build_view(
     return CampaignView(metrics, history.summarize(now, metrics, ledger.resumed), ledger, server, now, now)
 
 
-def _until_round(
-    rows: Iterable[PullRow | EntryRow], round: int, last: list[float]
-) -> Iterable[PullRow | EntryRow]:
+def _until_round(rows: Iterable[PullRow | EntryRow], round: int, last: list[float]) -> Iterable[PullRow | EntryRow]:
     """The rows up to the end of the step in which a client makes its pull number ``round``."""
     made: dict[int, int] = {}
     step = None

@@ -215,9 +215,7 @@ class Monitor:
             return
         settings = await self._handoff.ask(ReadJob(name, look=lambda session: session.settings))
         campaign.history = await self._readers.read(
-            lambda reader: load_history(
-                reader, name, counters, settings.high - settings.low, campaign.sampled
-            )
+            lambda reader: load_history(reader, name, counters, settings.high - settings.low, campaign.sampled)
         )
 
     async def _fresh_view(self, name: str, campaign: _MonitoredCampaign) -> CampaignView:
@@ -235,8 +233,7 @@ class Monitor:
             await self._sample(name, campaign)
         assert campaign.history is not None  # noqa: S101 - it was just set
         campaign.history.add(
-            now,
-            CounterSample(metrics.position, metrics.pulls, metrics.cost, metrics.replays, metrics.conflicts),
+            now, CounterSample(metrics.position, metrics.pulls, metrics.cost, metrics.replays, metrics.conflicts)
         )
         event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
         await self._readers.read(lambda reader: read_entries(reader, name, event_log))
@@ -266,6 +263,4 @@ class Monitor:
 
 
 def _is_deleted(error: Exception) -> bool:
-    return isinstance(error, CampaignNotFound) or (
-        isinstance(error, Refusal) and error.reason == "unknown-campaign"
-    )
+    return isinstance(error, CampaignNotFound) or (isinstance(error, Refusal) and error.reason == "unknown-campaign")

@@ -218,10 +218,7 @@ class _CampaignCollector(Collector):
             for view in self._views:
                 family.add_metric([view.metrics.name], metric.value(view, self._thresholds))
             yield family
-        found = {
-            view.metrics.name: {item.kind for item in status_of(view, self._thresholds)}
-            for view in self._views
-        }
+        found = {view.metrics.name: {item.kind for item in status_of(view, self._thresholds)} for view in self._views}
         found |= {name: {unservable.name} for name in self._unservable}
         for kind in KINDS:
             if kind.is_alert:

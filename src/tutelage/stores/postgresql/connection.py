@@ -72,8 +72,7 @@ def _check_server(url: str, connection: psycopg.Connection) -> None:
     fsync, encoding, version, standby = connection.execute(_SETTINGS).fetchone() or ()
     if fsync != "on":
         raise StoreBroken(
-            f"The database {hide_password(url)} runs with fsync = {fsync} and may lose committed data: "
-            "set fsync = on."
+            f"The database {hide_password(url)} runs with fsync = {fsync} and may lose committed data: set fsync = on."
         )
     if encoding != "UTF8":
         raise StoreBroken(
@@ -103,9 +102,7 @@ def explain_error(url: str, error: psycopg.Error) -> StoreError:
     place, text = hide_password(url), str(error).strip().splitlines()
     reason = reason_without_password(text[0], url, place) if text else type(error).__name__
     if isinstance(error, errors.DiskFull):
-        return StoreFull(
-            f"The disk of {place} is full ({reason}): free some space, and writing continues by itself."
-        )
+        return StoreFull(f"The disk of {place} is full ({reason}): free some space, and writing continues by itself.")
     if isinstance(error, errors.IoError | errors.DataCorrupted | errors.IndexCorrupted):
         return StoreBroken(f"The disk or the data under {place} failed ({reason}): read PostgreSQL's log.")
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:

@@ -66,11 +66,7 @@ class PostgresqlDatabase:
                 "upgrade it with `tutelage db upgrade`."
             )
         self._migrate()
-        return [
-            f"{place} was upgraded from schema {before} to {VERSION}."
-            if before
-            else f"{place} got its tables."
-        ]
+        return [f"{place} was upgraded from schema {before} to {VERSION}." if before else f"{place} got its tables."]
 
     def _read_version(self) -> int:
         with contextlib.closing(connect(self.url)) as connection, translated_errors(self.url):
@@ -88,9 +84,7 @@ class PostgresqlDatabase:
             connection.autocommit = False
             return connection
 
-        engine = sqlalchemy.create_engine(
-            "postgresql+psycopg://", creator=creator, poolclass=sqlalchemy.NullPool
-        )
+        engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=creator, poolclass=sqlalchemy.NullPool)
         try:
             with engine.begin() as connection:
                 connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(SCHEMA_LOCK)))

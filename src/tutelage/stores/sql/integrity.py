@@ -33,9 +33,7 @@ _POSTGRESQL_TRIGGERS: Select[str] = (
 )
 
 
-def find_faults(
-    run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]], *, sqlite: bool
-) -> list[str]:
+def find_faults(run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]], *, sqlite: bool) -> list[str]:
     """Find missing triggers, and campaigns whose rows are not exactly those up to their head."""
     found = {row[0] for row in run(_SQLITE_TRIGGERS if sqlite else _POSTGRESQL_TRIGGERS, {})}
     sentences = [

@@ -53,9 +53,7 @@ class SqlReader:
         row = rows[0]
         _, settings, rules_version, created, position, step, status, state, digest, leader = row[:10]
         head = Head(position, step, status, state, digest)
-        stored = StoredCampaign(
-            name, settings, rules_version, created, head, leader if self._is_led(row) else None
-        )
+        stored = StoredCampaign(name, settings, rules_version, created, head, leader if self._is_led(row) else None)
         return stored, None if row[10] is None else Snapshot(row[10], bytes(row[11]))
 
     def _is_led(self, row: tuple[Any, ...]) -> bool:

@@ -6,18 +6,7 @@ would cost as much as the pull.  Numbers of campaigns are never reused.
 
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    DateTime,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-)
+from sqlalchemy import BigInteger, Column, DateTime, Index, Integer, LargeBinary, MetaData, SmallInteger, Table, Text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import UserDefinedType
 
@@ -140,10 +129,7 @@ entries = Table(
 # Contains a campaign's number during the transaction that deletes the campaign: otherwise the ledger's
 # triggers refuse every DELETE.
 removals = Table(
-    "removals",
-    metadata,
-    Column("campaign", BigInteger, primary_key=True, autoincrement=False),
-    sqlite_with_rowid=False,
+    "removals", metadata, Column("campaign", BigInteger, primary_key=True, autoincrement=False), sqlite_with_rowid=False
 )
 
 keys = Table(
@@ -179,6 +165,5 @@ def check_version(place: str, version: int) -> None:
         )
     if 0 < version < OLDEST_VERSION:
         raise InputError(
-            f"{place} was written by a version of Tutelage before 0.1.0, and can no longer be opened: "
-            "use a new store."
+            f"{place} was written by a version of Tutelage before 0.1.0, and can no longer be opened: use a new store."
         )

@@ -17,17 +17,7 @@ from sqlalchemy import (
     update,
 )
 
-from tutelage.stores.sql.schema import (
-    campaigns,
-    entries,
-    heads,
-    heartbeats,
-    keys,
-    pulls,
-    removals,
-    snapshots,
-    states,
-)
+from tutelage.stores.sql.schema import campaigns, entries, heads, heartbeats, keys, pulls, removals, snapshots, states
 
 Parameters = Mapping[str, object]
 
@@ -82,22 +72,14 @@ ENTRIES_BETWEEN = _page(entries).where(entries.c.position <= bindparam("last"))
 ENTRIES = _page(entries)
 KEYS = select(*keys.c).order_by(keys.c.name)
 
-CREATE = insert(campaigns).values(
-    {name: bindparam(name) for name in ("name", "settings", "rules_version", "created")}
-)
-CREATE_HEAD = insert(heads).values(
-    campaign=_campaign, position=0, step=0, status="registering", digest="", token=0
-)
+CREATE = insert(campaigns).values({name: bindparam(name) for name in ("name", "settings", "rules_version", "created")})
+CREATE_HEAD = insert(heads).values(campaign=_campaign, position=0, step=0, status="registering", digest="", token=0)
 CREATE_STATE = insert(states).values(campaign=_campaign, state=bindparam("state"))
 
 #: Moves a head if it still has the change's token and position; returns a row if it did.
 MOVE_HEAD = (
     update(heads)
-    .where(
-        heads.c.campaign == _campaign,
-        heads.c.token == bindparam("held"),
-        heads.c.position == bindparam("after"),
-    )
+    .where(heads.c.campaign == _campaign, heads.c.token == bindparam("held"), heads.c.position == bindparam("after"))
     .values({name: bindparam(name) for name in ("position", "step", "status", "digest")})
     .returning(heads.c.campaign)
 )
@@ -132,10 +114,7 @@ REMOVABLE = select(
 ).where(heads.c.campaign == _campaign)
 REMOVE = (
     insert(removals).values(campaign=_campaign),
-    *(
-        delete(table).where(table.c.campaign == _campaign)
-        for table in (pulls, entries, snapshots, states, heads)
-    ),
+    *(delete(table).where(table.c.campaign == _campaign) for table in (pulls, entries, snapshots, states, heads)),
     delete(campaigns).where(campaigns.c.number == _campaign),
     delete(keys).where(keys.c.campaign == _name),
     delete(removals).where(removals.c.campaign == _campaign),

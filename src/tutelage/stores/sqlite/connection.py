@@ -29,9 +29,7 @@ def connect(path: Path, *, mode: str) -> sqlite3.Connection:
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         if mode == "ro":
-            connection.execute(
-                "PRAGMA cache_size = -4096"
-            )  # there are several readers, and they read in order
+            connection.execute("PRAGMA cache_size = -4096")  # there are several readers, and they read in order
     return connection
 
 

@@ -137,14 +137,10 @@ def _prepare(path: Path, *, migrate: bool) -> list[str]:
         if before < VERSION:
             _migrate(path)
             notes.append(
-                f"{path} was upgraded from schema {before} to {VERSION}."
-                if before
-                else f"{path} was created."
+                f"{path} was upgraded from schema {before} to {VERSION}." if before else f"{path} was created."
             )
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-            raise InputError(
-                f"{path} is on a disk where SQLite cannot keep a write-ahead log: put it on a local disk."
-            )
+            raise InputError(f"{path} is on a disk where SQLite cannot keep a write-ahead log: put it on a local disk.")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         pages, page_size = _read_number(connection, "page_count"), _read_number(connection, "page_size")
         database_file.check_size(path, pages, page_size)

@@ -90,9 +90,7 @@ def check_place(path: Path) -> None:
     """Raise ``InputError`` if a database file cannot be at this path."""
     check_parents(path)
     if not path.parent.is_dir():
-        raise InputError(
-            f"The folder {path.parent} does not exist: create it, or put the database somewhere else."
-        )
+        raise InputError(f"The folder {path.parent} does not exist: create it, or put the database somewhere else.")
     if found := read_status(path):
         _check_type(path, found)
     read_status(_with_ending(path, "-journal"))  # the longest name next to it

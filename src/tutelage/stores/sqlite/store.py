@@ -184,10 +184,7 @@ class SqliteStore(SqliteKeys, SqlStore):
         """Raise ``StoreBroken`` if the file or its log lost its name: what is written then is lost."""
         log = _identify(self._log)
         self._log_file = self._log_file or log
-        for path, found, expected in (
-            (self.path, _identify(self.path), self._file),
-            (self._log, log, self._log_file),
-        ):
+        for path, found, expected in ((self.path, _identify(self.path), self._file), (self._log, log, self._log_file)):
             if found != expected:
                 self._broken = StoreBroken(
                     f"{path} was removed or replaced while it was being served: nothing more is written. "

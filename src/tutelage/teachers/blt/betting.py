@@ -19,9 +19,7 @@ Array = NDArray[np.float64]
 LEAST, MOST = 0.01, 0.99  # predictions stay within
 NEVER = 1 << 62
 _EDGES = np.array([LEAST, MOST])[:, None, None, None]
-_MARGIN = (
-    1e-13  # per client: over ten times what rounding can change in a sum of predictions, as numpy adds them
-)
+_MARGIN = 1e-13  # per client: over ten times what rounding can change in a sum of predictions, as numpy adds them
 _MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
 FARTHEST = 2.0  # the limit of x; without a tolerance predictions meet before
 

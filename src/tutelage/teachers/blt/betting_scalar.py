@@ -96,10 +96,7 @@ def _clipped(p: Row, q: Row, units: Row, h: float, excess: float) -> tuple[Row, 
     left, right = _around_root(places, difference)
     up, down = difference(left), difference(right)
     x = min(left + (right - left) * (up / (up - down)), FARTHEST)
-    return (
-        [min(max(one - x * h, LEAST), MOST) for one in p],
-        [min(max(other + x * rest, LEAST), MOST) for other in q],
-    )
+    return ([min(max(one - x * h, LEAST), MOST) for one in p], [min(max(other + x * rest, LEAST), MOST) for other in q])
 
 
 def _around_root(places: Row, difference: Callable[[float], float]) -> tuple[float, float]:

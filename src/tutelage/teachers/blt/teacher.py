@@ -24,12 +24,7 @@ from tutelage.teachers.base import (
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
-from tutelage.teachers.blt.totals import (
-    BettingTotals,
-    Waiting,
-    append_totals,
-    create_bets,
-)
+from tutelage.teachers.blt.totals import BettingTotals, Waiting, append_totals, create_bets
 from tutelage.teachers.families.weights import listed_weights, remaining_weights
 
 _NOTHING = Set(0.0)
@@ -61,9 +56,7 @@ class BLT(Teacher):
 
     rho: int = parameter(2, help="pulls of the leading arm for each pull of another active arm", minimum=1)
     growth: float = parameter(0.05, help="relative growth of the steps of the betting grid", above=0)
-    tolerance: float = parameter(
-        0.0, help="how much worse than the best arm the target may be", minimum=0, below=1
-    )
+    tolerance: float = parameter(0.0, help="how much worse than the best arm the target may be", minimum=0, below=1)
     lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
     stakes: int = parameter(0, help="number of stakes, or 0 for as many as the horizon needs", minimum=0)
     head_start: int = parameter(
@@ -77,15 +70,11 @@ class BLT(Teacher):
     )
     offset: float = parameter(2.5, help="a: how far above 0 the line of revealed sums starts", minimum=0)
     band: float = parameter(1.0, help="b: how far a revealed sum may be from its line", minimum=0)
-    slack: float = parameter(
-        5.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0
-    )
+    slack: float = parameter(5.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0)
     slack_share: float = parameter(
         0.1, help="additional slack, as a share of the pulls of the arm with the fewest", minimum=0
     )
-    push: float = parameter(
-        2.0, help="o: how strongly an arm that is further ahead is pushed down", minimum=0
-    )
+    push: float = parameter(2.0, help="o: how strongly an arm that is further ahead is pushed down", minimum=0)
     freeze_pulls: float = parameter(
         5.0, help="n_f: pulls of each active arm before a client's level is fixed", minimum=1
     )
@@ -202,8 +191,7 @@ class BLT(Teacher):
     def advance(self, state: BltState, evidence: Evidence) -> BltState:
         """Bet on all steps that have become complete, and rule out arms whose threshold is reached."""
         totals = tuple(
-            append_totals(old, new) if len(new) else old
-            for old, new in zip(state.totals, evidence.sums, strict=True)
+            append_totals(old, new) if len(new) else old for old, new in zip(state.totals, evidence.sums, strict=True)
         )
         return self._bet(state, totals, state.consultations + 1)
 

@@ -31,9 +31,7 @@ def even_log_thresholds(problem: Problem, excluded: int, tolerance: float) -> Ar
 
 
 @functools.lru_cache(maxsize=64)
-def shared_log_thresholds(
-    problem: Problem, excluded: tuple[int, ...], head_start: int, first: bytes
-) -> Array:
+def shared_log_thresholds(problem: Problem, excluded: tuple[int, ...], head_start: int, first: bytes) -> Array:
     """log of T M^r over the share of j in the risk of k, [K, K].
 
     ``first`` has the float64 sums [K, M] of the rewards in the first ``head_start`` pulls of each arm.

@@ -8,12 +8,7 @@ from numpy.random import Generator
 
 from tutelage.registry import write_value
 from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, error_probability
-from tutelage.teachers.families.intervals import (
-    SegmentSums,
-    append_segments,
-    no_sums,
-    schedule_of,
-)
+from tutelage.teachers.families.intervals import SegmentSums, append_segments, no_sums, schedule_of
 
 
 class EpochTeacher(Teacher):

@@ -71,9 +71,7 @@ class Fixed(Teacher):
 class FixedTarget(Fixed):
     """A teacher that knows its target from the start."""
 
-    target: int | None = parameter(
-        None, help="number of the target arm, by default that of the best arm", minimum=0
-    )
+    target: int | None = parameter(None, help="number of the target arm, by default that of the best arm", minimum=0)
 
     @property
     def needs_best_arm(self) -> bool:

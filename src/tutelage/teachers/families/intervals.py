@@ -68,9 +68,7 @@ def quota_of(problem: Problem, epoch: int, arms: tuple[int, ...]) -> Quota | Non
     return Quota(tuple(ends[epoch - 1] if arm in arms else 0 for arm in range(problem.num_arms)))
 
 
-def compute_intervals(
-    problem: Problem, segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]
-) -> Intervals:
+def compute_intervals(problem: Problem, segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]) -> Intervals:
     """Compute LCB and UCB of eq. (1): sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
 
     The sum is over the clients in order.  Excluded clients are left out and the weights of the others scaled

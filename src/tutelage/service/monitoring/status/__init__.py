@@ -26,17 +26,7 @@ from tutelage.service.monitoring.status.store_lagging import LagThresholds, stor
 from tutelage.service.monitoring.status.undecidable import undecidable
 from tutelage.service.monitoring.status.unservable import unservable
 
-__all__ = [
-    "DEFAULTS",
-    "KINDS",
-    "SEVERITIES",
-    "Severity",
-    "StatusItem",
-    "StatusKind",
-    "Thresholds",
-    "rank",
-    "status_of",
-]
+__all__ = ["DEFAULTS", "KINDS", "SEVERITIES", "Severity", "StatusItem", "StatusKind", "Thresholds", "rank", "status_of"]
 
 # Within one severity the kinds are shown in this order.
 KINDS: tuple[StatusKind, ...] = (
@@ -61,9 +51,7 @@ KINDS: tuple[StatusKind, ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thresholds(
-    AgeThresholds, ReplayThresholds, IdleThresholds, LagThresholds, AvoidanceThresholds, SlowThresholds
-):
+class Thresholds(AgeThresholds, ReplayThresholds, IdleThresholds, LagThresholds, AvoidanceThresholds, SlowThresholds):
     """The settings of the server that decide when a status item is shown."""
 
 

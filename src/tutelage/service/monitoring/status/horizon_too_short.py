@@ -35,8 +35,7 @@ def horizon_too_short(view: CampaignView, forecast: Forecast, thresholds: object
         return None
     if not metrics.reachable:
         return _describe_hopeless(
-            metrics,
-            f"The next consultation needs more pulls than the horizon of {metrics.horizon:,} rounds allows.",
+            metrics, f"The next consultation needs more pulls than the horizon of {metrics.horizon:,} rounds allows."
         )
     if not metrics.missing.any():
         return None
@@ -49,8 +48,7 @@ def _describe_hopeless(metrics: Metrics, details: str) -> StatusItem:
         "critical",
         _TITLE,
         f"{details} The teacher keeps adjusting rewards as in the learning phase, to no effect.",
-        "Create a campaign with a longer horizon or fewer arms. To show clients their own rewards until "
-        "then:",
+        "Create a campaign with a longer horizon or fewer arms. To show clients their own rewards until then:",
         stop_command(metrics),
     )
 

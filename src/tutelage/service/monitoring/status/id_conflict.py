@@ -18,14 +18,10 @@ def id_conflict(view: CampaignView, forecast: Forecast, thresholds: object) -> S
     activity = view.activity
     if not activity.conflicts:
         return None
-    requests, time = (
-        format_count(activity.conflicts, "request"),
-        format_rough_duration(activity.window_seconds),
-    )
+    requests, time = (format_count(activity.conflicts, "request"), format_rough_duration(activity.window_seconds))
     return id_conflict.item(
         "critical",
         "A pull id was reused with different content.",
         f"{requests} in the last {time} reused a stored id with a different client, arm or reward.",
-        "Either two senders generate the same ids, or a sender changes a pull when it retries: fix that "
-        "sender.",
+        "Either two senders generate the same ids, or a sender changes a pull when it retries: fix that sender.",
     )

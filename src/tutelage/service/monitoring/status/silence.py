@@ -23,10 +23,7 @@ class SilenceThresholds:
         help="Count a client as silent after this many times its usual interval between pulls.",
     )
     stalled_seconds: float = setting(
-        60.0,
-        minimum=0,
-        metavar="SECONDS",
-        help="Minimum silence, in seconds, before a client counts as silent.",
+        60.0, minimum=0, metavar="SECONDS", help="Minimum silence, in seconds, before a client counts as silent."
     )
 
 

@@ -22,16 +22,10 @@ class SlowThresholds:
     """When a client counts as slow."""
 
     slow_intervals: float = setting(
-        5.0,
-        above=0,
-        metavar="TIMES",
-        help="Mark a client slow after this many times its usual interval between pulls.",
+        5.0, above=0, metavar="TIMES", help="Mark a client slow after this many times its usual interval between pulls."
     )
     slow_seconds: float = setting(
-        10.0,
-        minimum=0,
-        metavar="SECONDS",
-        help="Minimum silence, in seconds, before a client is marked slow.",
+        10.0, minimum=0, metavar="SECONDS", help="Minimum silence, in seconds, before a client is marked slow."
     )
     slow_forecast: float = setting(
         3.0,
@@ -54,9 +48,7 @@ def slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> 
     if not metrics.is_learning or metrics.is_evidence.sum() < 2 or not view.activity.window_pulls.any():
         return None
     behind: Flags = np.any(metrics.missing > 0, axis=1)
-    found = _find_by_silence(view, behind, thresholds) or _find_by_forecast(
-        view, forecast, behind, thresholds
-    )
+    found = _find_by_silence(view, behind, thresholds) or _find_by_forecast(view, forecast, behind, thresholds)
     if found is None:
         return None
     client, details, others = found
@@ -73,9 +65,7 @@ def find_slow_by_interval(view: CampaignView, thresholds: SlowThresholds) -> Fla
     return slow
 
 
-def _find_by_silence(
-    view: CampaignView, behind: Flags, thresholds: SlowThresholds
-) -> tuple[int, str, int] | None:
+def _find_by_silence(view: CampaignView, behind: Flags, thresholds: SlowThresholds) -> tuple[int, str, int] | None:
     """The client that has been silent longest, the details, and the number of other silent clients."""
     activity = view.activity
     silent = behind & activity.is_interval_known & find_slow_by_interval(view, thresholds)

@@ -7,11 +7,7 @@ from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import exclude_action
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.no_data import CHECK_PLATFORM
-from tutelage.service.monitoring.status.silence import (
-    SilenceThresholds,
-    find_silent_clients,
-    waits_for_silent_clients,
-)
+from tutelage.service.monitoring.status.silence import SilenceThresholds, find_silent_clients, waits_for_silent_clients
 from tutelage.text import format_count, format_duration, format_name, format_percent
 
 

@@ -14,10 +14,7 @@ class LagThresholds:
     """When the store counts as slow."""
 
     lag_seconds: float = setting(
-        0.25,
-        above=0,
-        metavar="SECONDS",
-        help="Warn when the 99th-percentile commit time exceeds this many seconds.",
+        0.25, above=0, metavar="SECONDS", help="Warn when the 99th-percentile commit time exceeds this many seconds."
     )
     lag_critical_seconds: float = setting(
         10.0,
@@ -25,9 +22,7 @@ class LagThresholds:
         metavar="SECONDS",
         help="Report a critical problem when the 99th-percentile commit time exceeds this many seconds.",
     )
-    waiting_pulls: int = setting(
-        5_000, minimum=1, metavar="N", help="Warn when this many pulls wait to be stored."
-    )
+    waiting_pulls: int = setting(5_000, minimum=1, metavar="N", help="Warn when this many pulls wait to be stored.")
 
 
 @status_kind("store lagging")
@@ -48,11 +43,7 @@ def store_lagging(view: CampaignView, forecast: Forecast, thresholds: LagThresho
         return store_lagging.item("critical", "The store rejects writes.", server.failure, action)
     if seconds <= thresholds.lag_seconds and server.waiting_pulls < thresholds.waiting_pulls:
         return None
-    queue = (
-        f"; {format_count(server.waiting_pulls, 'pull')} waiting to be written"
-        if server.waiting_pulls
-        else ""
-    )
+    queue = f"; {format_count(server.waiting_pulls, 'pull')} waiting to be written" if server.waiting_pulls else ""
     return store_lagging.item(
         "critical" if seconds > thresholds.lag_critical_seconds else "warning",
         "The store is slow.",

@@ -144,6 +144,5 @@ def _protect_postgresql() -> None:
             "FOR EACH STATEMENT EXECUTE FUNCTION ledger_stays()"
         )
         op.execute(
-            f"CREATE TRIGGER {table}_are_kept BEFORE DELETE ON {table} "
-            "FOR EACH ROW EXECUTE FUNCTION ledger_is_kept()"
+            f"CREATE TRIGGER {table}_are_kept BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION ledger_is_kept()"
         )

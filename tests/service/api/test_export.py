@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 from tests.service.api.test_routes import kind, pull
 
-from tutelage.service.campaigns.jobs import ActionJob, PullJob
+from tutelage.service.campaigns.engine import ActionJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest
 
 NUM_PULLS = 2_500  # more than one page

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutelage.service.api.problems import HttpProblem
-from tutelage.service.api.pull_bodies import PullOrBatch, read_pulls
+from tutelage.service.api.pull_routes import PullOrBatch, read_pulls
 from tutelage.service.api.strict_json import MAX_NESTING, read_json
 from tutelage.service.campaigns.messages import PullRequest
 

@@ -13,9 +13,9 @@ from sqlalchemy import text
 from tutelage.service.api import ledger_pages, ledger_routes
 from tutelage.service.api.ledger_formats import make_writer
 from tutelage.service.api.problems import BrokenStream
-from tutelage.service.api.pull_bodies import MAX_PULLS
+from tutelage.service.api.pull_routes import MAX_PULLS
+from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.handoff import Readers
-from tutelage.service.campaigns.jobs import ActionJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.stores import StoreBroken
 

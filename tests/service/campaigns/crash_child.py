@@ -15,8 +15,7 @@ from pathlib import Path
 import psycopg
 
 from tutelage.service.campaigns import pull_cache, session
-from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, PullJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest
 from tutelage.stores import open_store
 from tutelage.stores.postgresql import database as _database  # noqa: F401 - imported before the fork

@@ -1,7 +1,6 @@
 """An engine on a SQLite file, for tests that form the groups of jobs themselves."""
 
-from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.jobs import CreateJob, PullJob, ReadJob
+from tutelage.service.campaigns.engine import CreateJob, Engine, PullJob, ReadJob
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.settings import Settings

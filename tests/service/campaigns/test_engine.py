@@ -7,7 +7,7 @@ from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import pull_cache
-from tutelage.service.campaigns.jobs import ActionJob, PullJob, ReadJob
+from tutelage.service.campaigns.engine import ActionJob, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild

@@ -6,7 +6,7 @@ import pytest
 from tests.service.campaigns.engine_bench import EngineBench, sent
 from tests.service.campaigns.golden import make_served
 
-from tutelage.service.campaigns.jobs import PullJob
+from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import EntryRow, PullRow, open_reader, pages
 

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from tutelage.service.campaigns import actions
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.series import FINE_POINTS, MOST_POINTS, SECOND, Series, StoredSeries
@@ -24,7 +25,7 @@ def played(steps):
     """A campaign after some steps, bypass reports among them, with rows and snapshots as they were stored."""
     session, rows, snapshots = Session(stored(Head(0, 0, "registering", "")), 1), [], []
     random, now = np.random.default_rng(3), 1_000 * SECOND
-    session.start(now)
+    actions.start(session, now)
     for step in range(steps):
         now += int(random.choice([0, 1_000, 300_000, SECOND, 90 * SECOND, -5 * SECOND]))
         pulls = [PullRequest(f"{step}-{client}", client, "xy"[random.integers(2)], random.random()) for client in "ab"]

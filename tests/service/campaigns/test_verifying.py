@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from tests.service.campaigns.engine_bench import EngineBench, sent
 
-from tutelage.service.campaigns.jobs import ActionJob
+from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import open_reader
 

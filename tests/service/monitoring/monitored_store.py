@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 
+from tutelage.service.campaigns.engine import CreateJob, PullJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.campaigns.jobs import CreateJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.monitoring.campaign_view import ServerHealth

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_on_store
 
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, PullJob
 from tutelage.service.campaigns.handoff import Readers
-from tutelage.service.campaigns.jobs import ActionJob, CreateJob, PullJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest, Refusal
 from tutelage.service.monitoring import followers as module
 from tutelage.service.monitoring.campaign_view import ServerHealth

@@ -16,7 +16,7 @@ from tests.service.monitoring.monitored_store import (
     run_on_store,
 )
 
-from tutelage.service.campaigns.jobs import ActionJob, CreateJob
+from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.dashboard.arms import estimate_arms
 from tutelage.service.dashboard.charts import choose_window, estimate_regret

@@ -13,8 +13,8 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignList, CampaignSummary, ClientReference, NewCampaign
 from tutelage.service.api.summaries import summarize, summarize_stored
+from tutelage.service.campaigns.engine import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.campaigns.jobs import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings, order_weights

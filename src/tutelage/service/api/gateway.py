@@ -20,11 +20,11 @@ from starlette.routing import Router
 from tutelage.service.api.access import AccessControl
 from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, HttpProblem, convert_error
-from tutelage.service.api.pull_bodies import MAX_PULLS
+from tutelage.service.api.pull_routes import MAX_PULLS
 from tutelage.service.api.route import Call, Route, RouteTable, Scope
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import NotLeader
-from tutelage.service.campaigns.settings import is_campaign_name
+from tutelage.service.campaigns.settings import CAMPAIGN_NAME
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -102,7 +102,7 @@ class Gateway:
         if [name for name, _ in scope["headers"]].count(b"host") > 1:
             raise HttpProblem("malformed", "The request has more than one Host header.")
         methods, parameters = self.table.find(path)
-        if "name" in parameters and not is_campaign_name(parameters["name"]):
+        if "name" in parameters and not CAMPAIGN_NAME.fullmatch(parameters["name"]):
             raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
         route = methods.get(method)
         caller = self.access.authorize(scope, headers, route.role if route else "viewer")

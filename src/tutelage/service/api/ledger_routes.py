@@ -14,8 +14,8 @@ from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
 from tutelage.service.api.summaries import compute_totals
+from tutelage.service.campaigns.engine import ActionJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.campaigns.jobs import ActionJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.stores.base import CampaignNotFound, Reader, StoreError
 

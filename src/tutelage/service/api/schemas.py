@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tutelage.service.campaigns.settings import CAMPAIGN_NAME
 from tutelage.service.monitoring.status import Severity
 
 MAX_WHOLE = 2**53  # the largest whole number that every JSON reader takes exactly
@@ -12,7 +13,7 @@ MAX_WHOLE = 2**53  # the largest whole number that every JSON reader takes exact
 CampaignName = Annotated[
     str,
     Meta(
-        pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        pattern=f"^{CAMPAIGN_NAME.pattern}$",
         description="Name of the campaign: 1 to 64 letters, digits, dots, dashes and underscores.",
     ),
 ]

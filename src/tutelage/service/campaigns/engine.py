@@ -13,26 +13,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.jobs import ActionJob, CreateJob, Job, PullJob, ReadJob
-from tutelage.service.campaigns.messages import NotLeader, Reason, Refusal
+from tutelage.service.campaigns import actions
+from tutelage.service.campaigns.messages import NotLeader, PullRequest, Reason, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.session import Session
-from tutelage.service.campaigns.settings import RULES_VERSION
-from tutelage.stores.base import (
-    CampaignExists,
-    CampaignNotFound,
-    Change,
-    LeaseLost,
-    Store,
-    StoreBroken,
-    StoredPull,
-    StoreError,
-    StoreFull,
-    pages,
-)
+from tutelage.service.campaigns.settings import RULES_VERSION, Settings
+from tutelage.stores import base
 
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
 MOST_COMMITS = 4_096  # whose durations are remembered
@@ -41,12 +31,57 @@ STILL_FAILED_SECONDS = 10.0  # a probe that succeeds sooner after a failure does
 LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted longer than that
 _END = object()
 
+Act = Literal["register", "start", "stop", "exclude", "exported", "delete"]
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request to a campaign; it has a result or an error once ``deliver`` has been called with it."""
+
+    name: str
+    result: Any = None
+    error: Exception | None = None
+    waiter: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class PullJob(Job):
+    """Answer these pulls; the result is a list of ``PullResponse``."""
+
+    pulls: Sequence[PullRequest] = ()
+
+
+@dataclass(slots=True, eq=False)
+class CreateJob(Job):
+    """Create a campaign, and start it if ``start``."""
+
+    settings: Settings | None = None
+    start: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ActionJob(Job):
+    """Change a campaign, for an operator or a client."""
+
+    act: Act = "start"
+    client: str = ""
+    position: int | None = None  # the end of an export; None is the end of the ledger
+    created: int | None = None  # of the exported campaign: by now another may have its name
+
+
+@dataclass(slots=True, eq=False)
+class ReadJob(Job):
+    """Call ``look`` with the session between two groups; it must be quick and change nothing."""
+
+    look: Callable[[Session], Any] = field(default=lambda session: session)
+
+
 # The first match counts.
 _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
-    (CampaignNotFound, "unknown-campaign"),
-    (CampaignExists, "exists"),
+    (base.CampaignNotFound, "unknown-campaign"),
+    (base.CampaignExists, "exists"),
     (InputError, "invalid"),
-    (StoreError, "unavailable"),
+    (base.StoreError, "unavailable"),
     (Disagreement, "unavailable"),
 )
 
@@ -56,7 +91,7 @@ class Engine:
 
     def __init__(
         self,
-        store: Store,
+        store: base.Store,
         deliver: Callable[[Sequence[Job]], None],
         *,
         address: str = "",
@@ -88,7 +123,7 @@ class Engine:
 
     def give_up(self) -> None:
         """Release all campaigns, so that others can take them over at once; otherwise their leases end."""
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(base.StoreError):
             for name in self.led:
                 self.store.release(name)
 
@@ -140,7 +175,7 @@ class Engine:
         self.renewed = time.monotonic()
         try:
             held = set(self.store.renew(list(self.sessions), self.address))
-        except StoreError:
+        except base.StoreError:
             held = set()
         for name in self.sessions.keys() - held:
             del self.sessions[name]
@@ -150,7 +185,7 @@ class Engine:
             return
         try:
             self.store.probe()
-        except StoreError as error:
+        except base.StoreError as error:
             self.fail(error)
         else:
             self.last_commit = time.monotonic()
@@ -169,7 +204,7 @@ class Engine:
     def fail(self, error: Exception) -> None:
         """Note a failure, here or of a reader; from any thread."""
         self.failure, self.failed = str(error), time.monotonic()
-        self.broken = self.broken or isinstance(error, StoreBroken)
+        self.broken = self.broken or isinstance(error, base.StoreBroken)
 
     def _group(self, jobs: Sequence[Job]) -> None:
         """Answer these jobs, commit and deliver them."""
@@ -227,7 +262,7 @@ class Engine:
             refusal = self._translate(error)
             for job in jobs:
                 session = self.sessions.pop(job.name, None)
-                if session is not None and isinstance(error, StoreFull):
+                if session is not None and isinstance(error, base.StoreFull):
                     self.kept_tokens[job.name] = session.token
                 if not isinstance(refusal, NotLeader) or job.name == refusal.name:
                     job.error = refusal
@@ -235,7 +270,7 @@ class Engine:
                     job.error = Refusal("unavailable", "Nothing was written: send the request again.")
         self.deliver(jobs)
 
-    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, StoredPull]]) -> set[str]:
+    def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, base.StoredPull]]) -> set[str]:
         """Carry out these jobs in memory; return the campaigns that failed and must be loaded again."""
         failed: dict[str, Exception] = {}
         for job in jobs:
@@ -243,9 +278,9 @@ class Engine:
                 continue
             try:
                 job.result = self._do(job, known)
-            except (Refusal, NotLeader, CampaignNotFound) as error:
+            except (Refusal, NotLeader, base.CampaignNotFound) as error:
                 job.error = self._translate(error)
-            except StoreBroken:
+            except base.StoreBroken:
                 raise
             except Exception as error:  # noqa: BLE001 - it concerns only its own campaign
                 failed[job.name] = self._translate(error)
@@ -254,14 +289,14 @@ class Engine:
             job.error = failed.get(job.name, job.error)
         return set(failed)
 
-    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, StoredPull]]:
+    def _find(self, jobs: Iterable[Job]) -> dict[str, dict[str, base.StoredPull]]:
         """Look up the stored pulls of these jobs, for each campaign at once."""
         wanted: dict[str, list[str]] = {}
         for job in jobs:
             if isinstance(job, PullJob):
                 try:
                     wanted.setdefault(job.name, []).extend(self._session(job.name).find_uncertain(job.pulls))
-                except (NotLeader, InputError, StoreError, Disagreement):
+                except (NotLeader, InputError, base.StoreError, Disagreement):
                     continue  # the job itself will fail with this error
         return {name: self.store.find(name, ids) for name, ids in wanted.items() if ids}
 
@@ -276,11 +311,11 @@ class Engine:
                 raise NotLeader(name, stored.leader)
             self.led.add(name)
             after = snapshot.position if snapshot else 0
-            rows = pages(self.store, name, after)
+            rows = base.pages(self.store, name, after)
             session = self.sessions[name] = rebuild(stored, token, snapshot, rows, self.store.last_id(name))
         return session
 
-    def _do(self, job: Job, known: dict[str, dict[str, StoredPull]]) -> Any:
+    def _do(self, job: Job, known: dict[str, dict[str, base.StoredPull]]) -> Any:
         session, now = self._session(job.name), self.now()
         if isinstance(job, PullJob):
             return session.answer(job.pulls, known.get(job.name, {}), now)
@@ -290,14 +325,14 @@ class Engine:
         if act == "exported" and isinstance(job, ActionJob):
             if job.created not in {None, session.created}:
                 raise Refusal("unknown-campaign", f"The campaign {job.name} was deleted during the export.")
-            return session.note_export(session.position if job.position is None else job.position, now)
+            return actions.note_export(session, session.position if job.position is None else job.position, now)
         if client:
-            return session.register(client, now) if act == "register" else session.exclude(client, now)
-        return {"start": session.start, "stop": session.stop}[act](now)
+            return (actions.register if act == "register" else actions.exclude)(session, client, now)
+        return {"start": actions.start, "stop": actions.stop}[act](session, now)
 
     def _commit(self, names: Iterable[str]) -> None:
         sessions = [self.sessions[name] for name in sorted(names) if name in self.sessions]
-        changes: list[Change] = [change for session in sessions if (change := session.pending_change())]
+        changes: list[base.Change] = [change for session in sessions if (change := session.pending_change())]
         if changes:
             begun = time.monotonic()
             self.store.append(changes)
@@ -310,9 +345,9 @@ class Engine:
         """Return the exception that the sender of a job gets for an error."""
         if isinstance(error, Refusal | NotLeader):
             return error
-        if isinstance(error, LeaseLost):
+        if isinstance(error, base.LeaseLost):
             return NotLeader(error.name, None)
-        if isinstance(error, StoreFull | StoreBroken):
+        if isinstance(error, base.StoreFull | base.StoreBroken):
             self.fail(error)
         reason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), None)
         message = f"The request failed with an internal error ({type(error).__name__}: {error})."

@@ -1,9 +1,11 @@
-"""The JSON content of the ledger's entries, and how it is read."""
+"""The JSON content of the ledger's entries, and how it is made and read."""
 
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from tutelage.service.campaigns.campaign import Campaign, Decision
 
 
 class EntryContent(msgspec.Struct):
@@ -44,6 +46,25 @@ class DecisionContent(EntryContent, kw_only=True):
     lower: Sequence[float | None]
     upper: Sequence[float | None]
     evidence: list[list[list[float]]]
+
+
+def describe_decision(
+    decision: Decision, campaign: Campaign, arms: Sequence[str], client: str | UnsetType = UNSET
+) -> DecisionContent:
+    """Describe a decision that the campaign has just made; ``client`` is the excluded one, if any."""
+    directive, report = decision.directive, campaign.report()
+    return DecisionContent(
+        client=client,
+        round=campaign.round,
+        directive=campaign.consultations,
+        cost=campaign.cost,
+        active_arms=[arms[arm] for arm in directive.active_arms],
+        target=None if directive.target is None else arms[directive.target],
+        report=report.sentence,
+        lower=report.lower,
+        upper=report.upper,
+        evidence=[sums.tolist() for sums in decision.evidence.sums] if decision.evidence else [],
+    )
 
 
 def encode_content(content: EntryContent | None) -> str:

@@ -5,8 +5,8 @@ import logging
 import time
 from collections.abc import Callable
 
+from tutelage.service.campaigns.engine import ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.campaigns.jobs import ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.stores.base import StoreError
 

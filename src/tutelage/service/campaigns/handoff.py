@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.jobs import CreateJob, Job, PullJob
+from tutelage.service.campaigns.engine import CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tutelage.errors import InputError
+from tutelage.service.campaigns import actions
 from tutelage.service.campaigns.entry_contents import read_bypassed, read_client
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.session import Session
@@ -109,7 +110,7 @@ def _load(session: Session, snapshot: Snapshot) -> None:
     try:
         stored = decode_snapshot(snapshot.content)
         for client in stored.clients[len(session.clients) :]:
-            session.roster.admit(client)
+            session.admit(client)
         session.campaign = restore_campaign(session.settings.setup(session.clients), stored.campaign)
         session.series.load(stored.series)
     except (msgspec.MsgspecError, ValueError, InputError) as error:
@@ -158,18 +159,18 @@ def _replay_entry(session: Session, row: EntryRow) -> None:
 def _apply(session: Session, row: EntryRow) -> None:
     """Do again what an entry records."""
     if row.kind == "registered":
-        session.register(read_client(row.content), row.time)
+        actions.register(session, read_client(row.content), row.time)
     elif row.kind == "excluded":
-        session.exclude(read_client(row.content), row.time)
+        actions.exclude(session, read_client(row.content), row.time)
     elif row.kind == "bypassed":
         pull = PullRow(**read_bypassed(row.content))  # type: ignore[arg-type]
         session.bypass(StoredPull(pull, corrected=False), row.time)
     elif row.kind == "started":
-        session.start(row.time)
+        actions.start(session, row.time)
     elif row.kind == "stopped":
-        session.stop(row.time)
+        actions.stop(session, row.time)
     elif row.kind == "exported":
-        session.note_export(row.position - 1, row.time)
+        actions.note_export(session, row.position - 1, row.time)
 
 
 def _describe_difference(

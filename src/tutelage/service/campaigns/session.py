@@ -1,7 +1,8 @@
 """A session: a campaign that this server leads, with its settings, its memory and the rows not yet on disk.
 
-A request is checked completely before anything changes.  The changes are collected as rows of the ledger,
-which :meth:`Session.pending_change` returns for the commit.
+It answers pulls; what operators do to a campaign is in :mod:`tutelage.service.campaigns.actions`.  A request is
+checked completely before anything changes.  The changes are collected as rows of the ledger, which
+:meth:`Session.pending_change` returns for the commit.
 """
 
 import hashlib
@@ -11,39 +12,43 @@ from itertools import count, repeat
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Campaign, Decision
-from tutelage.service.campaigns.entry_contents import (
-    BypassedPull,
-    DecisionContent,
-    EntryContent,
-    ExportContent,
-    NamedClientContent,
-    encode_content,
-)
+from tutelage.service.campaigns.campaign import Campaign
+from tutelage.service.campaigns.entry_contents import BypassedPull, EntryContent, describe_decision, encode_content
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse, Reason, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
-from tutelage.service.campaigns.roster import Roster
 from tutelage.service.campaigns.series import Series
-from tutelage.service.campaigns.settings import decode_settings
+from tutelage.service.campaigns.settings import (
+    MOST_CELLS,
+    MOST_CLIENTS,
+    MOST_NAME,
+    check_names,
+    decode_settings,
+    name_fault,
+)
 from tutelage.service.campaigns.snapshot_format import StoredSession, dump_campaign, encode_snapshot
 from tutelage.stores.base import Change, EntryKind, EntryRow, Head, PullRow, Snapshot, StoredCampaign, StoredPull
 from tutelage.teachers.base import encode_state
+from tutelage.text import format_exact, quote
 
 SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Session:
-    """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls."""
+    """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls.
+
+    ``clients`` are the clients by number, including those that registered.
+    """
 
     def __init__(self, stored: StoredCampaign, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
         self.created = stored.created
         self.status, self.position, self.step, self.state = "registering", 0, 0, ""
-        self.roster = Roster(self.settings)
+        self.clients = list(self.settings.clients)
+        self.client_numbers = {client: number for number, client in enumerate(self.clients)}
+        self._arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
         self.campaign: Campaign | None = None
         self.series = Series(len(self.settings.arms))
         self.cache = PullCache(last_id)
@@ -52,11 +57,6 @@ class Session:
         self._extend_digest(stored.name, stored.settings, stored.rules_version, stored.created)
         self.snapshot_position, self.snapshot_time = 0, time.monotonic()
         self.mark_committed()
-
-    @property
-    def clients(self) -> Sequence[str]:
-        """The clients by number."""
-        return self.roster.clients
 
     @property
     def begun(self) -> Campaign:
@@ -110,66 +110,21 @@ class Session:
         campaign, series = dump_campaign(self.begun), self.series.dump()
         return encode_snapshot(StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series))
 
-    def _enter(self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "") -> None:
+    def enter(self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "") -> None:
+        """Add an entry to the ledger."""
         self.position += 1
         text = encode_content(content)
         self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id))
         self._extend_digest(self.new_entries[-1])
 
-    def register(self, client: str, now: int) -> None:
-        """Add a client before the start; a client that is already registered stays."""
-        if client in self.roster:
-            return
-        if self.status != "registering" or not self.settings.open_registration:
-            raise Refusal("stopped", f"The campaign {self.name} no longer accepts new clients.")
-        try:
-            self.roster.admit(client)
-        except InputError as error:
-            raise Refusal("invalid", str(error)) from error
-        self._enter("registered", now, NamedClientContent(client))
-
-    def start(self, now: int) -> None:
-        """Start the campaign, or continue it after a stop."""
-        if self.status == "running":
-            return
-        if not self.clients:
-            raise Refusal("invalid", f"The campaign {self.name} has no clients yet: register one before the start.")
-        if self.campaign is None:
-            try:
-                self.campaign = Campaign(self.settings.setup(self.clients))
-            except InputError as error:
-                raise Refusal("invalid", str(error)) from error
-            self.state = encode_state(self.campaign.state)
-        self.status = "running"
-        self._enter("started", now)
-
-    def stop(self, now: int) -> None:
-        """Pause: until the next start only pulls that were bypassed are accepted."""
-        if self.status == "registering":
-            raise Refusal(
-                "not-started", f"The campaign {self.name} has not started and need not be stopped: delete it directly."
-            )
-        if self.status == "running":
-            self.status = "stopped"
-            self._enter("stopped", now)
-
-    def exclude(self, client: str, now: int) -> None:
-        """Exclude a client: its pulls are no longer evidence."""
-        campaign, number = self.begun, self.roster.number(client)
-        if why := campaign.find_exclusion_fault(number):
-            raise Refusal("invalid", f"The client {client!r} {why}.")
-        try:
-            decision = campaign.exclude(number)
-        except InputError as error:
-            raise Refusal("invalid", str(error)) from error
-        self.step += 1
-        self.has_decided = True
-        self._enter("excluded", now, self._describe(decision, client))
-
-    def note_export(self, position: int, now: int) -> None:
-        """Note that the ledger was exported up to a position, if that is all of it."""
-        if position == self.position:
-            self._enter("exported", now, ExportContent(self.position))
+    def admit(self, client: str) -> None:
+        """Add a client.  Raises ``InputError`` for an invalid name, or if the campaign is full."""
+        most = min(MOST_CLIENTS, MOST_CELLS // len(self.settings.arms))
+        if len(self.clients) == most:
+            raise InputError(f"The campaign {self.name} is full: it has {most} clients, the most that it can have.")
+        check_names("client", [client], 1)
+        self.client_numbers[client] = len(self.clients)
+        self.clients.append(client)
 
     def find_uncertain(self, pulls: Sequence[PullRequest]) -> list[str]:
         """Return the ids that must be looked up in the store."""
@@ -177,7 +132,7 @@ class Session:
 
     def answer(self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int) -> list[PullResponse]:
         """Answer a request.  ``known`` are its stored pulls that are not in the cache."""
-        self.roster.check(pulls)
+        self._check(pulls)
         ids = [pull.id for pull in pulls]
         if len(set(ids)) < len(ids) or self.cache.has_any(ids) or not known.keys().isdisjoint(ids):
             return self._answer_repeated(pulls, known, now)
@@ -186,6 +141,31 @@ class Session:
             PullResponse(row.id, row.revealed, row.revealed - row.observed, row.directive, False)
             for row in self._step(pulls, now, count())
         ]
+
+    def _check(self, pulls: Sequence[PullRequest]) -> None:
+        """Raise ``Refusal`` with all faults of these pulls."""
+        low, high = self.settings.low, self.settings.high
+        if (
+            _are_plain([pull.id for pull in pulls])
+            and self.client_numbers.keys() >= {pull.client for pull in pulls}
+            and self._arm_numbers.keys() >= {pull.arm for pull in pulls}
+            and all([low <= pull.reward <= high for pull in pulls])  # noqa: C419 - a list is quicker
+        ):
+            return
+        faults: list[Fault] = []
+        for index, pull in enumerate(pulls):
+            if fault := name_fault(pull.id):
+                faults.append(Fault(index, pull.id, "id", f"The id {fault}."))
+            if pull.client not in self.client_numbers:
+                faults.append(Fault(index, pull.id, "client", f"Unknown client {quote(pull.client)}."))
+            if pull.arm not in self._arm_numbers:
+                faults.append(Fault(index, pull.id, "arm", f"Unknown arm {quote(pull.arm)}."))
+            if not low <= pull.reward <= high:
+                what = f"The reward {pull.reward!r} is outside [{format_exact(low)}, {format_exact(high)}]."
+                faults.append(Fault(index, pull.id, "reward", what))
+        if faults:
+            number = "one fault" if len(faults) == 1 else f"{len(faults)} faults"
+            raise Refusal("invalid", f"The pulls have {number}; none of them was stored.", tuple(faults))
 
     def _answer_repeated(
         self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int
@@ -231,7 +211,7 @@ class Session:
             old, first = stored[pull.id], fresh.setdefault(pull.id, pull)
             if old is not None:
                 del fresh[pull.id]
-                if not self.roster.matches(old.pull, pull):
+                if not self._is_same(old.pull, pull):
                     self._raise_conflict(index, pull)
             elif first is pull:
                 continue
@@ -240,6 +220,11 @@ class Session:
             elif pull.bypassed:
                 fresh[pull.id] = pull
         return fresh
+
+    def _is_same(self, row: PullRow, pull: PullRequest) -> bool:
+        """Whether a checked pull has the content of a stored one."""
+        sent = (self.client_numbers[pull.client], self._arm_numbers[pull.arm], pull.reward)
+        return sent == (row.client, row.arm, row.observed)
 
     def _raise_conflict(self, index: int, pull: PullRequest) -> None:
         self.conflicts += 1
@@ -256,7 +241,7 @@ class Session:
             return stored
         self._record_series(now)
         self.begun.correct(row.client, row.arm, row.observed, row.revealed, row.number)
-        self._enter("bypassed", now, BypassedPull(row._asdict()), row.id)
+        self.enter("bypassed", now, BypassedPull(row._asdict()), row.id)
         self.cache.correct(row)
         return StoredPull(row, corrected=True)
 
@@ -269,7 +254,8 @@ class Session:
     def _step(self, pulls: Sequence[PullRequest], now: int, indexes: Iterable[int]) -> list[PullRow]:
         if not pulls:
             return []
-        clients, arms = self.roster.to_numbers(pulls)
+        clients = [self.client_numbers[pull.client] for pull in pulls]
+        arms = [self._arm_numbers[pull.arm] for pull in pulls]
         rewards = [pull.reward + 0.0 for pull in pulls]  # -0.0 becomes 0.0
         bypassed, ids = [pull.bypassed for pull in pulls], [pull.id for pull in pulls]
         return self.advance(clients, arms, rewards, bypassed, ids, now, indexes)
@@ -309,20 +295,12 @@ class Session:
         self._extend_digest(rows)
         if decision:
             self.has_decided = True
-            self._enter("decided", now, self._describe(decision))
+            self.enter("decided", now, describe_decision(decision, self.begun, self.settings.arms))
         return rows
 
-    def _describe(self, decision: Decision, client: str | UnsetType = UNSET) -> DecisionContent:
-        directive, arms, report = decision.directive, self.settings.arms, self.begun.report()
-        return DecisionContent(
-            client=client,
-            round=self.begun.round,
-            directive=self.begun.consultations,
-            cost=self.begun.cost,
-            active_arms=[arms[arm] for arm in directive.active_arms],
-            target=None if directive.target is None else arms[directive.target],
-            report=report.sentence,
-            lower=report.lower,
-            upper=report.upper,
-            evidence=[sums.tolist() for sums in decision.evidence.sums] if decision.evidence else [],
-        )
+
+def _are_plain(ids: Sequence[str]) -> bool:
+    """Whether all ids are printable ASCII of valid length, checked together for speed."""
+    together = "".join(ids)
+    sizes = [len(id) for id in ids]
+    return together.isascii() and together.isprintable() and min(sizes) >= 1 and max(sizes) <= MOST_NAME

@@ -20,7 +20,7 @@ RULES_VERSION = 1  # of everything that determines entries and revealed rewards,
 MOST_NAME = 128
 MOST_CLIENTS, MOST_ARMS, MOST_HORIZON = 100_000, 10_000, 2**53
 MOST_CELLS = 1_000_000  # clients times arms: some 300 MB of memory
-_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WEIGHT_SUM_MARGIN = 1e-9
 
 
@@ -126,14 +126,9 @@ def parse_teacher(spec: str) -> Teacher:
     return teacher
 
 
-def is_campaign_name(name: str) -> bool:
-    """Whether a campaign may have this name."""
-    return _CAMPAIGN.fullmatch(name) is not None
-
-
 def check_campaign_name(name: str) -> None:
     """Raise ``InputError`` for an invalid name of a campaign."""
-    if not is_campaign_name(name):
+    if not CAMPAIGN_NAME.fullmatch(name):
         raise InputError(
             f"Invalid campaign name {name!r}: use 1 to 64 letters, digits, dots, dashes and underscores, "
             "starting with a letter or digit."

@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 
+from tutelage.service.campaigns.engine import ReadJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff
-from tutelage.service.campaigns.jobs import ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
 from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since

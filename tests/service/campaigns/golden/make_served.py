@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.api.access import make_key
-from tutelage.service.campaigns.jobs import ActionJob, PullJob
+from tutelage.service.campaigns.engine import ActionJob, PullJob
 
 FILE = Path(__file__).with_name("served.sqlite")
 ARMS = "xy"

@@ -1,0 +1,71 @@
+"""What operators and clients do to a campaign besides pulls; each is an entry of its ledger."""
+
+from tutelage.errors import InputError
+from tutelage.service.campaigns.campaign import Campaign
+from tutelage.service.campaigns.entry_contents import ExportContent, NamedClientContent, describe_decision
+from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.session import Session
+from tutelage.teachers.base import encode_state
+
+
+def register(session: Session, client: str, now: int) -> None:
+    """Add a client before the start; a client that is already registered stays."""
+    if client in session.client_numbers:
+        return
+    if session.status != "registering" or not session.settings.open_registration:
+        raise Refusal("stopped", f"The campaign {session.name} no longer accepts new clients.")
+    try:
+        session.admit(client)
+    except InputError as error:
+        raise Refusal("invalid", str(error)) from error
+    session.enter("registered", now, NamedClientContent(client))
+
+
+def start(session: Session, now: int) -> None:
+    """Start the campaign, or continue it after a stop."""
+    if session.status == "running":
+        return
+    if not session.clients:
+        raise Refusal("invalid", f"The campaign {session.name} has no clients yet: register one before the start.")
+    if session.campaign is None:
+        try:
+            session.campaign = Campaign(session.settings.setup(session.clients))
+        except InputError as error:
+            raise Refusal("invalid", str(error)) from error
+        session.state = encode_state(session.campaign.state)
+    session.status = "running"
+    session.enter("started", now)
+
+
+def stop(session: Session, now: int) -> None:
+    """Pause: until the next start only pulls that were bypassed are accepted."""
+    if session.status == "registering":
+        raise Refusal(
+            "not-started", f"The campaign {session.name} has not started and need not be stopped: delete it directly."
+        )
+    if session.status == "running":
+        session.status = "stopped"
+        session.enter("stopped", now)
+
+
+def exclude(session: Session, client: str, now: int) -> None:
+    """Exclude a client: its pulls are no longer evidence."""
+    campaign = session.begun
+    if client not in session.client_numbers:
+        raise Refusal("invalid", f"Unknown client {client!r} in the campaign {session.name}.")
+    number = session.client_numbers[client]
+    if why := campaign.find_exclusion_fault(number):
+        raise Refusal("invalid", f"The client {client!r} {why}.")
+    try:
+        decision = campaign.exclude(number)
+    except InputError as error:
+        raise Refusal("invalid", str(error)) from error
+    session.step += 1
+    session.has_decided = True
+    session.enter("excluded", now, describe_decision(decision, campaign, session.settings.arms, client))
+
+
+def note_export(session: Session, position: int, now: int) -> None:
+    """Note that the ledger was exported up to a position, if that is all of it."""
+    if position == session.position:
+        session.enter("exported", now, ExportContent(session.position))

@@ -112,7 +112,7 @@ class Thompson:
 
 
 def draw_reward(distribution, mu, observed, rng):
-    """One reward: `law` is ("bernoulli",), ("beta", c), ("constant",) or ("empirical",)."""
+    """One reward: `distribution` is ("bernoulli",), ("beta", c), ("constant",) or ("empirical",)."""
     if distribution[0] == "bernoulli":
         return 1.0 if rng.random() < mu else 0.0
     if distribution[0] == "empirical":

@@ -1,4 +1,4 @@
-"""Every command, option, policy, teacher, instance and law is named by some page."""
+"""Every command, option, policy, teacher, instance and reward distribution is named by some page."""
 
 import re
 from pathlib import Path

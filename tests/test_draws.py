@@ -30,7 +30,7 @@ CASES = [
 
 
 def stream_and_generator(seed):
-    """A row of words and the generator that it is taken from."""
+    """A row of words and the generator that it comes from."""
     return client_streams(seed, 0, 1)[0, REWARDS], client_generator(seed, 0, 0, REWARDS)
 
 

@@ -62,10 +62,10 @@ def test_epochs_are_those_of_the_plain_formula(problem):
 
 
 def test_weights_replace_the_number_of_clients():
-    """One client that counts for nearly everything needs as many pulls as if it were alone."""
-    alone = make_schedule(5, 50_000, (1.0,))
+    """One client that counts for nearly everything needs as many pulls as if it were the only one."""
+    single = make_schedule(5, 50_000, (1.0,))
     skewed = make_schedule(5, 50_000, (1 - 4e-9, 1e-9, 1e-9, 1e-9, 1e-9))
-    assert skewed.ends == alone.ends
+    assert skewed.ends == single.ends
     uneven = (0.5, 0.3, 0.2)
     assert squared_weights(uneven) == pytest.approx(0.38, rel=1e-15)
     assert make_schedule(5, 50_000, uneven).pulls(1) == math.ceil(32 * math.log(2 * 5 * 50_000**2) * 0.38)

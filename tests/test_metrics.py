@@ -22,7 +22,7 @@ def test_regret_is_pulls_times_gaps():
 
 
 def test_regret_sums_arms_in_order():
-    """The sum equals a plain loop's to the last bit, for gaps that are no dyadic fractions."""
+    """The sum equals a plain loop's to the last bit, for gaps that are not dyadic fractions."""
     pulls, gaps = np.array([3, 7, 11, 13]), np.array([0.1, 0.2, 0.3, 0.7])
     expected = 0.0
     for count, gap in zip(pulls.tolist(), gaps.tolist(), strict=True):

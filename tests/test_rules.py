@@ -55,7 +55,7 @@ def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0):
 
 
 def rule_arrays_of(*rules, active=None, leading_arm=None, target=None):
-    """The rule arrays of a directive, all arms active unless told otherwise."""
+    """The rule arrays of a directive, all arms active by default."""
     return make_rule_arrays(rules, tuple(range(len(rules))) if active is None else active, leading_arm, target)
 
 
@@ -215,7 +215,7 @@ def test_level_keeps_a_stream_on_the_line(rewards):
 
 
 def test_level_freezes_when_every_active_arm_has_its_pulls():
-    """Until each active arm has n_f pulls the level is 1/2, then .9 of the mean of the averages, for good."""
+    """Until each active arm has n_f pulls the level is 1/2, then .9 of the mean of the averages, permanently."""
     rule_arrays = rule_arrays_of(Level(), Level(), Set(0.0), active=(0, 1))
     memory = a_memory([5, 4, 0], observed=[4.0, 1.0, 0.0])
     reveal(rule_arrays, memory, 0, 1.0, 0.0)
@@ -266,7 +266,7 @@ def test_an_arm_ahead_is_pressed_down():
 
 
 def test_the_leader_may_be_twice_ahead():
-    """Its pulls count half: 20 to 10 is no lead; an arm that is not active does not hold it back."""
+    """Its pulls count half: 20 to 10 is not ahead; an inactive arm does not hold it back."""
     rules = (Level(freeze_pulls=99), Level(freeze_pulls=99), Set(0.0))
     memory = a_memory([20, 10, 0], revealed=[14.0, 5.0, 0.0])
     assert reveal(rule_arrays_of(*rules, active=(0, 1), leading_arm=0), memory, 0, 1.0, 0.0) == 1.0

@@ -75,7 +75,7 @@ class Leaf(msgspec.Struct, forbid_unknown_fields=True):
 
     def __post_init__(self):
         if self.number == 3:
-            raise ValueError("three is taken.")
+            raise ValueError("three is reserved.")
 
 
 class Sample(msgspec.Struct, forbid_unknown_fields=True):
@@ -110,7 +110,7 @@ def explain(content: Any) -> str:
         ({"level": "middle"}, "The field level must be low, high or full."),
         ({"colour": "blue"}, "The field colour must be red or green."),
         ({"weights": 1}, "The field weights must be an object, a list or null, not a whole number."),
-        ({"inner": {"number": 3}}, "The field inner is invalid: three is taken."),
+        ({"inner": {"number": 3}}, "The field inner is invalid: three is reserved."),
         ({"inner": {}}, "The field inner.number is missing."),
         ({"inner": {"number": 1, "x": 2}}, "The field inner.x is unknown."),
         ({"x": 1}, "The field x is unknown; the fields are port, share, name, arms, level, colour, weights, inner."),

@@ -22,24 +22,24 @@ from tutelage.text import (
 )
 
 
-@pytest.mark.parametrize(("number", "told"), [(1, "1 run"), (0, "0 runs"), (2000, "2,000 runs")])
-def test_one_and_many(number, told):
+@pytest.mark.parametrize(("number", "text"), [(1, "1 run"), (0, "0 runs"), (2000, "2,000 runs")])
+def test_one_and_many(number, text):
     """Only one is without an s."""
-    assert format_count(number, "run") == told
+    assert format_count(number, "run") == text
 
 
 @pytest.mark.parametrize(
-    ("some", "runs", "told"), [(3, 20, "3 of 20 runs"), (20, 20, "all 20 runs"), (1, 1, "its only run")]
+    ("some", "runs", "text"), [(3, 20, "3 of 20 runs"), (20, 20, "all 20 runs"), (1, 1, "its only run")]
 )
-def test_some_of_all(some, runs, told):
+def test_some_of_all(some, runs, text):
     """All of them, or its only one, are said so."""
-    assert format_runs(some, runs) == told
+    assert format_runs(some, runs) == text
 
 
-@pytest.mark.parametrize(("value", "told"), [(12345.6, "12,346"), (12.34, "12.3"), (0.01234, "0.0123")])
-def test_three_digits_or_the_whole_part(value, told):
+@pytest.mark.parametrize(("value", "text"), [(12345.6, "12,346"), (12.34, "12.3"), (0.01234, "0.0123")])
+def test_three_digits_or_the_whole_part(value, text):
     """No more digits than a reader takes in."""
-    assert format_number(value) == told
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_vacuous_bound_as_json(capsys):
 
 
 def test_without_runs_nothing_is_simulated(capsys):
-    """``--runs 0``: the bounds alone, at once for any horizon."""
+    """``--runs 0``: only the bounds, immediately for any horizon."""
     found = json_of(capsys, "paper", "--runs", "0", "--horizon", "1_000_000_000_000")
     assert found["runs"] == 0
     assert found["learning"] is found["target"] is None

@@ -172,7 +172,7 @@ def simulate(python, environment):
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_policy_and_teacher_of_an_installed_package(simulate, executor):
-    """Both are compiled and consulted as the built-in ones are, beside them, in threads and processes."""
+    """Both are compiled and consulted like and together with built-in ones, in threads and processes."""
     clients = f"2*{POLICY},3*ucb1"
     ended = simulate(
         *("--teacher", TEACHER, "--teacher", "none", "--clients", clients),

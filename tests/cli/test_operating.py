@@ -53,7 +53,7 @@ def test_config_says_that_a_password_is_left_out(capsys, monkeypatch, store):
 
 
 def test_a_new_key_is_printed_with_its_store(here, capsys):
-    """On standard error, so that standard output is the key alone; a new file is named."""
+    """On standard error, so that standard output is only the key; a new file is named."""
     assert execute(["key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("tutelage_")
@@ -86,7 +86,7 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
     ],
 )
 def test_other_commands_create_no_store(here, capsys, arguments):
-    """All else says that there is none, and leaves nothing behind."""
+    """All other commands say that the store does not exist, and leave nothing behind."""
     err = error_of(capsys, 2, *arguments)
     assert err.startswith(f"The database {here}/tutelage.db does not exist: ")
     assert list(here.iterdir()) == []
@@ -206,9 +206,9 @@ def test_the_log_is_json_from_its_first_line(here):
 
 
 def test_a_port_in_use_leaves_no_file(here, capsys):
-    """The address is taken before the store is opened."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    """The server binds its address before it opens the store."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         err = error_of(capsys, 2, "serve", "--port", str(port))
     assert err.startswith(f"The server cannot listen on 127.0.0.1:{port} (Address already in use): ")
     assert list(here.iterdir()) == []

@@ -66,7 +66,7 @@ def test_page_says_what_it_shows(capsys):
     for column in ("decided", "round", "regret", "cost", "sum"):
         assert f" {column} " in text
     assert "regret + 2 x cost (--cost-weight)" in text
-    assert "known is told the best arm; " in text
+    assert "known is given the best arm; " in text
     assert "ng does not learn its target" in text
     assert "With a gap of 0.05, the best teacher of each kind:" in text
     assert "twl(gamma1=1,gamma2=0) decides too late or never. A horizon of" in text

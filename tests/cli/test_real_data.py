@@ -14,15 +14,15 @@ def test_ends_with_a_true_statement(instance, data, python):
     command = ["-m", "tutelage", "simulate", instance.format(data=data), *TEACHERS, *CLIENTS]
     text = " ".join(python(*command).stdout.split())
     twl, known = json.loads(python(*command, "--json").stdout)["teachers"]
-    finished, wrong = twl["learning"]["decided"], twl["target"]["wrong"]
+    decided_runs, wrong = twl["learning"]["decided"], twl["target"]["wrong"]
     sentence = text[text.rindex("twl(gamma1=1,gamma2=0) ") :]
     assert wrong == 0
     assert known["target"] | {"counts": None} == {"counts": None, "wrong": 0}
     assert known["regret"]["mean"] < twl["regret"]["mean"]
-    if finished < 10:
-        undecided = "all 10 runs" if finished == 0 else f"{10 - finished} of 10 runs"
+    if decided_runs < 10:
+        undecided = "all 10 runs" if decided_runs == 0 else f"{10 - decided_runs} of 10 runs"
         assert f"was undecided at the horizon in {undecided}" in sentence
-    if finished:
-        decided = "all 10 runs" if finished == 10 else f"{finished} of 10 runs"
-        assert f"settled on the best arm in {decided}" in sentence
+    if decided_runs:
+        decided = "all 10 runs" if decided_runs == 10 else f"{decided_runs} of 10 runs"
+        assert f"decided on the best arm in {decided}" in sentence
     assert "known taught the best arm in all 10 runs, from the start." in sentence

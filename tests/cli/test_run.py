@@ -116,8 +116,8 @@ def test_the_library_gives_the_same(file, tmp_path, capsys):
     """What the command keeps is what experiments.play keeps, byte for byte."""
     assert execute(["run", str(file), "--out", str(tmp_path / "a"), "--executor", "threads"]) == 0
     experiments.run_experiment(experiments.read_experiment(file), tmp_path / "b")
-    kept = [{path.name: path.read_bytes() for path in (tmp_path / x / "cells").iterdir()} for x in "ab"]
-    assert kept[0] == kept[1]
+    cells = [{path.name: path.read_bytes() for path in (tmp_path / x / "cells").iterdir()} for x in "ab"]
+    assert cells[0] == cells[1]
 
 
 def test_the_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, capsys):

@@ -84,29 +84,29 @@ def test_the_first_key_is_created_next_to_a_server(tmp_path, capsys, monkeypatch
         assert becomes(401, headers)
     (row,) = json.loads(output_of(capsys, "key", "list", "--store", "sqlite:///t.db", "--json"))["keys"]
     assert (row["name"], row["revoked"] is None) == ("boss", False)
-    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as kept:
-        assert secret not in "\n".join(kept.iterdump())
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as database:
+        assert secret not in "\n".join(database.iterdump())
 
 
 def test_a_changed_ledger_does_not_verify(tmp_path, capsys, monkeypatch):
-    """Whoever gets past the triggers is found out: status 1, and where."""
+    """A change that bypasses the triggers is found: status 1, and where."""
     monkeypatch.chdir(tmp_path)
     with running_server(tmp_path) as (address, _):
         content = {"name": "c", "arms": ["x"], "clients": ["a"], "horizon": 9, "teacher": "none", "start": True}
         assert httpx.post(f"{address}/v1/campaigns", json=content).status_code == 201
         pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
-    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as kept:
-        for (name,) in kept.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            kept.execute(f"DROP TRIGGER {name}")
-        kept.execute("UPDATE pulls SET revealed = 0.25")
-        kept.commit()
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        database.execute("UPDATE pulls SET revealed = 0.25")
+        database.commit()
     assert execute(["ledger", "verify", "c", "--store", "sqlite:///t.db"]) == 1
     assert "Position 2 of c has revealed = 0.25" in capsys.readouterr().err
 
 
 def test_settings_come_from_option_environment_and_file(tmp_path, capsys, monkeypatch):
-    """In that order; passwords are not shown; what is no setting is refused."""
+    """In that order; passwords are not shown; an unknown setting is refused."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tutelage.toml").write_text(
         'port = 1\nhost = "::1"\nstore = "postgresql://u:secret@h/d?password=secret"\n'

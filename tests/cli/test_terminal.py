@@ -10,7 +10,7 @@ LONG = ["simulate", "paper", "--teacher", "none", "--teacher", "twl", "--runs", 
 
 
 def test_progress_goes_to_the_terminal_and_json_to_the_pipe():
-    """A bar with the remaining time on standard error; on standard output the document alone."""
+    """A bar with the remaining time on standard error; on standard output only the document."""
     shown, out = run_on_terminal(*LONG, "--json", standard_output=subprocess.PIPE)
     assert "simulating" in shown
     assert "runs, remaining" in shown

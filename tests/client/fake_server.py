@@ -12,7 +12,7 @@ class FakeServer:
     """Answers with 1 - reward, except where ``faults`` has something else for the next requests."""
 
     def __init__(self, *faults):
-        self.faults, self.taken = list(faults), []
+        self.faults, self.pulls = list(faults), []
 
     def __call__(self, request):
         fault = self.faults.pop(0) if self.faults else None
@@ -21,7 +21,7 @@ class FakeServer:
         if fault is not None:
             return fault
         pulls = json.loads(request.content)["pulls"]
-        self.taken += pulls
+        self.pulls += pulls
         answers = [
             {"id": pull["id"], "reward": pull["reward"], "adjustment": 0.0, "directive": 1, "replayed": False}
             if pull.get("bypassed")

@@ -49,7 +49,7 @@ def test_the_callers_mistakes_are_raised_before_anything_is_sent(pull):
             client.reveal_all([ObservedReward("anna", "a", 0.5)], ids=["x", "y"])
         assert client.reveal_all([]) == []
         assert not len(client.spool)
-    assert not server.taken
+    assert not server.pulls
     with pytest.raises(RuntimeError, match="closed"):
         client.reveal("anna", "a", 0.5)
 
@@ -62,7 +62,7 @@ def test_every_kind_of_number_is_a_reward(reward):
         assert client.reveal("anna é", "a\u2028", reward, id="x" * 128).reward == 0.5
         assert client.reveal("anna", "a", type(reward)(1)).reward == 0.0
         assert client.reveal("anna", "a", np.int64(1)).reward == 0.0
-    assert [pull["reward"] for pull in server.taken] == [0.5, 1.0, 1.0]
+    assert [pull["reward"] for pull in server.pulls] == [0.5, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def test_reveals_what_the_server_says():
     """The answer's reward and adjustment, under the id that was sent."""
     server = FakeServer()
     with client_of(server) as client:
-        told = client.reveal("anna", "a", 0.25)
-    assert (told.reward, told.adjustment, told.bypassed) == (0.75, 0.5, False)
-    assert server.taken == [{"id": told.id, "client": "anna", "arm": "a", "reward": 0.25}]
+        response = client.reveal("anna", "a", 0.25)
+    assert (response.reward, response.adjustment, response.bypassed) == (0.75, 0.5, False)
+    assert server.pulls == [{"id": response.id, "client": "anna", "arm": "a", "reward": 0.25}]
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_tries_again_with_the_same_id(fault):
     """What may pass is tried again; the pull keeps its id, so that it counts once."""
     server = FakeServer(fault, fault)
     with client_of(server, deadline=10.0) as client:
-        told = client.reveal("anna", "a", 0.25, id="mine")
-    assert told.reward == 0.75
-    assert [pull["id"] for pull in server.taken] == ["mine"]
+        response = client.reveal("anna", "a", 0.25, id="mine")
+    assert response.reward == 0.75
+    assert [pull["id"] for pull in server.pulls] == ["mine"]
 
 
 @pytest.mark.parametrize(("encoding", "most"), [("identity", 2), ("gzip", 0)])
@@ -96,19 +96,19 @@ def test_a_strangers_sentence_is_one_line_of_the_log(caplog):
     with client_of(server) as client:
         assert client.reveal("anna", "a", 0.25).bypassed
         assert emptied(client.spool)
-    told = caplog.records[0].getMessage()
-    assert "later: No. ERROR:root:All [2J is lost. xxx" in told
-    assert len(told) < 600
+    message = caplog.records[0].getMessage()
+    assert "later: No. ERROR:root:All [2J is lost. xxx" in message
+    assert len(message) < 600
 
 
 def test_after_the_deadline_the_observed_reward_is_shown_and_reported(tmp_path):
     """Nobody waits for ever; the report says ``bypassed`` and carries the same pull."""
     server = FakeServer(*[httpx.ConnectError("no")] * 6)
     with client_of(server, deadline=0.05, spool=tmp_path / "spool") as client:
-        told = client.reveal("anna", "a", 0.25)
-        assert (told.reward, told.adjustment, told.bypassed) == (0.25, 0.0, True)
+        response = client.reveal("anna", "a", 0.25)
+        assert (response.reward, response.adjustment, response.bypassed) == (0.25, 0.0, True)
         assert emptied(client.spool)
-    assert server.taken[-1] == {"id": told.id, "client": "anna", "arm": "a", "reward": 0.25, "bypassed": True}
+    assert server.pulls[-1] == {"id": response.id, "client": "anna", "arm": "a", "reward": 0.25, "bypassed": True}
     assert (tmp_path / "spool").read_text() == ""
 
 
@@ -155,10 +155,10 @@ def test_what_the_operator_has_to_mend_is_not_raised(fault):
     """The observed reward is shown at once, without using the deadline up, and the pull is reported."""
     server = FakeServer(fault)
     with client_of(server, deadline=600.0) as client:
-        told = client.reveal("anna", "a", 0.25)
-        assert (told.reward, told.bypassed) == (0.25, True)
+        response = client.reveal("anna", "a", 0.25)
+        assert (response.reward, response.bypassed) == (0.25, True)
         assert emptied(client.spool)
-    assert [(pull["id"], pull["bypassed"]) for pull in server.taken] == [(told.id, True)]
+    assert [(pull["id"], pull["bypassed"]) for pull in server.pulls] == [(response.id, True)]
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -175,7 +175,7 @@ def test_retry_after_is_honoured(form):
     client = client_of(counting, deadline=1.0)
     assert client.reveal("anna", "a", 0.25).bypassed
     assert asked[0] is False
-    assert all(asked[1:])  # its report alone
+    assert all(asked[1:])  # only its report
     client.close(seconds=0)
 
 
@@ -227,20 +227,20 @@ def test_a_repeated_id_is_answered_as_it_was_shown(tmp_path):
         end = time.monotonic() + 30
         while fixed.faults and time.monotonic() < end:
             time.sleep(0.01)
-        told = client.reveal("anna", "a", 0.25, id="mine")
-        assert (told.reward, told.bypassed, len(client.spool)) == (0.25, True, 0)
-    assert [pull["bypassed"] for pull in fixed.taken] == [True]
+        response = client.reveal("anna", "a", 0.25, id="mine")
+        assert (response.reward, response.bypassed, len(client.spool)) == (0.25, True, 0)
+    assert [pull["bypassed"] for pull in fixed.pulls] == [True]
 
 
 def test_a_cancelled_call_is_reported():
-    """Whoever stops waiting has shown what was observed."""
+    """A caller that stops waiting has used the observed reward."""
 
     async def play():
         server = FakeServer(problem("unavailable", 503, Retry_After="60"))
         async with client_of(server, AsyncClient, deadline=600.0) as client:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(client.reveal("anna", "a", 0.25), 0.05)
-        return server.taken
+        return server.pulls
 
     assert [pull["bypassed"] for pull in asyncio.run(play())] == [True]
 
@@ -251,18 +251,18 @@ def test_async_client_does_the_same():
     async def play():
         server = FakeServer(httpx.Response(503))
         async with client_of(server, AsyncClient, deadline=10.0) as client:
-            told = await client.reveal("anna", "a", 0.25)
+            response = await client.reveal("anna", "a", 0.25)
             server.faults = [httpx.ConnectError("no")] * 6
             client.deadline = 0.05
             missed = await client.reveal("anna", "b", 0.5)
             async with asyncio.timeout(30):
                 while len(client.spool):  # noqa: ASYNC110 - there is nothing else to wait for
                     await asyncio.sleep(0.01)
-        return server.taken, told, missed
+        return server.pulls, response, missed
 
-    taken, told, missed = asyncio.run(play())
-    assert (told.reward, told.bypassed, missed.reward, missed.bypassed) == (0.75, False, 0.5, True)
-    assert [(pull["id"], pull.get("bypassed", False)) for pull in taken] == [(told.id, False), (missed.id, True)]
+    received, response, missed = asyncio.run(play())
+    assert (response.reward, response.bypassed, missed.reward, missed.bypassed) == (0.75, False, 0.5, True)
+    assert [(pull["id"], pull.get("bypassed", False)) for pull in received] == [(response.id, False), (missed.id, True)]
 
 
 def test_it_imports_no_other_part_of_the_project(python):
@@ -283,11 +283,11 @@ async def answering(reader, writer):
             size = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0])
             pulls = json.loads(await reader.readexactly(size))["pulls"]
             await asyncio.sleep(random.uniform(0, 0.004))
-            told = [
+            responses = [
                 {"id": pull["id"], "reward": 0.5, "adjustment": 0.0, "directive": 1, "replayed": False}
                 for pull in pulls
             ]
-            content = json.dumps({"pulls": told}).encode()
+            content = json.dumps({"pulls": responses}).encode()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content))
 
 
@@ -306,9 +306,9 @@ def test_calls_that_are_cut_off_leave_their_connections_usable():
         async with server:
             async with AsyncClient(address, "c", deadline=20.0, limits=few) as client:
                 await asyncio.gather(*(impatient(client, random.Random(seed)) for seed in range(8)))
-                told = await client.reveal("anna", "a", 0.5)
+                response = await client.reveal("anna", "a", 0.5)
             await asyncio.sleep(0)
-        return told
+        return response
 
     assert not asyncio.run(play()).bypassed
 

@@ -1,4 +1,4 @@
-"""The client before a real server that is paused, killed and begun anew."""
+"""The client before a real server that is paused, killed and restarted."""
 
 import contextlib
 import signal
@@ -16,19 +16,19 @@ CAMPAIGN = {"name": "c", "arms": ["x", "y"], "clients": ["anna", "ben"], "horizo
 
 
 def test_no_pull_is_lost_or_counted_twice_whatever_becomes_of_the_server(tmp_path):
-    """A real server is paused, killed, begun anew and stopped: it has each pull once, as it was shown."""
+    """A real server is paused, killed, restarted and stopped: it has each pull once, as it was shown."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shown = []
 
     def pull(client, times):
-        told = []
+        responses = []
         for _ in range(times):
-            arm = "xy"[len(shown + told) % 2]
-            told.append((client.reveal("anna", arm, 0.5), arm))
-        shown.extend(told)
-        return [one.bypassed for one, _ in told]
+            arm = "xy"[len(shown + responses) % 2]
+            responses.append((client.reveal("anna", arm, 0.5), arm))
+        shown.extend(responses)
+        return [one.bypassed for one, _ in responses]
 
     with contextlib.ExitStack() as ended:
         with running_server(tmp_path, port=port) as (address, server):
@@ -60,13 +60,13 @@ def test_no_pull_is_lost_or_counted_twice_whatever_becomes_of_the_server(tmp_pat
             assert emptied(client.spool)
             pulls = [{"id": one.id, "client": "anna", "arm": arm, "reward": 0.5} for one, arm in shown]
             again = httpx.post(f"{address}/v1/campaigns/c/pulls", json={"pulls": pulls}).json()["pulls"]
-            assert all(told["replayed"] for told in again)
-            assert [told["reward"] for told in again] == [one.reward for one, _ in shown]
+            assert all(one["replayed"] for one in again)
+            assert [one["reward"] for one in again] == [one.reward for one, _ in shown]
             assert httpx.get(f"{address}/v1/campaigns/c").json()["num_pulls"] == len(shown) + 1
 
 
 def test_what_a_killed_process_bypassed_is_reported_by_the_next(tmp_path, python):
-    """SIGKILL right after the answer; and a key that is missing is no reason to raise or to lose anything."""
+    """SIGKILL right after the response; a missing key neither raises an error nor loses a pull."""
     script = """
 import os, signal, sys
 from tutelage.client import Client
@@ -92,5 +92,5 @@ os.kill(os.getpid(), signal.SIGKILL)
         keyless.close(seconds=0)
         with Client(address, "c", key=secret, spool=tmp_path / "spool") as client:
             assert emptied(client.spool)
-            told = client.reveal("anna", "x", 0.5, id=killed.stdout.strip())
-            assert told.reward == 0.5
+            response = client.reveal("anna", "x", 0.5, id=killed.stdout.strip())
+            assert response.reward == 0.5

@@ -16,14 +16,14 @@ def test_reports_outlive_the_process(tmp_path):
     """What could not be reported is in the file, and the next client delivers it; a cut line is left out."""
     path = tmp_path / "spool"
     client = client_of(FakeServer(*[httpx.ConnectError("no")] * 10_000), deadline=0.01, spool=path)
-    told = client.reveal("anna", "a", 0.25)
+    response = client.reveal("anna", "a", 0.25)
     client.close(seconds=0)
     with path.open("a") as file:
         file.write('{"id": "cut o')
     server = FakeServer()
     with client_of(server, spool=path) as client:
         assert emptied(client.spool)
-    assert [pull["id"] for pull in server.taken] == [told.id]
+    assert [pull["id"] for pull in server.pulls] == [response.id]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_reports_outlive_the_process(tmp_path):
     [problem("invalid", 422), problem("forbidden", 403), problem("internal", 500), httpx.Response(200, json={})],
 )
 def test_a_report_that_is_refused_does_not_hold_up_the_others(tmp_path, refusal):
-    """A batch that is refused is halved until what is wrong stands alone, whoever's mistake it is."""
+    """A refused batch is halved until only the wrong report is left."""
     spool = Spool(tmp_path / "spool")
     spool.add([report(id, arm=id) for id in "xyz"])
     spool.close()
@@ -42,15 +42,15 @@ def test_a_report_that_is_refused_does_not_hold_up_the_others(tmp_path, refusal)
 
     with client_of(choosy, spool=tmp_path / "spool") as client:
         end = time.monotonic() + 30
-        while len(server.taken) < 2 and time.monotonic() < end:
+        while len(server.pulls) < 2 and time.monotonic() < end:
             time.sleep(0.01)
-        assert sorted(pull["id"] for pull in server.taken) == ["y", "z"]
+        assert sorted(pull["id"] for pull in server.pulls) == ["y", "z"]
         assert emptied(client.spool) if refusal.status_code == 422 else "x" in client.spool
         client.close(seconds=0)
 
 
 def test_a_damaged_spool_loses_only_its_damage(tmp_path):
-    """Lines that are no reports are put aside, whatever they are; the others are delivered."""
+    """Lines that are not reports are put aside; the others are delivered."""
     path = tmp_path / "spool"
     damaged = [b"\xff\xfe\n", b"[1]\n", b"7\n", b'{"id": 7}\n', b"\n", b"[" * 100_000 + b"\n"]
     refused = [
@@ -74,12 +74,12 @@ def test_a_damaged_spool_loses_only_its_damage(tmp_path):
     server = FakeServer()
     with client_of(server, spool=path) as client:
         assert emptied(client.spool)
-    assert [pull["id"] for pull in server.taken] == ["x", "y"]
+    assert [pull["id"] for pull in server.pulls] == ["x", "y"]
     assert (tmp_path / "spool.damaged").read_bytes() == b"".join(odd)
 
 
 def test_a_spool_belongs_to_one_process(tmp_path):
-    """A second one is told so when it opens it; a file that cannot be written likewise."""
+    """A second process gets an error when it opens the file; so does one that cannot write it."""
     spool = Spool(tmp_path / "spool")
     with pytest.raises(OSError, match="is already used as a spool by this or another process"):
         Spool(tmp_path / "spool")
@@ -109,7 +109,7 @@ def test_a_spool_is_a_regular_file(tmp_path):
 
 
 def test_a_full_disk_is_no_concern_of_the_caller(tmp_path):
-    """Reports are then in memory alone, and in the file again once there is room."""
+    """Reports are then only in memory, and in the file again once there is room."""
     folder = tmp_path / "disk"
     folder.mkdir()
     spool = Spool(folder / "spool")

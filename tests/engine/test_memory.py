@@ -73,7 +73,7 @@ def test_copies_are_complete_and_independent(field):
 
 
 def test_a_restart_forgets_evidence_but_not_pulls():
-    """After a restart only a pending pull is evidence; pulls in all and what policies learned are kept."""
+    """After a restart only a pending pull is evidence; pulls in all and what policies learned remain."""
     memory, cuts = make_memory(num_clients=2), np.array([1, 5])
     for name in set(memory._fields) - {"pending_arm", "block"}:
         getattr(memory, name)[...] = 1
@@ -86,5 +86,5 @@ def test_a_restart_forgets_evidence_but_not_pulls():
     assert memory.segment_sums[0, 2].tolist() == [0.25, 0, 0]
     assert not memory.revealed_sums.any()
     assert not memory.rule_states.any()
-    for kept in (memory.pulls, memory.revealed_pulls, memory.revealed_means, memory.costs):
-        assert (kept == 1).all()
+    for array in (memory.pulls, memory.revealed_pulls, memory.revealed_means, memory.costs):
+        assert (array == 1).all()

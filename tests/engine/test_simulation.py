@@ -92,7 +92,7 @@ def test_engine_equals_algorithms_over_several_epochs(name, gammas):
 
 
 def test_a_cancelled_run_stops():
-    """A run that is told to stop ends with Cancelled instead of a result."""
+    """A run that is asked to stop ends with Cancelled instead of a result."""
     cancel = threading.Event()
     cancel.set()
     instance = Instance("one", np.full((1, 2), 0.5), np.ones(1))

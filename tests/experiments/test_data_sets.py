@@ -69,7 +69,7 @@ def test_a_changed_copy(known, tmp_path):
 
 
 def test_a_changed_file_that_is_not_needed(known, tmp_path):
-    """Another README does not change results, so there is no warning."""
+    """Another README does not change results, so no warning is shown."""
     write_files(tmp_path, known[1] | {"README.txt": b"other"})
     assert data_sets.list_differences(str(tmp_path)) == []
 
@@ -123,7 +123,7 @@ def test_locate(known, tmp_path, monkeypatch, place, named):
 
 
 def test_locate_nothing(known, tmp_path, monkeypatch):
-    """There is no copy without a folder, in an empty one, and in another file."""
+    """No copy is found without a folder, in an empty one, and in another file."""
     little, _ = known
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
     assert locate(little, None) is None

@@ -9,7 +9,7 @@ from tutelage.instances import load
 from tutelage.instances.readers.movies import find_movies
 from tutelage.instances.readers.ratings import read_ratings
 
-# Users 1 to 6 rate movies 1 to 8; movie 8 is rated by user 1 alone.
+# Users 1 to 6 rate movies 1 to 8; only user 1 rates movie 8.
 TRIPLES = [(user, movie, 1 + (user * movie) % 5) for user in range(1, 7) for movie in range(1, 8)] + [(1, 8, 5)]
 RATINGS = "userId,movieId,rating,timestamp\n" + "".join(f"{u},{m},{r}.0,1\n" for u, m, r in TRIPLES)
 MOVIES = (

@@ -130,7 +130,7 @@ def test_packings(write, tmp_path, packing):
     ],
 )
 def test_refused(refuses, write, content, options, words):
-    """What is no K7 file, or has too few links, is refused in a sentence."""
+    """A file of another format, or with too few links, is refused in a sentence."""
     refuses(f"radio:{write('a.k7', content)},{options}".rstrip(","), *words)
 
 

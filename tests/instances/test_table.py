@@ -121,7 +121,7 @@ def test_tied_table_says_so(write):
     ],
 )
 def test_bad_tables(refuses, write, name, content, words):
-    """A table that cannot be read, or holds what is no mean, is refused with the place."""
+    """A table that cannot be read, or contains an invalid mean, is refused with its place."""
     refuses(write(name, content), *words)
 
 

@@ -6,10 +6,10 @@ from tutelage import lab
 def test_teachers_play_the_same_runs():
     """A teacher's runs do not depend on the other teachers: differences between teachers are paired."""
     together = lab.simulate("paper", ["none", "twl", "ng"], "3*ucb1,2*ts", horizon=400, runs=3, seed=11)
-    alone = lab.simulate("paper", "twl", "3*ucb1,2*ts", horizon=400, runs=3, seed=11)
+    single = lab.simulate("paper", "twl", "3*ucb1,2*ts", horizon=400, runs=3, seed=11)
     same = together.sel(teacher="twl(gamma1=1,gamma2=0)")
-    assert same.pulls.equals(alone.pulls.isel(teacher=0))
-    assert same.cost.equals(alone.cost.isel(teacher=0))
+    assert same.pulls.equals(single.pulls.isel(teacher=0))
+    assert same.cost.equals(single.cost.isel(teacher=0))
 
 
 def test_more_runs_begin_with_the_same_runs():

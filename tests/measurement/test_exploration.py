@@ -1,4 +1,4 @@
-"""Sufficient exploration as measured, beside exact laws, the paper's lemmas and what others have proved.
+"""Measured sufficient exploration against exact distributions, the paper's lemmas and what others have proved.
 
 Where numbers of runs are compared with their exact chance, each comparison fails by accident less than once
 in a million times.
@@ -25,7 +25,7 @@ def assert_share(hits, chance):
 
 
 def urn_of_zeros(tau):
-    """The law [tau + 1] of one of two arms' pulls after tau under Thompson sampling and rewards 0.
+    """The distribution [tau + 1] of one of two arms' pulls after tau under Thompson sampling and rewards 0.
 
     Beta(1, 1 + n) is 1 - U^(1 / (1 + n)), so the arm with n pulls loses to the one with m with probability
     (1 + n) / (2 + n + m): the urn in which the other colour is added.
@@ -88,7 +88,7 @@ def test_epsilon_greedy_pulls_each_arm_with_equal_chance():
 
 
 def test_thompson_sampling_is_balanced_under_zeros():
-    """Kalvit and Zeevi 2021: with rewards 0 the shares come together; here by the exact law for two arms."""
+    """Kalvit and Zeevi 2021: with rewards 0 the shares come together; here by the exact distribution for two arms."""
     tau = 1000
     rewards = urn_of_zeros(tau)
     seen = sufficient_exploration("ts", 2, 0.0, tau, runs=2000)
@@ -171,7 +171,7 @@ class Stay:
 
 
 def test_a_policy_of_ones_own_is_measured():
-    """An object that is no entry of the table; there is no lemma on it."""
+    """A policy outside the table has no lemma."""
     seen = sufficient_exploration(Stay(), 3, 1.0, 100, runs=2)
     assert (seen.least == 0).all()
     assert (seen.most == seen.taus).all()

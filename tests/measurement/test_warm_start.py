@@ -1,4 +1,4 @@
-"""Warm-start pulls as measured, beside a plain-Python transcription and the two teaching lemmas."""
+"""Measured warm-start pulls against a plain-Python transcription and the two teaching lemmas."""
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_one_seed_gives_one_result():
 
 
 def follow(round, learner, parameters, stream):
-    """In pull ``round``, the arm round - first mod K: it tells what it is told of rounds and parameters."""
+    """In pull ``round``, the arm round - first mod K: its pulls show which rounds and parameters it gets."""
     return int(round - parameters[0]) % learner.counts.size
 
 
@@ -109,7 +109,7 @@ class Follow:
 
 
 def test_a_policy_of_ones_own_goes_on_after_its_history():
-    """Its next pull after 2 + 0 + 5 of a history is its eighth; it is told its own parameters."""
+    """Its next pull after 2 + 0 + 5 of a history is its eighth; it gets its own parameters."""
     seen = warm_start_pulls(Follow(6), (2, 0, 5), MEANS, 4, runs=1, checkpoints=4)
     assert np.diff(seen.pulls[0], axis=0, prepend=0).argmax(axis=1).tolist() == [2, 0, 1, 2]
     assert seen.policy.endswith(":Follow")

@@ -25,7 +25,7 @@ def one_odd(usual):
 
 @given(arguments=one_odd(GUESSES))
 def test_any_guess(arguments):
-    """A guess that is taken can be planned for."""
+    """An accepted guess can be planned for."""
     try:
         request = planning.make_request(planning.AssumedInstance(**arguments), **OPTIONS)
     except InputError:
@@ -36,7 +36,7 @@ def test_any_guess(arguments):
 @settings(max_examples=150)
 @given(case=st.sampled_from(["given", "guess"]), arguments=one_odd(OPTIONS))
 def test_any_options(case, arguments):
-    """Options that are taken give a plan without NaN; long ones are not played."""
+    """Accepted options give a plan without NaN; long ones are not simulated."""
     known = planning.KnownInstance(load_instance("planted:clients=2,arms=2,gap=0.4"))
     cases = {"given": known, "guess": planning.AssumedInstance(2, 2, 0.4)}
     try:
@@ -49,7 +49,7 @@ def test_any_options(case, arguments):
 
 @pytest.mark.parametrize("wrong", [None, 5, "paper", [], float("nan")])
 def test_no_case_and_no_request(wrong):
-    """What is no case, no instance and no request is named."""
+    """The error names what is not a case, an instance or a request."""
     for call in (planning.KnownInstance, planning.make_request, planning.make_plan):
         with pytest.raises(InputError):
             call(wrong)
@@ -61,7 +61,7 @@ def test_no_case_and_no_request(wrong):
 
 @pytest.mark.parametrize("teachers", [[], [None], [5], "twll", 7, ["twl", "twl"]])
 def test_teachers_that_are_none(teachers):
-    """An empty list, and what is no teacher."""
+    """An empty list, and something that is not a teacher."""
     with pytest.raises(InputError):
         planning.make_request(planning.AssumedInstance(2, 2, 0.4), teachers, horizon=40, runs=1)
 

@@ -60,14 +60,14 @@ def test_no_name_is_preferred(cheap):
         (measurement("twl", 1, 1, wrong=1), "was wrong in 1 of 10 runs"),
         (measurement("twl", 1, 1, decided=8), "decided in 8 of 10 runs"),
         (measurement("none", 1, 0, decided=0), "never decides"),
-        (measurement("known", 1, 1, round=0), "is told the best arm"),
+        (measurement("known", 1, 1, round=0), "is given the best arm"),
         (measurement("na", 1, 1, decided=0), "uses what only a simulation can see"),
         (measurement("ng", 1, 1, round=0), "does not learn its target"),
-        (measurement("jun", 1, 1, round=0), "is told the best arm"),
+        (measurement("jun", 1, 1, round=0), "is given the best arm"),
     ],
 )
 def test_a_teacher_is_rejected_by_rule(loser, reason):
-    """A wrong, undecided, told, guessing or idle teacher is not chosen, however cheap it is."""
+    """A teacher that is wrong, undecided, given the best arm, guessing or idle is not chosen, however cheap it is."""
     choice = choose([loser, measurement("tal", 1000, 1000)], SelectionRule())
     assert choice.best.measurement.spec.startswith("tal")
     assert next(each for each in choice.assessments if each.measurement is loser).rejection == reason

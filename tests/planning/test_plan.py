@@ -36,10 +36,10 @@ def test_tal_ends_where_the_schedule_says(paper):
 def test_figures_are_those_of_simulate(paper):
     """The same seed plays the same runs as tutelage simulate."""
     request = lab.make_request("paper", ["blt", "none"], "ucb1", horizon=50_000, runs=3)
-    told = {each["teacher"]: each for each in paper.summary()["teachers"]}
+    summaries = {each["teacher"]: each for each in paper.summary()["teachers"]}
     for each in lab.simulate_request(request).summary().teachers:
-        assert told[each.teacher]["regret"] == vars(each.regret)
-        assert told[each.teacher]["cost"] == vars(each.cost)
+        assert summaries[each.teacher]["regret"] == vars(each.regret)
+        assert summaries[each.teacher]["cost"] == vars(each.cost)
 
 
 def test_smaller_gaps_are_planned_too(paper):
@@ -57,23 +57,23 @@ def test_where_all_end_nothing_else_need_do(paper):
 
 def test_the_document(paper):
     """Plain finite numbers, with what the issue names in it."""
-    told = json.loads(json.dumps(paper.summary(), allow_nan=False))
-    assert told["choice"] in [each["teacher"] for each in told["teachers"]]
-    assert told["why"]
-    for each in told["teachers"]:
+    summary = json.loads(json.dumps(paper.summary(), allow_nan=False))
+    assert summary["choice"] in [each["teacher"] for each in summary["teachers"]]
+    assert summary["why"]
+    for each in summary["teachers"]:
         assert set(each) == {
             "teacher", "decided", "round", "epochs", "regret", "cost", "wrong", "score", "rejection"
         }  # fmt: skip
         assert 0 <= each["decided"] <= 1
         assert set(each["regret"]) == set(each["cost"]) == {"mean", "sd", "q10", "q50", "q90"}
         assert (each["round"] is None) == (each["decided"] == 0)
-    assert {each["teacher"] for each in told["teachers"]} >= {"none", "known"}
-    assert told["instance"]["name"] == "paper:rewards=bernoulli"
-    assert [each["gap"] for each in told["smaller_gaps"]] == pytest.approx([0.05, 0.025])
+    assert {each["teacher"] for each in summary["teachers"]} >= {"none", "known"}
+    assert summary["instance"]["name"] == "paper:rewards=bernoulli"
+    assert [each["gap"] for each in summary["smaller_gaps"]] == pytest.approx([0.05, 0.025])
 
 
 def test_default_candidates_cover_the_constants():
-    """TAL and TWL over the same pairs of constants, and BLT; the ends of the scale beside them."""
+    """TAL and TWL over the same pairs of constants, BLT, and the two baselines."""
     request = planning.make_request(planning.KnownInstance(load_instance("paper")), horizon=100, runs=1)
     specs = request.first.teacher_specs
     pairs = {kind: {spec[3:] for spec in specs if spec.startswith(kind)} for kind in ("tal", "twl")}
@@ -130,7 +130,7 @@ def test_too_long_to_simulate_says_so():
 
 
 def test_clients_that_do_not_explore():
-    """Thompson samplers under gamma1 = 1: TAL should end by the schedule, it does not, so longer is tried.
+    """Thompson samplers under gamma1 = 1: TAL should end by the schedule, it does not, so longer horizons are tried.
 
     Nothing is called sure, as no theorem speaks of them.
     """
@@ -165,9 +165,9 @@ def test_guess_has_the_unknown_means_in_its_spread():
     assert none.regret.size == 8
     assert none.regret.std() > 3 * fixed.regret.std()
     assert none.regret[0] == fixed.regret[0]  # run 0 plays that very instance
-    told = plan.summary()["instance"]
-    assert told["min_gap"] == 0.3
-    assert "global_means" not in told
+    summary = plan.summary()["instance"]
+    assert summary["min_gap"] == 0.3
+    assert "global_means" not in summary
 
 
 @pytest.mark.parametrize(

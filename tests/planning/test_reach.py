@@ -31,12 +31,12 @@ UCB1S = parse_clients("ucb1", 5)
 
 def test_the_paper_instance_at_its_horizon():
     """Pulls are F(psi), rounds K F(psi); TAL likely ends in psi = 3, and psi_max = 4 needs more than T."""
-    told = compute_reachability([PAPER], 50_000, BOTH, UCB1S)
-    assert [(each.pulls, each.round, each.in_time) for each in told.epochs] == [
+    reach = compute_reachability([PAPER], 50_000, BOTH, UCB1S)
+    assert [(each.pulls, each.round, each.in_time) for each in reach.epochs] == [
         (paper_epochs.last_round(epoch), 5 * paper_epochs.last_round(epoch), epoch <= 3) for epoch in (1, 2, 3, 4)
     ]
     assert 5 * paper_epochs.last_round(3) <= 50_000 < paper_epochs.learning_time()
-    likely, sure = told.likely["tal"], told.sure["tal"]
+    likely, sure = reach.likely["tal"], reach.sure["tal"]
     assert (likely.epoch, likely.latest, likely.in_time) == (3, 5 * paper_epochs.last_round(3), True)
     assert (sure.epoch, sure.latest, sure.in_time) == (4, paper_epochs.learning_time(), False)
 
@@ -44,8 +44,8 @@ def test_the_paper_instance_at_its_horizon():
 def test_twl_drops_arms_on_the_way():
     """Gaps .4 and .3 go in epoch 1, .2 in epoch 2, .1 in epoch 3, which the best arm has to reach too."""
     ends = make_schedule(5, 50_000, (0.2,) * 5).ends
-    told = compute_reachability([PAPER], 50_000, BOTH, UCB1S).likely["twl"]
-    assert told.latest == 2 * ends[0] + ends[1] + 2 * ends[2]
+    reach = compute_reachability([PAPER], 50_000, BOTH, UCB1S).likely["twl"]
+    assert reach.latest == 2 * ends[0] + ends[1] + 2 * ends[2]
 
 
 LATE = Instance("late", np.tile([0.2, 0.2, 0.2, 0.575, 0.7], (5, 1)), equal_weights(5))
@@ -56,10 +56,10 @@ def test_the_sure_round_is_not_exceeded(spec):
     """Clients go back to arms that are ruled out: no run of TWL ends later than what is called sure."""
     horizon = 30_000
     decided = simulate(LATE, spec, "ucb1", horizon=horizon, runs=10).decided_in.values
-    told = compute_reachability([LATE], horizon, [TEACHERS.parse(spec)], UCB1S)
+    reach = compute_reachability([LATE], horizon, [TEACHERS.parse(spec)], UCB1S)
     assert (decided > 0).all()
-    assert (decided <= told.sure["twl"].latest).all()
-    assert (decided >= told.likely["twl"].earliest).all()
+    assert (decided <= reach.sure["twl"].latest).all()
+    assert (decided >= reach.likely["twl"].earliest).all()
 
 
 @given(gap=st.floats(1e-4, 1.0))
@@ -76,7 +76,7 @@ def test_epochs_fit_the_radius(gap):
 
 
 def test_a_gap_at_the_border_is_told_despite_rounding():
-    """An eighth less some roundings is still told surely in epoch 3."""
+    """A gap of an eighth less a few rounding errors is still separated in epoch 3."""
     assert epoch_for(0.125 - 1e-14, sure=True) == 3
     assert epoch_for(0.125 - 1e-6, sure=True) == 4
 
@@ -88,14 +88,15 @@ def test_a_gap_at_the_border_is_told_despite_rounding():
     sure=st.booleans(),
 )
 def test_the_horizon_that_remedies_is_the_least(horizon, gap, kind, sure):
-    """At it the decision is in time; for any horizon below it is not (the round grows with log T alone)."""
+    """The decision is in time at this horizon and at no shorter one (the round grows only with log T)."""
     instance = load_instance(f"planted:clients=3,arms=4,gap={gap},seed=5")
     teacher = TEACHERS.parse(kind)
     if sure:
-        enough, told = (sure_horizon(teacher, UCB1S[:3], instance), sure_round(teacher, UCB1S[:3], instance, horizon))
+        enough = sure_horizon(teacher, UCB1S[:3], instance)
+        decision = sure_round(teacher, UCB1S[:3], instance, horizon)
     else:
-        enough, told = likely_horizon(teacher, instance), likely_round(teacher, instance, horizon)
-    assert (told <= horizon) == (horizon >= enough)
+        enough, decision = likely_horizon(teacher, instance), likely_round(teacher, instance, horizon)
+    assert (decision <= horizon) == (horizon >= enough)
 
 
 def test_slow_clients_take_longer():
@@ -111,20 +112,20 @@ def test_slow_clients_take_longer():
 def test_instances_that_vary_give_a_range():
     """TWL's round depends on the other gaps, TAL's does not."""
     instances = [load_instance(f"planted:clients=3,arms=4,gap=0.05,seed={seed}") for seed in range(20)]
-    told = compute_reachability(instances, 10_000, BOTH, UCB1S[:3])
-    assert told.likely["tal"].earliest == told.likely["tal"].latest
-    assert told.likely["twl"].earliest < told.likely["twl"].latest <= told.likely["tal"].latest
+    reach = compute_reachability(instances, 10_000, BOTH, UCB1S[:3])
+    assert reach.likely["tal"].earliest == reach.likely["tal"].latest
+    assert reach.likely["twl"].earliest < reach.likely["twl"].latest <= reach.likely["tal"].latest
 
 
 def test_tied_arms_have_no_ending():
     """No epoch tells them apart; the epochs themselves are listed all the same."""
     tied = Instance("tied", np.array([[0.5, 0.5, 0.1]]), equal_weights(1))
-    told = compute_reachability([tied], 10_000, BOTH, UCB1S[:1])
-    assert told.likely == told.sure == {}
-    assert told.epochs[-1].in_time is False
+    reach = compute_reachability([tied], 10_000, BOTH, UCB1S[:1])
+    assert reach.likely == reach.sure == {}
+    assert reach.epochs[-1].in_time is False
 
 
 def test_a_horizon_without_any_epoch():
     """The first epoch is listed, as too late."""
-    told = compute_reachability([PAPER], 5, BOTH, UCB1S)
-    assert [each.in_time for each in told.epochs] == [False]
+    reach = compute_reachability([PAPER], 5, BOTH, UCB1S)
+    assert [each.in_time for each in reach.epochs] == [False]

@@ -57,16 +57,16 @@ def test_sure_rounds_are_those_of_the_theorems(clients):
 def test_what_is_proved(teacher, clients, proved):
     """Of clients that explore by a lemma, for the phase in which they do."""
     setting = setting_of(load_instance("paper"), 50_000)
-    told = learning_end(setting, TEACHERS.parse(teacher), parse_clients(clients, 5))
-    assert (told is not None) == proved
+    end = learning_end(setting, TEACHERS.parse(teacher), parse_clients(clients, 5))
+    assert (end is not None) == proved
 
 
 def test_one_gamma_without_a_proof_makes_its_kind_unsure():
     """TWL(0, 0) has a round with eps-greedy clients, TWL(1, 0) none: nothing is called sure of TWL."""
     asked = [TEACHERS.parse(f"{kind}(gamma1={g},gamma2=0)") for kind in ("tal", "twl") for g in (0, 1)]
-    told = compute_reachability([load_instance("paper")], 50_000, asked, parse_clients("eps-greedy", 5))
-    assert set(told.sure) == {"tal"}
-    assert told.unproved == (asked[3],)
+    reach = compute_reachability([load_instance("paper")], 50_000, asked, parse_clients("eps-greedy", 5))
+    assert set(reach.sure) == {"tal"}
+    assert reach.unproved == (asked[3],)
 
 
 def test_clients_that_do_not_act_have_no_sure_horizon():
@@ -104,7 +104,7 @@ def test_page_agrees_with_bound(clients, said, capsys):
 
 
 def test_page_names_a_kind_where_no_gamma_is_proved(capsys):
-    """All of them asked for and none proved: the name alone; else those without a proof."""
+    """If none of the requested variants is proved, only the name is listed; otherwise those without a proof."""
     teachers = [f"--teacher={kind}(gamma1={gamma},gamma2=0)" for kind in ("tal", "twl") for gamma in (0, 1)]
     for clients, named in (("ts", "tal or twl"), ("eps-greedy", "twl(gamma1=1,gamma2=0)")):
         assert execute(["plan", "paper", "--horizon=900", "--runs=1", "--clients", clients, *teachers]) == 0

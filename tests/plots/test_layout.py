@@ -130,7 +130,7 @@ def test_files_have_the_same_bytes_on_every_run(result, tmp_path, python):
     ]
     assert len(lines[0]) == 2 * len(FORMATS)
     assert lines[0] == lines[1]
-    for line in lines[0][: len(FORMATS)]:  # each ending alone, without those that were saved before it
+    for line in lines[0][: len(FORMATS)]:  # each ending by itself, without those that were saved before it
         ending = line.split()[1]
         save_figure(draw_picture(data, "curves"), tmp_path / f"y{ending}")
         assert line.split()[2] == hashlib.sha256((tmp_path / f"y{ending}").read_bytes()).hexdigest()

@@ -75,7 +75,7 @@ def test_many_teachers_of_one_figure_all_look_different():
 
 
 def test_a_look_does_not_depend_on_the_figure():
-    """A teacher alone looks as it does among those that the paper compares."""
+    """A single teacher looks as it does among those that the paper compares."""
     specs = [*SIDE_BY_SIDE, "change-detector"]
     assert [teacher_style(spec) for spec in specs] == teacher_styles(specs)
 

@@ -388,7 +388,7 @@ def assert_same_game(spec, make_client, instance, distribution, server, T, seed)
 def play_alone(spec, means, *, T, players, rewards="bernoulli", seed=0):
     """Pulls [players, K] of independent untaught players with these arms' means, after T rounds."""
     instance = Instance(
-        "alone", np.tile(means, (players, 1)), np.full(players, 1 / players), parse_distribution(rewards)
+        "single client", np.tile(means, (players, 1)), np.full(players, 1 / players), parse_distribution(rewards)
     )
     policies = [POLICIES.parse(spec)] * players
     none = TEACHERS.parse("none")

@@ -65,7 +65,7 @@ def test_no_learning_changes_nothing():
 
 
 def beyond(round, learner, parameters, stream):
-    """Writes where there is no room."""
+    """Writes beyond the end of its state."""
     learner.state[10**6] = 1.0
     return 0
 
@@ -79,7 +79,7 @@ def nowhere(round, learner, parameters, stream):
     ("function", "sentence"), [(beyond, "used an index outside an array"), (nowhere, "chose an arm outside 0 to 4")]
 )
 def test_a_foreign_policy_cannot_reach_beyond(function, sentence):
-    """Compiled with its bounds checked, a policy that errs is told of instead of crashing the process."""
+    """Compiled with its bounds checked, a policy that errs raises an error instead of crashing the process."""
 
     class Foreign:
         choose, learn = staticmethod(function), staticmethod(no_learning)

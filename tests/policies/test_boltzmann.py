@@ -1,4 +1,4 @@
-"""Boltzmann exploration against its transcription and the law of its choices."""
+"""Boltzmann exploration against its transcription and the distribution of its choices."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_scores_of_any_size():
 
 
 def test_a_product_rounded_up_gives_the_heaviest():
-    """Should the share reach the total by rounding, the heaviest arm is taken, never one of weight 0."""
+    """Should the share reach the total by rounding, the heaviest arm is chosen, never one of weight 0."""
 
     class Largest:
         def random(self):

@@ -1,4 +1,4 @@
-"""Boltzmann-Gumbel exploration against its transcription and the law of its choices."""
+"""Boltzmann-Gumbel exploration against its transcription and the distribution of its choices."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""epsilon-greedy with a constant epsilon against its transcription and the law of its choices."""
+"""epsilon-greedy with a constant epsilon against its transcription and the distribution of its choices."""
 
 import pytest
 from scipy import stats

@@ -1,4 +1,4 @@
-"""Gaussian Thompson sampling against its transcription and the law of its choices."""
+"""Gaussian Thompson sampling against its transcription and the distribution of its choices."""
 
 import math
 

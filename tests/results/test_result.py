@@ -51,7 +51,7 @@ def test_pulls_add_up_to_the_rounds(dataset):
 
 
 def test_attributes_hold_the_whole_request(outcome, dataset):
-    """The request can be read from the file alone, with the seed and the versions."""
+    """The file contains the whole request, with the seed and the versions."""
     request = json.loads(dataset.attrs["request"])
     assert request == json.loads(encode_json(describe_request(outcome.request)))
     assert request["instance"]["name"] == outcome.request.instance.name

@@ -53,12 +53,12 @@ def sent(number, m, k, reward, **more):
 
 def events_of(server):
     """Every decision and exclusion: round, active arms, target."""
-    told, after = [], 0
+    decisions, after = [], 0
     while after is not None:
         page = server.call("GET", "/v1/campaigns/c/decisions", params={"after": after, "limit": 300}).json()
-        told += page["decisions"]
+        decisions += page["decisions"]
         after = page["next"]
-    return [(one["round"], one["active_arms"], one["target"]) for one in told]
+    return [(one["round"], one["active_arms"], one["target"]) for one in decisions]
 
 
 def named(events):
@@ -99,8 +99,8 @@ class LabRun:
     def check_answers(self, t, response):
         """Revealed rewards, bit for bit."""
         assert response.status_code == 200, response.text
-        told = [one["reward"] for one in response.json()["pulls"]]
-        assert told == self.run.trace.revealed[:, t].tolist()
+        revealed = [one["reward"] for one in response.json()["pulls"]]
+        assert revealed == self.run.trace.revealed[:, t].tolist()
 
     def check_rounds(self, server, rounds):
         """Play these rounds."""

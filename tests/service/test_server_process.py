@@ -63,7 +63,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_and_back(serve, small_disk):
-    """Writes get 503 and nothing of them is kept, `/readyz` fails; with room the same requests succeed."""
+    """Writes get 503 and nothing of them is stored, `/readyz` fails; with room the same requests succeed."""
     url = f"sqlite:///{small_disk}/t.db"
     served = serve(url=url)
     assert served.pull(0).is_success
@@ -79,11 +79,11 @@ def test_a_full_disk_and_back(serve, small_disk):
     assert int(answer.headers["retry-after"]) >= 1
     assert answer.headers["content-type"].startswith("application/problem+json")
     until(lambda: not served.is_ready())
-    assert served.pull(0).json()["pulls"][0]["replayed"]  # what is there can be told
+    assert served.pull(0).json()["pulls"][0]["replayed"]  # stored pulls are still answered
     filler.unlink()
     again = served.pull(*range(number, number + 50))
     assert again.is_success
-    assert not any(told["replayed"] for told in again.json()["pulls"])
+    assert not any(one["replayed"] for one in again.json()["pulls"])
     until(served.is_ready)
     served.end()
     assert positions(url) == 1 + number + 50
@@ -200,7 +200,7 @@ def test_idle_connections(serve):
 
 
 def test_a_corrupted_page_ends_the_server(serve, tmp_path):
-    """Whoever meets it first, a request or the page's watcher: nothing is taken, and the server ends."""
+    """Whether a request or the monitor meets the fault first: nothing is stored, and the server ends."""
     served = serve(horizon=10**6)
     for start in range(0, 8000, 2000):
         assert served.pull(*range(start, start + 2000)).is_success

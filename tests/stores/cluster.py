@@ -13,7 +13,7 @@ OPTIONS = "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_
 
 
 def binaries():
-    """The folder with `initdb` and `postgres`, the newest version's first; None where there is none."""
+    """The folder with `initdb` and `postgres`, the newest version's first; None if no version is installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: -int(path.parts[4]))
     if found:
         return found[0].parent

@@ -1,4 +1,4 @@
-"""Addresses as they are shown: whoever reads a log or a terminal learns no password."""
+"""Addresses as they are shown: logs and terminals contain no password."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tutelage.stores.postgresql.connection import hide_password
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "printed"),
     [
         ("postgresql://me@h:5/d?sslmode=require", "postgresql://me@h:5/d?sslmode=require"),
         ("postgresql://[::1]:5/d?application_name=a@b", "postgresql://[::1]:5/d?application_name=a@b"),
@@ -39,13 +39,13 @@ from tutelage.stores.postgresql.connection import hide_password
         ("host=h password='ses ame' user=me", "host=h password=*** user=me"),
     ],
 )
-def test_passwords_are_hidden_wherever_they_stand(address, told):
+def test_passwords_are_hidden_wherever_they_stand(address, printed):
     """Also where they are written wrongly; all else is as it was."""
-    assert without_password(address) == told
+    assert without_password(address) == printed
 
 
 def test_an_unreadable_address_is_hide_password():
-    """A bracket that nothing closes is no reason to fail while another failure is told."""
+    """An unclosed bracket does not prevent the message about another failure."""
     assert hide_password("postgresql://u:sesame@[x") == "postgresql://u:***@[x"
     assert hide_password("postgresql://u@h/d?passw%6frd=sesame&a=b") == "postgresql://u@h/d?a=b"
 
@@ -69,13 +69,13 @@ def test_an_unreadable_address_is_hide_password():
     ],
 )
 def test_an_address_that_cannot_be_read_is_one_sentence(url):
-    """Every way in says so; of libpq's reason nothing is told that may be a password."""
+    """Every way in says so; nothing of libpq's reason that may be a password is shown."""
     for ask in (stores.open_store, stores.open_reader, stores.open_keys, stores.upgrade, stores.check):
         with pytest.raises(InputError, match=r"^Invalid (store|database) URL '.*'") as caught:
             ask(url)
-        told = str(caught.value).replace("another=sesame", "")  # what is no password is shown
-        assert "sesame" not in told
-        assert "\n" not in told
+        message = str(caught.value).replace("another=sesame", "")  # the value of another option is shown
+        assert "sesame" not in message
+        assert "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_address_that_cannot_be_read_is_one_sentence(url):
     ],
 )
 def test_what_libpq_says_of_a_server_holds_no_password(url):
-    """A part of it may have been taken for the host or the port."""
+    """A part of it may have been mistaken for the host or the port."""
     with pytest.raises(StoreError, match="cannot be reached") as caught:
         stores.open_reader(url)
     assert "sesame" not in str(caught.value)

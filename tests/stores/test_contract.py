@@ -30,7 +30,7 @@ class TestStores(StoreContract):
     ],
 )
 def test_the_database_refuses_to_change_the_ledger(store, statement):
-    """Triggers forbid UPDATE and DELETE on the rows, whoever asks."""
+    """Triggers forbid every UPDATE and DELETE on the rows."""
     token = store.lead("c", "here")
     store.append([change(token, 0, pull(1), pull(2), entry(3))])
     with pytest.raises(Exception, match="rows of the ledger are"):
@@ -104,7 +104,7 @@ def test_check_finds_rows_that_are_gone(store):
 
 
 def test_nothing_is_open_in_a_store_without_migration(tmp_path, new_database):
-    """Who may not migrate is told how to, on both."""
+    """Without permission to migrate the error says how to migrate, on both stores."""
     for url in (f"sqlite:///{tmp_path}/new.db", new_database("empty")):
         with pytest.raises(InputError, match="tutelage db upgrade"):
             stores.open_store(url, migrate=False)

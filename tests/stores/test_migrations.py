@@ -1,4 +1,4 @@
-"""The migrations lead to the tables that the code names, and nobody writes beside or behind them."""
+"""The migrations lead to the tables that the code names, and other servers cannot write during or after them."""
 
 import contextlib
 import sqlite3

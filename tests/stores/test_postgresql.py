@@ -63,7 +63,7 @@ def test_a_valid_lease_keeps_others_out(url, sql, opened):
 
 
 def test_renewing_extends_the_lease(url, sql, opened):
-    """A renewal is ten seconds from now, also of a lease that has ended and that nobody has taken."""
+    """A renewal is ten seconds from now, also of a lease that has ended and that no server has taken over."""
     store = opened(stores.open_store(url))
     store.lead("c", "here")
     _end_lease(sql)
@@ -272,7 +272,7 @@ def test_a_database_of_another_encoding_is_refused(postgresql):
 
 
 def test_foreign_tables_and_newer_schemas_are_refused(new_database):
-    """Another program's database is left alone, and so is a newer version's."""
+    """The database of another program or of a newer version is left unchanged."""
     foreign, newer = new_database("empty"), new_database()
     with psycopg.connect(foreign, autocommit=True) as connection:
         connection.execute("CREATE TABLE theirs (a int)")

@@ -75,7 +75,7 @@ def test_a_new_file_is_announced_once(url, opened):
 
 
 def test_the_file_is_locked_by_its_real_path(url, path, opened):
-    """A second server is told which process has it, by another name of the file too, until it is closed."""
+    """A second server learns which process has it, by another name of the file too, until it is closed."""
     store = opened(stores.open_store(url))
     other = path.with_name("link.db")
     other.symlink_to(path)
@@ -122,7 +122,7 @@ def test_another_programs_database_is_refused(url, path):
 
 
 def test_nothing_is_made_beside_a_file_that_is_not_ours(path):
-    """The file is looked at first: no lock, no journal is left beside another program's file or a pipe."""
+    """The file is looked at first: no lock, no journal is left next to another program's file or a pipe."""
     folder = path.parent
     (folder / "text").write_text("root:x:0:0\n" * 20)
     os.mkfifo(folder / "pipe")
@@ -239,7 +239,7 @@ def test_a_read_only_file_is_one_sentence(url, path, filled, unprivileged):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that another user cannot write")
 def test_a_file_of_another_user_is_named_with_its_owner(url, path):
-    """As when the first key was made as root: whose it is, and one command for all files beside it."""
+    """As when root created the first key: the message names the owner and one command for all files of the store."""
     stores.open_keys(url).close()
     for folder in (path.parent, *path.parent.parents):
         if not folder.stat().st_mode & 0o001:
@@ -281,7 +281,7 @@ def test_a_folder_that_may_not_be_entered_is_named_with_its_owner(url, path, fil
 
 
 def test_strangers_can_read_no_new_file(url, path, filled):
-    """Neither the database, what lies beside it while it is open, nor a copy."""
+    """Neither the database, its side files while it is open, nor a copy."""
     before = os.umask(0o022)
     path.with_name("tutelage.db.lock").unlink()
     path.rename(path.with_name("old.db"))
@@ -297,16 +297,16 @@ def test_strangers_can_read_no_new_file(url, path, filled):
     assert set(modes.values()) == {0o640}
 
 
-def test_whoever_makes_keys_beside_a_server_moves_nothing_into_the_file(url, path, opened):
+def test_creating_keys_next_to_a_server_moves_nothing_into_the_file(url, path, opened):
     """The log is the server's to move: what SQLite's WAL-reset bug needs never comes about."""
     store = opened(stores.open_store(url))
     store.probe()
     content = path.read_bytes()
     logged = path.with_name("tutelage.db-wal").stat().st_size
     for number in range(400):
-        beside = stores.open_keys(url)
-        beside.create_key(KeyRow(f"key {number}", b"%032d" % number, "viewer", None, (), 1))
-        beside.close()
+        keys = stores.open_keys(url)
+        keys.create_key(KeyRow(f"key {number}", b"%032d" % number, "viewer", None, (), 1))
+        keys.close()
     assert path.read_bytes() == content
     assert path.with_name("tutelage.db-wal").stat().st_size > logged
 
@@ -393,7 +393,7 @@ def test_a_failing_disk_is_final(url, filled):
 
 
 def test_a_failed_checkpoint_stops_the_next_write(url, path, filled, monkeypatch):
-    """The commit stands, since the log holds it; but whoever failed to move it is trusted no more."""
+    """The commit stands, since the log holds it; but a server that failed to move it is not trusted any more."""
     store = stores.open_store(url)
     token = store.lead("c", "here")
     monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 1)
@@ -431,7 +431,7 @@ def test_it_syncs_and_logs_ahead(url, opened):
 
 
 def test_a_busy_database_may_be_tried_again(url, path, filled):
-    """A stranger's transaction is no fault of the disk: the same write succeeds after it."""
+    """Another program's transaction does not count as a disk fault: the same write succeeds after it."""
     store: Any = stores.open_store(url)
     store._connection.execute("PRAGMA busy_timeout = 10")
     token = store.lead("c", "here")
@@ -447,7 +447,7 @@ def test_a_busy_database_may_be_tried_again(url, path, filled):
 
 @pytest.mark.parametrize("serving", [False, True])
 def test_a_backup_is_a_store(url, tmp_path, filled, serving):
-    """The copy, taken while serving too, opens and holds the same; no file is overwritten."""
+    """The copy, also one made while serving, opens and has the same contents; no file is overwritten."""
     store = stores.open_store(url) if serving else None
     target = tmp_path / "copy.db"
     assert "verified copy" in stores.backup(url, str(target))
@@ -542,7 +542,7 @@ def test_an_address_that_is_none_is_refused(url):
 
 
 def test_places_that_are_none_are_refused(tmp_path):
-    """A folder that is missing, a folder in the file's place and a missing file are told apart."""
+    """A folder that is missing, a folder in the file's place and a missing file get different messages."""
     with pytest.raises(InputError, match=r"^The folder .* does not exist: .*\.$"):
         stores.open_store(f"sqlite:///{tmp_path}/no/a.db")
     with pytest.raises(InputError, match="is a folder"):
@@ -556,7 +556,7 @@ def test_places_that_are_none_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["tutelage.db", "tutelage.db-wal"])
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_a_file_that_lost_its_name_is_written_no_more(path, url, opened, name, how):
-    """What is written into it would be gone, and so it is with the log beside it: the server ends."""
+    """Writes into it would be lost, and so would its log: the server ends."""
     store = opened(stores.open_store(url))
     store.create("c", "{}", 1, 1, "{}")
     token = store.lead("c", "here")

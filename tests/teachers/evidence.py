@@ -10,7 +10,7 @@ from tutelage.teachers.families.intervals import schedule_of
 
 THREE = Problem(3, 3, 50_000, (1 / 3, 1 / 3, 1 / 3))
 UNEVEN = Problem(3, 3, 50_000, (0.5, 0.3, 0.2))
-ALONE = Problem(1, 2, 50_000, (1.0,))
+SINGLE_CLIENT = Problem(1, 2, 50_000, (1.0,))
 EPOCHS = sum(3 * end <= THREE.horizon for end in schedule_of(THREE).ends)
 
 
@@ -36,17 +36,17 @@ def same_for_all(problem, epoch, *means):
 
 def bounds_by_hand(problem, epoch, means, gone=()):
     """LCB and UCB of an arm from the clients' means, the weights of those that are left scaled."""
-    kept = [m for m in range(problem.num_clients) if m not in gone]
-    total = sum(problem.weights[m] for m in kept)
-    weights = [problem.weights[m] / total for m in kept]
-    estimate = sum(weight * means[m] for weight, m in zip(weights, kept, strict=True))
+    remaining = [m for m in range(problem.num_clients) if m not in gone]
+    total = sum(problem.weights[m] for m in remaining)
+    weights = [problem.weights[m] / total for m in remaining]
+    estimate = sum(weight * means[m] for weight, m in zip(weights, remaining, strict=True))
     log = math.log(2 * problem.num_arms * problem.horizon**2)
     pulls = schedule_of(problem).pulls(epoch)
     radius = math.sqrt(log * sum(weight**2 for weight in weights) / (2 * pulls))
     return estimate - radius, estimate + radius
 
 
-def just_touching(problem=ALONE):
+def just_touching(problem=SINGLE_CLIENT):
     """A sum of arm 1 whose LCB equals, to the last bit, the UCB of arm 0 that has only zeros."""
     schedule = schedule_of(problem)
     radius, pulls = confidence_radius(schedule, 1), schedule.pulls(1)

@@ -54,7 +54,7 @@ def test_shift_by_example(scaled, reward, shown):
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_shift_spares_an_arm_that_is_surely_worse(scaled):
-    """Observed means .1 and 1: alpha would be -.1, so nothing is taken off."""
+    """Observed means .1 and 1: alpha would be -.1, so nothing is subtracted."""
     memory = a_memory([50, 50], [5.0, 50.0], [0.0, 50.0])
     assert reveal(towards(Shift(DELTA, scaled)), memory, 0, 0.75, 0.0) == 0.75
 
@@ -100,7 +100,7 @@ def test_shift_compiled_equals_plain_and_reference(moment, aligned):
 
 @pytest.mark.parametrize("fit", ["scaled", "clipped"])
 def test_ace_shifts_all_but_the_target(fit):
-    """SHIFT with its delta on every other arm; the target is kept; never consulted."""
+    """SHIFT with its delta on every other arm; KEEP for the target; never consulted."""
     teacher = ACE(delta=0.1, fit=fit)
     state = teacher.begin(Problem(2, 3, 100, (0.5, 0.5), best_arm=1), None)
     shift = Shift(0.1, fit == "scaled")

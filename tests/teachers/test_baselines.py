@@ -11,7 +11,7 @@ PROBLEM = Problem(2, 3, 100, (0.5, 0.5))
 
 
 def test_known_target_reveals_all_others_as_zero():
-    """Rangi et al. 2021: 0 on every arm but the target, which is kept; never consulted."""
+    """Rangi et al. 2021: SET(0) for every arm except the target, which has KEEP; never consulted."""
     teacher = KnownTarget()
     state = teacher.begin(Problem(2, 3, 100, (0.5, 0.5), best_arm=1), None)
     wanted = Directive((Set(0.0), KEEP, Set(0.0)), None, (1,), target=1)
@@ -41,7 +41,7 @@ def test_known_target_must_be_an_arm():
 
 
 def test_no_teaching_touches_nothing():
-    """Every reward is kept, all arms stay active, there is no target."""
+    """KEEP for every arm, all arms stay active, without a target."""
     teacher = NoTeaching()
     state = teacher.begin(PROBLEM, None)
     assert teacher.directive(state) == Directive((KEEP,) * 3, None, (0, 1, 2))

@@ -30,17 +30,17 @@ def play(spec, *, means=None, seed=0, horizon=20_000, run=0):
 def test_while_nothing_changes_it_plays_like_its_teacher():
     """Without an alarm pulls and costs are those of the inner teacher (no alarm in 30 runs; one has 1/T)."""
     for run in range(30):
-        alone, detected = play("blt", run=run), play("change-detector(teacher=blt)", run=run)
-        assert np.array_equal(alone.pulls, detected.pulls)
-        assert np.array_equal(alone.costs, detected.costs)
-        assert (alone.target, alone.decided_in) == (detected.target, detected.decided_in)
+        undetected, detected = play("blt", run=run), play("change-detector(teacher=blt)", run=run)
+        assert np.array_equal(undetected.pulls, detected.pulls)
+        assert np.array_equal(undetected.costs, detected.costs)
+        assert (undetected.target, undetected.decided_in) == (detected.target, detected.decided_in)
 
 
 def test_a_target_that_becomes_worse_is_noticed():
     """The report says so, or learning restarts: the target is withdrawn after the shift."""
-    told = play("change-detector(teacher=blt,restart=false)", means=WORSE)
-    assert told.target == 4
-    assert "no longer holds" in told.report.sentence
+    outcome = play("change-detector(teacher=blt,restart=false)", means=WORSE)
+    assert outcome.target == 4
+    assert "no longer holds" in outcome.report.sentence
     restarted = play("change-detector(teacher=blt)", means=WORSE)
     assert "restarted once" in restarted.report.sentence
     assert restarted.report.consultations == len(restarted.events)

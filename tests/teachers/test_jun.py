@@ -115,7 +115,7 @@ def test_sink_holds_the_mean_below(rule, pulls):
 
 
 def test_jun_sinks_all_but_the_target():
-    """SINK with its margin and delta on every other arm; the target is kept; never consulted."""
+    """SINK with its margin and delta on every other arm; KEEP for the target; never consulted."""
     teacher = Jun(margin=0.2, delta=0.1)
     state = teacher.begin(Problem(2, 3, 100, (0.5, 0.5), best_arm=1), None)
     sink = Sink(0.2, 0.1)
@@ -174,7 +174,7 @@ def test_ucb1_clients_obey():
 
 
 def test_eps_greedy_clients_obey():
-    """With margin 0: beside explorations, others are pulled only until the target has shown its first 1.
+    """With margin 0: except for exploration, others are pulled only until the target has shown its first 1.
 
     Until then all means are 0 and each greedy pull shows it with chance .3 / 5: more than 335 such pulls
     happen with probability 1e-9 a client.  Explorations of others are independent with chance
@@ -207,7 +207,7 @@ def test_cost_grows_like_the_logarithm(policy, margin, num_clients):
 
 
 def test_ucb1_needs_a_margin():
-    """Held below by 2 beta alone, which goes to 0, UCB1 clients go on to explore: the cost is linear."""
+    """With a distance of only 2 beta, which goes to 0, UCB1 clients continue to explore: the cost is linear."""
     costs, off = play(f"jun(target={TARGET},margin=0)", "ucb1", 4)
     assert growth(costs) > 5
     assert off[:, -1].min() > 0.3 * ROUNDS[-1]

@@ -28,7 +28,7 @@ def test_guess_is_taught_like_a_known_target():
 
 
 def test_align_replaces_every_reward():
-    """NA has no target, is never consulted, and is for the lab alone."""
+    """NA has no target, is never consulted, and runs only in the simulator."""
     teacher = NaivelyAlign()
     state = teacher.begin(PROBLEM, None)
     assert teacher.directive(state) == Directive((ALIGN,) * 4, None, (0, 1, 2, 3))

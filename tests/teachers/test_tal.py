@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.simulated_run import simulate_once
 from tests.teachers.evidence import (
-    ALONE,
     EPOCHS,
+    SINGLE_CLIENT,
     THREE,
     UNEVEN,
     begin,
@@ -64,8 +64,8 @@ def test_second_epoch_uses_its_own_pulls_only():
 def test_boundary_decides():
     """LCB equal to UCB is enough (>= in line 6); a last bit less is not."""
     total = just_touching()
-    assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(total)).target == 1
-    assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(np.nextafter(total, 0) - 1e-12)).target is None
+    assert TEACHER.advance(begin(TEACHER, SINGLE_CLIENT), zeros_against(total)).target == 1
+    assert TEACHER.advance(begin(TEACHER, SINGLE_CLIENT), zeros_against(np.nextafter(total, 0) - 1e-12)).target is None
 
 
 def test_intervals_are_those_of_equation_one():
@@ -127,7 +127,7 @@ def test_one_arm_is_decided_in_the_first_epoch():
 
 # ------------------------------------------------------------------------------------------- excluding
 
-MEANS = ([0.9, 0.1, 0.1], [0.5, 0.3, 0.5], [0.1, 0.1, 0.1])  # client 0 alone likes arm 0
+MEANS = ([0.9, 0.1, 0.1], [0.5, 0.3, 0.5], [0.1, 0.1, 0.1])  # only client 0 likes arm 0
 
 
 def test_excluded_client_was_never_evidence():

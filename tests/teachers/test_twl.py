@@ -1,4 +1,4 @@
-"""TWL on hand-made evidence (Alg. 2), and beside TAL."""
+"""TWL on hand-made evidence (Alg. 2), and compared with TAL."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.simulated_run import simulate_once
 from tests.teachers.evidence import (
-    ALONE,
     EPOCHS,
+    SINGLE_CLIENT,
     THREE,
     UNEVEN,
     begin,
@@ -77,8 +77,8 @@ def test_the_best_arm_rules_out_all_that_are_below():
 def test_boundary_keeps():
     """UCB equal to LCB keeps the arm (>= in line 6); a last bit less does not."""
     total = just_touching()
-    assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(total)).active_arms == (0, 1)
-    assert TEACHER.advance(begin(TEACHER, ALONE), zeros_against(total + 1e-12)).active_arms == (1,)
+    assert TEACHER.advance(begin(TEACHER, SINGLE_CLIENT), zeros_against(total)).active_arms == (0, 1)
+    assert TEACHER.advance(begin(TEACHER, SINGLE_CLIENT), zeros_against(total + 1e-12)).active_arms == (1,)
 
 
 def test_asks_only_for_active_arms():
@@ -169,7 +169,7 @@ def test_order_of_excluding_does_not_matter():
     assert TEACHER.report(different) == TEACHER.report(one)
 
 
-# ------------------------------------------------------------------------------------------ beside TAL
+# ------------------------------------------------------------------------------------------ compared with TAL
 
 
 @given(st.floats(0, 1), st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), max_size=EPOCHS))

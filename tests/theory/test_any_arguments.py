@@ -134,7 +134,7 @@ CURVES = [
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("wrong", ["1", None, True, -1, math.nan, math.inf, [5], 1j, 10**400])
 def test_curves_check_their_argument(curve, wrong):
-    """The closed forms of the lemmas too refuse what is no number of pulls."""
+    """The closed forms of the lemmas also refuse an invalid number of pulls."""
     with pytest.raises(InputError):
         curve(wrong)
 

@@ -48,7 +48,7 @@ def test_four_radii_fit_into_the_gap(gap):
 
 
 def test_rounding_costs_no_epoch():
-    """A gap of 1/8 as .145 - .02, which comes out below 1/8, is told apart in epoch 3."""
+    """A gap of 1/8 as .145 - .02, which comes out below 1/8, is separated in epoch 3."""
     gap = 0.145 - 0.02
     assert gap < 0.125
     assert theory.separating_epoch(gap) == 3

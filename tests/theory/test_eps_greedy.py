@@ -71,7 +71,7 @@ def test_random_pulls_bound_the_sum(num_arms, horizon, c, d):
 
 
 def test_a_client_without_rewards_has_no_theorem():
-    """With mu = 0 no reward ever comes; one whose square is 0 is no better."""
+    """With mu = 0 no reward ever comes; a mean whose square is 0 has the same result."""
     for best_mean in (0.0, 1e-200):
         with pytest.raises(InputError, match="above 0"):
             theory.warm_start_of_eps_greedy(best_mean, 5, 1000)

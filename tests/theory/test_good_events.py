@@ -1,4 +1,4 @@
-"""The good events of the paper's appendices: how often they fail, beside the chance that is claimed.
+"""The good events of the paper's appendices: how often they fail, compared with the claimed probability.
 
 An event is claimed to fail with probability 1/T at most, T the horizon, so horizons here are as short as the
 schedule allows: failures could be seen.  R runs may show as many failures as happen by chance once in a

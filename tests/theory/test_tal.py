@@ -81,8 +81,8 @@ def test_mixes_lie_between():
     assert mixed.theorem == "thm:tal_general"
     assert ucb.learning_time < mixed.learning_time == eps.learning_time
     assert ucb.regret.learning < mixed.regret.learning < eps.regret.learning
-    alone = theory.ucb1_client(0.6, 0.0, 0.0, 2, 10**6)
-    teaching = alone.warm_start(math.ceil(mixed.learning_time / 2)).together * 0.4
+    client = theory.ucb1_client(0.6, 0.0, 0.0, 2, 10**6)
+    teaching = client.warm_start(math.ceil(mixed.learning_time / 2)).together * 0.4
     assert mixed.regret.teaching == pytest.approx(teaching + eps.regret.teaching / 2)
     assert ucb.regret.remainder < mixed.regret.remainder < eps.regret.remainder
 
@@ -154,7 +154,7 @@ def test_a_smaller_gap_takes_longer(one, other, clients):
 
 
 def test_more_exploration_costs_more():
-    """epsilon-greedy's c and d enter the random pulls alone."""
+    """epsilon-greedy's c and d affect only the random pulls."""
     base, more, tuned = (
         guarantee(PAPER, "tal(gamma1=0,gamma2=0)", f"eps-greedy({arguments})", HORIZON)
         for arguments in ("c=1", "c=3", "c=1,d=0.5")

@@ -1,4 +1,4 @@
-"""Which teachers and clients have a theorem, and what is said where there is none."""
+"""Which teachers and clients have a theorem, and the error for the others."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_what_has_a_theorem(teacher, clients, theorem):
 
 
 @pytest.mark.parametrize(
-    ("teacher", "clients", "told"),
+    ("teacher", "clients", "message"),
     [
         ("blt", "ucb1", "blt with ucb1 clients"),
         ("known", "ucb1", "known with ucb1"),
@@ -50,16 +50,16 @@ def test_what_has_a_theorem(teacher, clients, theorem):
         ("tal(gamma1=0,gamma2=0)", "ucb", "with ucb"),
     ],
 )
-def test_what_has_none(teacher, clients, told):
+def test_what_has_none(teacher, clients, message):
     """One sentence that names what there is."""
-    with pytest.raises(InputError, match=rf"There is no theorem on .*{told}") as caught:
+    with pytest.raises(InputError, match=rf"There is no theorem on .*{message}") as caught:
         guarantee(PAPER, teacher, clients)
     for there in ("tal", "twl", "ucb1", "eps-greedy", "gamma1"):
         assert there in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("instance", "told"),
+    ("instance", "message"),
     [
         (Instance("tied", [[0.5, 0.5]], equal_weights(1)), "tied"),
         (Instance("single", [[0.5]], equal_weights(1)), "one arm"),
@@ -68,16 +68,16 @@ def test_what_has_none(teacher, clients, told):
         (Instance("never", [[1.0, 0.3], [0.0, 0.5]], [0.8, 0.2]), "mean of the best arm is 0"),
     ],
 )
-def test_settings_without_theorem(instance, told):
+def test_settings_without_theorem(instance, message):
     """One best arm, several arms, clients that always act, a mean above gamma2 for every client."""
-    if told is None:
+    if message is None:
         assert guarantee(instance, "tal", "ucb1").regret.value > 0
         return
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         guarantee(instance, "tal", "ucb1")
 
 
 def test_a_horizon_below_one():
-    """There is no bound without a round."""
+    """A bound needs at least one round."""
     with pytest.raises(InputError, match="Invalid horizon 0"):
         theory.setting_of(PAPER, 0)

@@ -164,7 +164,7 @@ def test_cost_of_arms_ruled_out_needs_their_own_pulls():
 
 
 def test_gammas_must_differ():
-    """With gamma1 <= gamma2 there is no theorem of TWL's own."""
+    """TWL has no theorem of its own for gamma1 <= gamma2."""
     with pytest.raises(InputError, match="gamma1 is above gamma2, not for 0 and 0"):
         theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, 1000), 0.0, 0.0)
 

@@ -108,7 +108,7 @@ def test_lead_over_gamma2():
 
 
 @pytest.mark.parametrize(
-    ("best_mean", "gamma1", "gamma2", "told"),
+    ("best_mean", "gamma1", "gamma2", "message"),
     [
         (0.5, 0.5, 0.5, "gamma1=0.5 and gamma2=0.5"),
         (0.5, 0.0, 0.1, "gamma1 must be above gamma2"),
@@ -119,7 +119,7 @@ def test_lead_over_gamma2():
         (0.5, 1e-200, 0.0, "gamma1=1e-200"),
     ],
 )
-def test_no_lead_no_theorem(best_mean, gamma1, gamma2, told):
+def test_no_lead_no_theorem(best_mean, gamma1, gamma2, message):
     """Where gamma2 is not below gamma1 and the mean, UCB1 cannot be shown to come round."""
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         theory.target_lead(best_mean, gamma1, gamma2)

@@ -40,7 +40,7 @@ class SelectionRule:
         """Return why this teacher cannot be chosen, as the end of a sentence that begins with its name."""
         runs, wrong, teacher = measurement.rounds.size, int(measurement.wrong.sum()), measurement.teacher
         reasons = (
-            (teacher.needs_best_arm, "is told the best arm"),
+            (teacher.needs_best_arm, "is given the best arm"),
             (teacher.lab_only, "uses what only a simulation can see"),
             (not teacher.decides, "never decides"),
             (measurement.is_guess, "does not learn its target"),

@@ -25,7 +25,7 @@ def test_weights_from_a_file(write, name, content):
 
 
 def test_weights_in_the_spec():
-    """a;b;c are weights, and one weight alone is 1."""
+    """a;b;c are weights, and a single weight is 1."""
     assert load(SPEC.format(".2;.3;.5")).weights.tolist() == [0.2, 0.3, 0.5]
     assert load("uniform:clients=1,weights=1").weights.tolist() == [1.0]
     assert np.allclose(load("uniform:clients=3").weights, 1 / 3)
@@ -48,7 +48,7 @@ def test_weights_in_the_spec():
     ],
 )
 def test_bad_weights(refuses, weights, words):
-    """Weights that do not fit, do not sum to 1 or are no numbers are refused."""
+    """Weights that do not fit, do not sum to 1 or are not numbers are refused."""
     refuses(SPEC.format(weights), *words)
 
 

@@ -57,7 +57,7 @@ def test_without_keys_nobody_passes_through_another(server, headers):
 
 
 def test_without_keys_no_old_http_is_let_in(server):
-    """A proxy that is set up with its address alone speaks HTTP/1.0 and names this machine as the host."""
+    """A proxy that is configured with only its address speaks HTTP/1.0 and names this machine as the host."""
     server.create()
     plain = server.gateway.__class__.__call__
 

@@ -80,8 +80,8 @@ def test_too_many_attempts_are_sent_away(server):
     assert 0 < int(refused.headers["retry-after"]) <= PERIOD_SECONDS
 
 
-def test_whoever_signs_in_is_not_guessing(server):
-    """A good key does not count, and leaves what was tried before it."""
+def test_valid_keys_do_not_count_as_guesses(server):
+    """A valid key is not counted and does not reset the count of earlier guesses."""
     secret = secret_of(server, "boss", "admin")
     for _ in range(MAX_PER_ADDRESS - 1):
         assert sign_in(server, "guess").status_code == 401
@@ -104,7 +104,7 @@ def test_behind_a_proxy_of_this_machine_each_browser_counts(serve):
 
 
 def test_from_afar_nobody_names_another(serve):
-    """A connection that is no proxy of this machine counts by its own address."""
+    """A connection that does not come from a proxy on this machine counts by its own address."""
     server = serve(client=("192.0.2.7", 5000))
     secret = secret_of(server, "boss", "admin")
     for number in range(MAX_PER_ADDRESS):
@@ -123,7 +123,7 @@ def test_signing_in_leads_to_the_prefix(serve):
 
 
 def test_a_page_that_is_not_there_has_the_way_out(server):
-    """Whoever is signed in can sign out there too, whichever part of the server says so."""
+    """A signed-in user can sign out there too, whichever part of the server refuses."""
     server.create()
     held = {"cookie": f"tutelage_key={secret_of(server, 'boss', 'admin')}", "accept": "text/html"}
     for path in ("/nothing", "/c/nothing/", "/c/c/client/nobody", "/c/c/?at=0"):

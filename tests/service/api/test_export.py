@@ -34,9 +34,9 @@ def filled(server):
 def test_csv_holds_what_json_holds(server):
     """Row by row; numbers read back equal."""
     rows = filled(server)
-    told = list(csv.DictReader(io.StringIO(export(server, "csv").text)))
-    assert len(told) == len(rows) > NUM_PULLS
-    for row, flat in zip(rows, told, strict=True):
+    lines = list(csv.DictReader(io.StringIO(export(server, "csv").text)))
+    assert len(lines) == len(rows) > NUM_PULLS
+    for row, flat in zip(rows, lines, strict=True):
         content = json.loads(flat["content"]) if flat["content"] else None
         assert content == row.get("content")
         for name in ("observed", "revealed"):
@@ -53,8 +53,8 @@ def test_parquet_holds_what_json_holds(server):
     assert response.headers["content-type"] == "application/vnd.apache.parquet"
     table = parquet.read_table(io.BytesIO(response.content)).to_pylist()
     assert len(table) == len(rows)
-    for row, told in zip(rows, table, strict=True):
-        found = {name: value for name, value in told.items() if value is not None}
+    for row, line in zip(rows, table, strict=True):
+        found = {name: value for name, value in line.items() if value is not None}
         if "content" in found:
             found["content"] = json.loads(found["content"])
         assert found == row | {"time": datetime.fromisoformat(row["time"])}

@@ -106,8 +106,8 @@ def test_a_killed_leader_is_replaced(servers, http):
         assert time.monotonic() - killed < PATIENCE
         time.sleep(0.1)
     assert http.get(f"{second}/readyz").status_code == 200
-    for number, told in list(answered.items()):
-        assert send(second, number).json() == told | {"replayed": True}
+    for number, response in list(answered.items()):
+        assert send(second, number).json() == response | {"replayed": True}
     rows = [row["id"] for row in http.get(f"{second}/v1/campaigns/c/ledger").json()["rows"] if row["kind"] == "pull"]
     assert len(rows) == len(set(rows))
     assert {str(number) for number in answered} <= set(rows)
@@ -128,9 +128,9 @@ def test_acts_and_keys_go_along(servers):
     second, _ = servers.begin(second_port, "--root-path", "/t")
     with httpx.Client(headers={"Authorization": f"Bearer {admin}"}, timeout=20) as http:
         http.post(f"{first}/v1/campaigns", json=CAMPAIGN | {"start": True}).raise_for_status()
-        told = http.post(f"{second}/t/v1/campaigns/c/pulls", json={"pulls": [pull(0), pull(1)]})
-        assert [one["id"] for one in told.json()["pulls"]] == ["0", "1"]
-        assert told.headers.get_list("x-request-id") == [told.headers["x-request-id"]]
+        response = http.post(f"{second}/t/v1/campaigns/c/pulls", json={"pulls": [pull(0), pull(1)]})
+        assert [one["id"] for one in response.json()["pulls"]] == ["0", "1"]
+        assert response.headers.get_list("x-request-id") == [response.headers["x-request-id"]]
         own = {"Authorization": f"Bearer {reporter}"}
         assert httpx.post(f"{second}/v1/campaigns/c/pulls", json=pull(2), headers=own).status_code == 200
         assert httpx.post(f"{second}/v1/campaigns/c/pulls", json=pull(3), headers=own).status_code == 403

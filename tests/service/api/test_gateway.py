@@ -39,14 +39,14 @@ def test_it_answers(server, route):
 
 @every
 def test_a_foreign_host_is_refused_without_keys(server, route):
-    """A name that was bound anew to this machine reads and writes nothing."""
+    """A foreign name that was rebound to this machine can read and write nothing."""
     server.create()
     assert call(server, route, headers={"host": "evil.example"}).status_code == 401
 
 
 @every
-def test_a_key_is_needed_once_there_is_one(server, route):
-    """And one that is no viewer's, administrator's or reporter's is none."""
+def test_a_key_is_needed_once_one_exists(server, route):
+    """Once a key exists, a missing or unknown key is refused."""
     server.create()
     admin = key(server, "boss", "admin")
     assert call(server, route).status_code == 401
@@ -56,7 +56,7 @@ def test_a_key_is_needed_once_there_is_one(server, route):
 
 @every
 def test_headers_are_the_same(server, route):
-    """Request ids, no sniffing, nothing kept; pages under the policy, each header once."""
+    """Request ids, no sniffing, no caching; pages under the policy, each header once."""
     server.create()
     answer = call(server, route, headers={"x-request-id": "mine-1"})
     names = [name.lower() for name, _ in answer.headers.multi_items()]
@@ -71,7 +71,7 @@ def test_headers_are_the_same(server, route):
 
 @every
 def test_a_root_path_may_be_cut_off_or_not(serve, route):
-    """The same answer at both addresses; the prefix alone leads to the list."""
+    """The same response at both addresses; only the prefix redirects to the list."""
     server = serve(root_path="/t")
     server.create()
     assert call(server, route).status_code == 200

@@ -30,10 +30,10 @@ def test_what_is_written_is_read(pulls, ascii, one):
     """Whatever the strings hold but NUL and surrogates, and however they are escaped."""
     content = pulls[0] if one else {"pulls": pulls}
     body = json.dumps(content, ensure_ascii=ascii).encode("utf-8", "surrogatepass")
-    told = [PullRequest(**pull) for pull in (pulls[:1] if one else pulls)]
+    expected = [PullRequest(**pull) for pull in (pulls[:1] if one else pulls)]
     if any("\0" in text for pull in pulls for text in map(str, pull.values())):
         return
-    assert read_pulls(body) == (told, one)
+    assert read_pulls(body) == (expected, one)
 
 
 @given(PULL, st.sampled_from(["id", "client", "arm", "reward", "bypassed"]), st.booleans(), st.booleans())
@@ -49,7 +49,7 @@ def test_a_key_twice_is_refused(pull, key, one, escaped):
 
 
 def test_the_list_twice_is_refused():
-    """Of two lists none is taken."""
+    """A body with two lists is refused."""
     pull = '{"id": "1", "client": "a", "arm": "x", "reward": 1}'
     with pytest.raises(HttpProblem) as refused:
         read_pulls(f'{{"pulls": [{pull}], "pulls": [{pull}]}}'.encode())
@@ -81,7 +81,7 @@ def test_nesting_has_an_end():
 
 @pytest.mark.parametrize("tail", [b"", b"\\", b"\\\\", b"[" * 9])
 def test_a_string_that_nobody_closes_is_read_once(tail):
-    """And not anew from each quote in it, which would take minutes."""
+    """Each quote in it does not start the search again, which would take minutes."""
     with pytest.raises(HttpProblem) as refused:
         read_pulls(b'{"id":"' + b'\\"' * 1_000_000 + tail)
     assert refused.value.kind == "malformed"

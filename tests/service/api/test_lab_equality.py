@@ -74,12 +74,12 @@ def test_with_weights_it_is_the_labs(server, instance):
 
 
 def test_a_watch_that_begins_anew_is_the_labs(server, instance):
-    """Means shift after the decision: it is withdrawn, learning begins anew, and another arm is found."""
+    """Means shift after the decision: it is withdrawn, learning starts again, and another arm is found."""
     run = check_against_the_lab(server, shifted(instance), SHIFTED)
     assert turns(event.target for event in run.events) == [0, None, 1]
 
 
-class Beside:
+class ServerAndReference:
     """A campaign on a server and the plain reference of it, which take the same steps."""
 
     def __init__(self, server, spec, problem):
@@ -88,17 +88,17 @@ class Beside:
         created(server, spec, problem, 5)
 
     def exclude(self, m):
-        """A client is no evidence any more."""
+        """Exclude a client from the evidence."""
         self.reference.exclude(m)
         assert self.server.call("POST", "/v1/campaigns/c/exclude", {"client": f"m{m}"}).status_code == 200
 
     def check_step(self, pulls):
         """The same answers to a request of (client, arm, reward, bypassed)."""
         expected = self.reference.step(pulls)
-        told = self.server.pull(
+        responses = self.server.pull(
             *(sent(self.number + n, m, k, x, bypassed=gone) for n, (m, k, x, gone) in enumerate(pulls))
         ).json()["pulls"]
-        assert [(one["reward"], one["directive"]) for one in told] == expected
+        assert [(one["reward"], one["directive"]) for one in responses] == expected
         self.number += len(pulls)
 
     def check_end(self):
@@ -132,7 +132,7 @@ def drawn(rng, means, clients=(0, 1, 2), most=6):
 )
 def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
     """Requests of any pulls in any order; one client excludes."""
-    rng, both = np.random.default_rng(11), Beside(serve(), spec, Problem(3, 2, 700, weights))
+    rng, both = np.random.default_rng(11), ServerAndReference(serve(), spec, Problem(3, 2, 700, weights))
     for step in range(steps):
         if step == steps // 2:
             both.exclude(1)
@@ -143,9 +143,9 @@ def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
 
 
 def test_pull_by_pull_a_watch_that_begins_anew_is_the_reference(server):
-    """The target becomes the worst arm: evidence begins anew with the step that found it."""
+    """The target becomes the worst arm: evidence starts again with the step that found it."""
     problem = Problem(3, 2, 250, UNEQUAL)
-    rng, both = np.random.default_rng(11), Beside(server, "change-detector(teacher=blt)", problem)
+    rng, both = np.random.default_rng(11), ServerAndReference(server, "change-detector(teacher=blt)", problem)
     for step in range(200):
         both.check_step(drawn(rng, (1.0, 0.6) if step < 50 else (0.0, 0.95)))
     both.check_end()
@@ -155,8 +155,8 @@ def test_pull_by_pull_a_watch_that_begins_anew_is_the_reference(server):
 
 @pytest.mark.parametrize(("spec", "horizon"), [("blt", 40), ("tal", 400), ("twl", 400)])
 def test_beyond_the_horizon_it_is_the_reference(serve, spec, horizon):
-    """The arm that a teacher waits for is pulled often beyond the horizon alone: that is no evidence."""
-    rng, both = np.random.default_rng(2), Beside(serve(), spec, Problem(3, 2, horizon, UNEQUAL))
+    """The arm that a teacher waits for is pulled often only beyond the horizon; those pulls are not evidence."""
+    rng, both = np.random.default_rng(2), ServerAndReference(serve(), spec, Problem(3, 2, horizon, UNEQUAL))
     rounds = both.reference.rounds
     while min(rounds.get(m, 0) for m in range(3)) < 1.5 * horizon:
         pulls = []
@@ -170,9 +170,9 @@ def test_beyond_the_horizon_it_is_the_reference(serve, spec, horizon):
 
 
 def test_evidence_begins_anew_without_what_is_beyond_the_horizon(server):
-    """The step that makes a watch begin anew holds pulls beyond the horizon of their client."""
+    """The step in which a change detector restarts holds pulls beyond the horizon of their client."""
     problem = Problem(3, 2, 120, UNEQUAL)
-    rng, both = np.random.default_rng(4), Beside(server, "change-detector(teacher=blt)", problem)
+    rng, both = np.random.default_rng(4), ServerAndReference(server, "change-detector(teacher=blt)", problem)
     for _ in range(45):
         means = (1.0, 0.6) if both.number < 120 else (0.0, 0.95)
         both.check_step(drawn(rng, means, clients=(0, 0, 1, 2), most=24))

@@ -34,19 +34,19 @@ def pull(id="1", client="a", arm="x", reward=0.5, **more):
 def kind(response):
     """The problem's kind, of a body as RFC 9457 has it."""
     assert response.headers["content-type"] == "application/problem+json"
-    told = response.json()
-    assert told["status"] == response.status_code
-    return told["type"].removeprefix("urn:tutelage:problem:")
+    problem = response.json()
+    assert problem["status"] == response.status_code
+    return problem["type"].removeprefix("urn:tutelage:problem:")
 
 
 def test_one_pull_is_answered_by_one_object(server):
     """The answer to an object is an object; to a batch, one in its order; TWL begins with gamma1."""
     server.create(teacher="twl(gamma1=1,gamma2=0)")
-    told = server.call("POST", "/v1/campaigns/c/pulls", pull())
-    assert told.status_code == 200
-    assert told.json() == {"id": "1", "reward": 1.0, "adjustment": 0.5, "directive": 1, "replayed": False}
+    response = server.call("POST", "/v1/campaigns/c/pulls", pull())
+    assert response.status_code == 200
+    assert response.json() == {"id": "1", "reward": 1.0, "adjustment": 0.5, "directive": 1, "replayed": False}
     batch = server.pull(pull("3", "b"), pull("2"), pull("1")).json()["pulls"]
-    assert [(told["id"], told["replayed"]) for told in batch] == [("3", False), ("2", False), ("1", True)]
+    assert [(one["id"], one["replayed"]) for one in batch] == [("3", False), ("2", False), ("1", True)]
 
 
 def test_a_replay_is_the_first_answer(server):
@@ -87,7 +87,7 @@ def test_an_id_with_other_content_is_a_conflict(server):
     ],
 )
 def test_faults_name_their_place(server, changed, field):
-    """422 with index, id and field; none of the request's pulls is taken."""
+    """422 with index, id and field; none of the request's pulls is stored."""
     server.create()
     refused = server.pull(pull("ok"), pull("bad") | changed)
     assert (refused.status_code, kind(refused)) == (422, "invalid")
@@ -180,8 +180,8 @@ def test_the_largest_batch_is_taken_and_no_larger(server):
     """10,000 pulls are one step; one more is too many."""
     server.create(teacher="none", horizon=20_000)
     pulls = [pull(str(n), reward=n / 10_001) for n in range(MAX_PULLS + 1)]
-    told = server.pull(*pulls[:-1]).json()["pulls"]
-    assert [(one["id"], one["reward"]) for one in told] == [(one["id"], one["reward"]) for one in pulls[:-1]]
+    revealed = server.pull(*pulls[:-1]).json()["pulls"]
+    assert [(one["id"], one["reward"]) for one in revealed] == [(one["id"], one["reward"]) for one in pulls[:-1]]
     assert kind(server.pull(*pulls)) == "too-large"
 
 
@@ -229,9 +229,9 @@ def test_numbers_read_back_equal(server):
     """KEEP reveals the very number that was sent, minus zero as zero, in units of the sender."""
     server.create(teacher="none", low=-1e300, high=1e300)
     rewards = [0.1, 1 / 3, 5e-324, 1e300, -7.25, -0.0, 1e22, 123456789.123456789]
-    told = server.pull(*(pull(str(n), reward=reward) for n, reward in enumerate(rewards)))
-    assert [one["reward"] for one in told.json()["pulls"]] == rewards
-    assert math.copysign(1, told.json()["pulls"][5]["reward"]) == 1
+    response = server.pull(*(pull(str(n), reward=reward) for n, reward in enumerate(rewards)))
+    assert [one["reward"] for one in response.json()["pulls"]] == rewards
+    assert math.copysign(1, response.json()["pulls"][5]["reward"]) == 1
     ledger = server.call("GET", "/v1/campaigns/c/ledger").json()["rows"]
     assert [row["observed"] for row in ledger if row["kind"] == "pull"] == rewards
 
@@ -363,7 +363,7 @@ def test_under_a_prefix(serve):
         assert server.call("GET", path).status_code == 200
 
 
-def test_keys_are_read_whoever_reads_else(server, monkeypatch):
+def test_keys_are_read_while_other_reads_wait(server, monkeypatch):
     """All readers are busy for long: keys stay fresh, and pulls and /readyz are answered."""
     server.create()
     free = threading.Event()
@@ -430,7 +430,7 @@ def test_pulls_beyond_the_horizon_are_counted_apart(server):
 
 @pytest.mark.parametrize("allowed", ["", "other:Y, odd_teachers:TWL"])
 def test_nothing_is_imported_because_somebody_names_it(serve, tmp_path, monkeypatch, allowed):
-    """A teacher of a package must be allowed by whoever runs the server."""
+    """The server's settings must allow the teacher of a package."""
     (tmp_path / "odd_teachers.py").write_text("from tutelage.teachers.twl import TWL\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "odd_teachers", raising=False)
@@ -445,8 +445,8 @@ def test_nothing_is_imported_because_somebody_names_it(serve, tmp_path, monkeypa
 def test_a_zero_has_no_sign(server):
     """Neither in what is revealed nor in an adjustment."""
     server.create(low=-1.0, high=-0.0, teacher="known(target=1)")
-    told = server.pull(*(pull(id=str(i), arm="xy"[i % 2], reward=-0.5) for i in range(6)))
-    assert "-0.0" not in told.text
+    response = server.pull(*(pull(id=str(i), arm="xy"[i % 2], reward=-0.5) for i in range(6)))
+    assert "-0.0" not in response.text
     assert "-0.0" not in server.call("GET", "/v1/campaigns/c").text
 
 
@@ -499,7 +499,7 @@ def test_a_campaign_of_another_release_harms_nobody(server):
 
 
 def test_an_export_is_of_one_campaign(server, monkeypatch):
-    """While it is read the campaign is deleted and its name used anew: it has no end, and counts for none."""
+    """The campaign is deleted and its name reused during an export: the export has no end and does not count as one."""
     monkeypatch.setattr(ledger_routes, "_ROWS_PER_PART", 2)
     server.create()
     server.pull(*(pull(id=str(i)) for i in range(6)))

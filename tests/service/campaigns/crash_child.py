@@ -187,8 +187,8 @@ def _job(kind, name, content):
 
 def _outcome(job):
     if job.error is None:
-        told = job.result if isinstance(job, PullJob) else []
-        return [(one.id, one.reward, one.adjustment, one.directive, one.replayed) for one in told]
+        responses = job.result if isinstance(job, PullJob) else []
+        return [(one.id, one.reward, one.adjustment, one.directive, one.replayed) for one in responses]
     if isinstance(job.error, NotLeader):
         return "not-leading"
     is_odd = job.error.reason == "unavailable" and TRAP.armed is None

@@ -44,8 +44,8 @@ class ExpectedPull:
     """What the model knows about a pull; None where either is possible."""
 
     stored: bool | None = False
-    corrected: bool | None = False  # reported as bypassed, and the report is kept
-    told: tuple | None = None  # the first answer: reward, adjustment, directive
+    corrected: bool | None = False  # reported as bypassed, and the report is stored
+    first_response: tuple | None = None  # reward, adjustment, directive
 
     def expect(self, sent, reward, adjustment, directive):
         """Check an answer against all that was said before, and learn from it."""
@@ -53,15 +53,15 @@ class ExpectedPull:
         assert adjustment == reward - observed
         if self.corrected:
             assert reward == observed
-        if self.told is None:
+        if self.first_response is None:
             # A pull that is perhaps corrected may show its first answer later; only its directive is certain.
-            self.told = (reward, directive)
+            self.first_response = (reward, directive)
             return
-        assert directive == self.told[1]
-        if self.corrected is None and reward == observed != self.told[0]:
+        assert directive == self.first_response[1]
+        if self.corrected is None and reward == observed != self.first_response[0]:
             self.corrected = True
         elif not self.corrected:
-            assert reward == self.told[0]
+            assert reward == self.first_response[0]
 
 
 def sent_pull(number):
@@ -100,16 +100,16 @@ class Model:
             self._changed(content, committed)
             return
         assert isinstance(outcome, list), outcome
-        assert [told[0] for told in outcome] == [sent_pull(number)[0] for number, _ in content]
+        assert [response[0] for response in outcome] == [sent_pull(number)[0] for number, _ in content]
         seen = set()
-        for (number, _), told in zip(content, outcome, strict=True):
+        for (number, _), response in zip(content, outcome, strict=True):
             known = self.of(number)
             if known.stored is not None or number in seen:
-                assert told[4] == (known.stored or number in seen), f"{told} of {known}"
+                assert response[4] == (known.stored or number in seen), f"{response} of {known}"
             seen.add(number)
         self._changed(content, committed)
-        for (number, _), told in zip(content, outcome, strict=True):
-            self.of(number).expect(sent_pull(number), *told[1:4])
+        for (number, _), response in zip(content, outcome, strict=True):
+            self.of(number).expect(sent_pull(number), *response[1:4])
 
     def _changed(self, content, committed):
         if committed is False:
@@ -335,7 +335,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: any(known.stored for known in self.model.pulls.values()))
     @rule(data=st.data())
     def send_other_content(self, data):
-        """An id that is taken is refused, and so is what comes with it."""
+        """A reused id is refused, and so is what comes with it."""
         number = data.draw(st.sampled_from([n for n, known in self.model.pulls.items() if known.stored]))
         id, client, arm, reward = sent_pull(number)
         other = (id, client, arm, 1.0 - reward if reward != 0.5 else 0.75, False)
@@ -369,7 +369,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(data=st.data(), point=st.sampled_from(sorted(FAILURES)))
     def fail(self, data, point):
-        """A transaction fails; the server lives on, and everybody in the group is told so."""
+        """A transaction fails; the server lives on, and everybody in the group gets that response."""
         if "lost" in point and not self.place.shares:
             return
         requests = self.requests(data)
@@ -425,7 +425,7 @@ class Histories(RuleBasedStateMachine):
         """The three sentences."""
         if not self.server.process.is_alive():
             return  # a failure that was found already
-        answered = [number for number, known in self.model.pulls.items() if known.told]
+        answered = [number for number, known in self.model.pulls.items() if known.first_response]
         if answered:
             request = ("pulls", [(number, False) for number in reversed(answered)])
             self.model.heard(request, self.group([request])[0])
@@ -441,18 +441,18 @@ class Histories(RuleBasedStateMachine):
             id, client, arm, reward = sent_pull(number)
             if known.stored is not None:
                 assert (id in pulls) == known.stored, f"{id}: {known}"
-            if known.told:
+            if known.first_response:
                 row = pulls[id]
                 assert (row.client, row.arm, row.observed) == (CLIENTS.index(client), ARMS.index(arm), reward)
                 shown = row.observed if id in corrected else row.revealed
-                expected = reward if known.corrected else known.told[0]
-                assert (shown, row.directive) == (expected, known.told[1])
+                expected = reward if known.corrected else known.first_response[0]
+                assert (shown, row.directive) == (expected, known.first_response[1])
         assert pulls.keys() <= {sent_pull(number)[0] for number in self.model.pulls}
 
 
 @contextlib.contextmanager
 def places(store):
-    """Where histories are kept: ``sqlite`` or ``postgresql``."""
+    """Where histories are stored: ``sqlite`` or ``postgresql``."""
     if store == "sqlite":
         shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - as in cluster.py
         with tempfile.TemporaryDirectory(prefix="tutelage-", dir=shared) as name:

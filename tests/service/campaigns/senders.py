@@ -47,9 +47,9 @@ class Senders:
         except httpx.TransportError:
             return
         if response.is_success:
-            told = response.json() | {"replayed": True}
-            if self.answers.setdefault(number, told) != told:
-                self.odd.append((told, self.answers[number]))
+            response_body = response.json() | {"replayed": True}
+            if self.answers.setdefault(number, response_body) != response_body:
+                self.odd.append((response_body, self.answers[number]))
         elif response.status_code == 503:
             self.refusals.append(response.json()["detail"])
             time.sleep(0.02)

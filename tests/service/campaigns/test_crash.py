@@ -48,8 +48,8 @@ def test_over_http(tmp_path, point, committed):
     served = ServerProcess(url, tmp_path, before=TRAPPED.format(point=point))
     try:
         served.create()
-        told = [served.pull(number) for number in range(5)]
-        assert [answer is None for answer in told] == [False] * 4 + [True]
+        responses = [served.pull(number) for number in range(5)]
+        assert [answer is None for answer in responses] == [False] * 4 + [True]
     finally:
         assert served.end() == -signal.SIGKILL
     served = ServerProcess(url, tmp_path)
@@ -57,7 +57,7 @@ def test_over_http(tmp_path, point, committed):
         again = [served.pull(number).json()["pulls"][0] for number in range(8)]
     finally:
         served.end()
-    assert again[:4] == [answer.json()["pulls"][0] | {"replayed": True} for answer in told[:4]]
+    assert again[:4] == [answer.json()["pulls"][0] | {"replayed": True} for answer in responses[:4]]
     assert [answer["replayed"] for answer in again[4:]] == [committed, False, False, False]
     with contextlib.closing(open_reader(url)) as reader:
         assert verify_ledger(reader, "c") == (9, [])

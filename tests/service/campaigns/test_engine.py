@@ -58,14 +58,14 @@ def test_a_refused_request_leaves_its_group_alone(bench):
 def test_a_duplicate_in_one_group_is_a_replay(bench):
     """It waits for the commit of the first and equals its answer."""
     first, second = bench.group(PullJob("c", pulls=[sent(1)]), PullJob("c", pulls=[sent(1)]))
-    assert [told.replayed for told in (first.result[0], second.result[0])] == [False, True]
+    assert [one.replayed for one in (first.result[0], second.result[0])] == [False, True]
     assert first.result[0].reward == second.result[0].reward == 1.0
 
 
 def test_bypassed_before_it_was_stored(bench):
     """Recorded where the report arrives, revealed as observed; the original afterwards is a replay."""
-    (told,) = bench.pull(sent(1, bypassed=True))
-    assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, False)
+    (response,) = bench.pull(sent(1, bypassed=True))
+    assert (response.reward, response.adjustment, response.replayed) == (0.25, 0.0, False)
     (late,) = bench.pull(sent(1))
     assert (late.reward, late.adjustment, late.replayed) == (0.25, 0.0, True)
     assert bench.look(lambda session: session.campaign.cost) == 0
@@ -77,8 +77,8 @@ def test_bypassed_after_an_adjusted_answer(bench):
     bench.pull(sent(1))
     assert bench.look(lambda session: session.campaign.cost) == 0.75
     for _ in range(2):
-        (told,) = bench.pull(sent(1, bypassed=True))
-        assert (told.reward, told.adjustment, told.replayed) == (0.25, 0.0, True)
+        (response,) = bench.pull(sent(1, bypassed=True))
+        assert (response.reward, response.adjustment, response.replayed) == (0.25, 0.0, True)
     assert bench.pull(sent(1))[0].reward == 0.25
     client = bench.look(lambda session: session.campaign.clients[0])
     assert (client.cost, client.revealed[0], client.observed[0], client.pulls[0]) == (0, 0.25, 0.25, 1)
@@ -100,8 +100,8 @@ def test_bypassed_without_an_adjustment(tmp_path):
 
 def test_pull_and_report_in_one_request(bench):
     """The same content once: it counts once, as bypassed."""
-    told = bench.pull(sent(1), sent(1, bypassed=True))
-    assert [(one.reward, one.replayed) for one in told] == [(0.25, False), (0.25, True)]
+    responses = bench.pull(sent(1), sent(1, bypassed=True))
+    assert [(one.reward, one.replayed) for one in responses] == [(0.25, False), (0.25, True)]
     assert bench.look(lambda session: session.campaign.pulls.sum()) == 1
 
 
@@ -126,15 +126,15 @@ def test_a_stopped_campaign_takes_reports_and_replays(bench):
 
 
 def test_replays_survive_a_restart(bench):
-    """The answer is the first one, also of a pull whose adjustment was taken back."""
+    """The response is the first one, also for a pull whose adjustment was undone."""
     first = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
     bench.pull(sent(2, bypassed=True))
     bench.begin()
     again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
-    assert all(told.replayed for told in again)
-    assert [told.reward for told in again] == [first[0].reward, 0.25, first[2].reward]
+    assert all(one.replayed for one in again)
+    assert [one.reward for one in again] == [first[0].reward, 0.25, first[2].reward]
     bench.engine.sessions["c"].cache = PullCache("3")  # as if long forgotten: the store is asked
-    assert [told.reward for told in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
+    assert [one.reward for one in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
 
 
 @pytest.mark.parametrize("failure", [StoreFull("there is no room"), StoreError("no connection")])
@@ -222,8 +222,8 @@ def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     new, old = bench.group(PullJob("c", pulls=[sent(3)]), PullJob("c", pulls=[sent(1)]))
     assert (new.error, old.error) == (None, None)
     assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
-    kept = bench.engine.sessions["c"].cache
-    assert [bool(kept.get(id)) for id in "123"] == [False, False, True]
+    cache = bench.engine.sessions["c"].cache
+    assert [bool(cache.get(id)) for id in "123"] == [False, False, True]
 
 
 @pytest.mark.parametrize("ids", [range(100, 130), range(130, 100, -1)], ids=["rising", "falling"])
@@ -259,7 +259,7 @@ def test_a_campaign_in_trouble_does_not_drag_others_along(bench):
 
 
 def test_who_cannot_start_is_told_alone(bench):
-    """A start that the teacher refuses leaves its group alone."""
+    """A start that the teacher refuses does not affect the rest of its group."""
     bench.create(name="d", clients=(), open_registration=True, start=False)
     good, bad = bench.group(PullJob("c", pulls=[sent(1)]), ActionJob("d", act="start"))
     assert good.error is None
@@ -267,7 +267,7 @@ def test_who_cannot_start_is_told_alone(bench):
 
 
 def test_a_pull_from_before_a_restart_costs_only(tmp_path):
-    """Evidence and sums began anew: its correction is the cost's, and S is not touched."""
+    """Evidence and sums started again: the correction changes only the cost, not S."""
     bench = EngineBench(tmp_path / "t.db")
     bench.create(horizon=4000, teacher="change-detector(teacher=known(target=0))")
     bench.pull(sent(0, arm="y", reward=0.75))
@@ -293,7 +293,7 @@ def test_a_clock_that_steps_back(bench):
 
 
 def test_replays_are_answered_while_the_disk_is_full(bench):
-    """The campaign is loaded anew without a write: its token is still the last."""
+    """The campaign is loaded again without a write: its token is still the last."""
     bench.pull(sent(1))
 
     def full(*_arguments):
@@ -347,7 +347,7 @@ def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
 
 
 def test_a_probe_that_fits_does_not_end_a_full_disk(bench, monkeypatch):
-    """Where there is room for a heartbeat alone, pulls are refused: that is not over before some succeed."""
+    """With room only for a heartbeat, pulls are refused until some succeed."""
     engine = bench.engine
     with monkeypatch.context() as full:
         full.setattr(bench.store, "append", _full)

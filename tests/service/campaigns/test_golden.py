@@ -39,7 +39,7 @@ def test_it_is_verified(path, name):
 
 @pytest.mark.parametrize("name", make_served.CAMPAIGNS)
 def test_it_is_gone_on_from(path, name):
-    """Each pull sent again is answered as then; new ones are taken, and all of it is verified."""
+    """Each pull sent again is answered as then; new ones are stored, and the ledger is verified."""
     rows = rows_of(path, name)
     corrected = {row.id for row in rows if isinstance(row, EntryRow) and row.kind == "bypassed"}
     then = [row for row in rows if isinstance(row, PullRow)]
@@ -47,12 +47,12 @@ def test_it_is_gone_on_from(path, name):
     pulls = [
         sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed) for row in then
     ]
-    told = bench.do(PullJob(name, pulls=pulls))
+    responses = bench.do(PullJob(name, pulls=pulls))
     shown = [row.observed if row.id in corrected else row.revealed for row in then]
-    assert [(one.reward, one.directive) for one in told] == [
+    assert [(one.reward, one.directive) for one in responses] == [
         (reward, row.directive) for reward, row in zip(shown, then, strict=True)
     ]
-    assert all(one.replayed for one in told)
+    assert all(one.replayed for one in responses)
     bench.do(PullJob(name, pulls=[sent("new", "a", "y", 0.25)]))
     bench.store.close()
     assert verify_ledger(open_reader(f"sqlite:///{path}"), name)[1] == []

@@ -49,11 +49,11 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
         settings = Settings("c", crash_histories.ARMS, 1000, "twl(gamma1=1,gamma2=0)", clients=crash_histories.CLIENTS)
         leader = begin("server0")
         assert leader.ask([("create", "c", settings)]) == [[]]
-        told, number = {}, 0
+        responses, number = {}, 0
         for turn in range(1, 7):
             old = leader
             for _ in range(3):
-                told |= {one[0]: one for one in old.ask([pulls("c", [number, number + 1])])[0]}
+                responses |= {one[0]: one for one in old.ask([pulls("c", [number, number + 1])])[0]}
                 number += 2
             in_hand = (number, number + 1)
             old.pipe.send((None, 0.0, [pulls("c", in_hand)]))
@@ -65,7 +65,7 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
             while (outcome := leader.ask([pulls("c", [number])])[0]) == "not-leading":
                 place.end_leases(url)  # as if ten seconds had passed
                 assert time.monotonic() < deadline
-            told |= {one[0]: one for one in outcome}
+            responses |= {one[0]: one for one in outcome}
             number += 1
             os.kill(old.process.pid, signal.SIGCONT)
             heard = old.hear()[0]
@@ -76,9 +76,9 @@ def test_a_halted_leader_writes_nothing_after_the_takeover(place):
             assert isinstance(old.ask([pulls("c", [number])])[0], str)
             assert old.ask([pulls("c", [number])])[0] == "not-leading"
             number += 1
-        ids = sorted(told)
+        ids = sorted(responses)
         again = leader.ask([pulls("c", [int(id[1:]) for id in ids])])[0]
-        assert again == [(*told[id][:4], True) for id in ids]
+        assert again == [(*responses[id][:4], True) for id in ids]
     with contextlib.closing(open_reader(url)) as reader:
         rows = list(pages(reader, "c"))
         assert verify_ledger(reader, "c") == (len(rows), [])

@@ -76,7 +76,7 @@ class RestartableServer:
 
 
 def test_killed_and_begun_again_it_is_the_labs(either_url, tmp_path, instance):
-    """SIGKILL over a request, which is sent again: taken before or not, it gets the lab's answers."""
+    """SIGKILL over a request, which is sent again: stored before or not, it gets the simulator's rewards."""
     with contextlib.closing(RestartableServer(either_url, tmp_path)) as server:
         play = LabRun(server, shifted(instance), SHIFTED)
         for first, last in itertools.pairwise((0, 75, 260)):

@@ -68,7 +68,7 @@ def heads(url, table="heads"):
 
 
 def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp_path, newer):
-    """The schema changes under load: the older server says why it stops, a newer one goes on, all is kept."""
+    """The schema changes under load: the older server says why it stops, a newer one goes on, nothing is lost."""
     url = new_database()
     with contextlib.ExitStack() as stack:
 
@@ -87,7 +87,7 @@ def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp
         senders.wait()  # as if nothing had been
         done = tutelage("db", "upgrade", "--store", url, before=newer)
         assert done.returncode == 0, done.stderr
-        until(lambda: any("now has schema 3" in told for told in senders.refusals))
+        until(lambda: any("now has schema 3" in refusal for refusal in senders.refusals))
         until(lambda: not old.is_ready() and not follower.is_ready())
         assert heads(url) == heads(url, "reached")  # nothing has been added since the schema changed
         late = tutelage("serve", "--store", url)

@@ -44,12 +44,12 @@ def played(steps):
 
 def test_charts_are_the_same_from_ledger_and_from_every_snapshot():
     """Bit for bit, with stalls, bypassed pulls and a clock that is set back."""
-    session, kept, rows, snapshots = played(120)
+    session, stored, rows, snapshots = played(120)
     wanted = session.series.dump()
-    assert rebuild(kept, 1, None, rows).series.dump() == wanted
+    assert rebuild(stored, 1, None, rows).series.dump() == wanted
     assert len(snapshots) >= 10
     for snapshot in snapshots:
-        again = rebuild(kept, 1, snapshot, rows[snapshot.position :])
+        again = rebuild(stored, 1, snapshot, rows[snapshot.position :])
         assert again.series.dump() == wanted
     assert session.series.points[-1].pulls.sum() <= session.begun.pulls.sum()
     times = [point.time for point in session.series.points]

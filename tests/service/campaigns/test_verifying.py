@@ -18,9 +18,9 @@ KINDS = ("registered", "started", "decided", "bypassed", "excluded", "stopped", 
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def store_file(tmp_path_factory):
     """A file with a campaign that has been through everything, its triggers gone."""
-    path = tmp_path_factory.mktemp("kept") / "t.db"
+    path = tmp_path_factory.mktemp("store_file") / "t.db"
     bench = EngineBench(path)
     bench.create(clients=(), open_registration=True, horizon=60, teacher="blt", start=False)
     for client in "abz":
@@ -72,10 +72,10 @@ def other(value):
 
 
 @pytest.mark.parametrize(("table", "column", "where"), list(fields()))
-def test_every_field_counts(kept, tmp_path, table, column, where):
+def test_every_field_counts(store_file, tmp_path, table, column, where):
     """One row's field is changed a little: the sound file agrees, the changed one does not."""
     path = tmp_path / "t.db"
-    shutil.copy(kept, path)
+    shutil.copy(store_file, path)
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
         assert verify_ledger(reader, "c")[1] == []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -92,11 +92,11 @@ def test_every_field_counts(kept, tmp_path, table, column, where):
         assert verify_ledger(reader, "c")[1] != []
 
 
-def test_a_row_that_is_gone_counts(kept, tmp_path):
+def test_a_row_that_is_gone_counts(store_file, tmp_path):
     """In the midst of the ledger, and at its end."""
     for position in ("10", "(SELECT max(position) FROM entries)"):
         path = tmp_path / "t.db"
-        shutil.copy(kept, path)
+        shutil.copy(store_file, path)
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             for table in ("pulls", "entries"):
                 connection.execute(f"DELETE FROM {table} WHERE position = {position}")
@@ -105,10 +105,10 @@ def test_a_row_that_is_gone_counts(kept, tmp_path):
 
 
 @pytest.mark.parametrize("far", [1, 5])
-def test_a_row_after_the_head_is_a_fault(kept, tmp_path, far):
-    """Nobody is told of such a row, and the next would fall upon it."""
+def test_a_row_after_the_head_is_a_fault(store_file, tmp_path, far):
+    """No client got a response for such a row, and the next row would have its position."""
     path = tmp_path / "t.db"
-    shutil.copy(kept, path)
+    shutil.copy(store_file, path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(
             "INSERT INTO entries (campaign, position, step, kind, time, content, id) "

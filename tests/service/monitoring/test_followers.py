@@ -184,7 +184,7 @@ def test_clients_that_register_between_two_requests(tmp_path):
 
 
 def test_a_reused_name(tmp_path):
-    """The new campaign is shown without anything of the old one; a deleted one is not kept."""
+    """The new campaign is shown without anything of the old one; a deleted one does not stay in memory."""
 
     async def act(handoff, followers, recording):
         await pull_rounds(handoff, 30)
@@ -193,18 +193,18 @@ def test_a_reused_name(tmp_path):
             await handoff.ask(ActionJob("c", act=each))
         with pytest.raises((CampaignNotFound, Refusal)):
             await followers.view("c", THEM)
-        kept = dict(followers._kept)
+        followers_before = dict(followers._kept)
         await handoff.ask(CreateJob("c", settings=make_settings(arms=("x", "y", "z")), start=True))
         await followers.view("c", THEM)
         for each in ("stop", "exported", "delete"):
             await handoff.ask(ActionJob("c", act=each))
         await handoff.ask(CreateJob("c", settings=make_settings(), start=True))
         await pull_rounds(handoff, 40)
-        return first, kept, await followers.view("c", THEM)
+        return first, followers_before, await followers.view("c", THEM)
 
-    first, kept, last = run_followers(tmp_path, act)
+    first, followers_before, last = run_followers(tmp_path, act)
     assert (first.metrics.round, last.metrics.round) == (30, 40)
-    assert kept == {}
+    assert followers_before == {}
     assert [event.sentence for event in last.ledger.events] == ["Started"]
 
 
@@ -217,16 +217,16 @@ def test_few_followers_are_kept(tmp_path, monkeypatch):
             await handoff.ask(CreateJob(name, settings=make_settings(name=name), start=True))
         time = [NOW]
         followers._clock = lambda: time[0]
-        kept = []
+        in_memory = []
         for later, name in ((0, "c"), (0, "d"), (1, "e"), (1, "c"), (module.IDLE_SECONDS, "e")):
             time[0] += later
             await followers.view(name, THEM)
-            kept.append(sorted(followers._kept))
+            in_memory.append(sorted(followers._kept))
         followers.forget("e")
-        return kept, sorted(followers._kept)
+        return in_memory, sorted(followers._kept)
 
-    kept, left = run_followers(tmp_path, act)
-    assert kept == [["c"], ["c", "d"], ["c", "d"], ["c", "d"], ["c", "e"]]
+    in_memory, left = run_followers(tmp_path, act)
+    assert in_memory == [["c"], ["c", "d"], ["c", "d"], ["c", "d"], ["c", "e"]]
     assert left == ["c"]
 
 
@@ -243,9 +243,9 @@ def test_a_cancelled_request_serves_the_next_one(tmp_path):
         view = await followers.view("c", THEM)
         return view, recording.requests, list(followers._kept)
 
-    view, requests, kept = run_followers(tmp_path, act)
+    view, requests, in_memory = run_followers(tmp_path, act)
     assert view.metrics.round == 20
-    assert (requests, kept) == (1, ["c"])
+    assert (requests, in_memory) == (1, ["c"])
 
 
 def test_a_follower_keeps_no_pulls_for_replays(tmp_path):

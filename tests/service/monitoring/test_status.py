@@ -134,7 +134,7 @@ def test_decided_gives_bounds_in_the_units_of_the_rewards():
 
 
 def test_a_decision_shows_the_error_bound_of_the_teacher():
-    """The sentence is the teacher's own; without one there is none."""
+    """The sentence is the teacher's own; without one the item has none."""
     for sentence in ("Wrong with probability at most 1/T = 0.00002.", ""):
         view = with_metrics(EXAMPLES["decided"], error_bound=sentence)
         assert sentence in status_of(view)[0].details
@@ -259,7 +259,7 @@ def test_nothing_is_forecast_without_pulls(mode):
 
 
 def test_no_client_is_slow_before_any_pulls():
-    """Just after the start no client has a forecast, so there is no median to compare with."""
+    """Just after the start no client has a forecast, so they have no median to compare with."""
     view = learning_view()
     window = view.activity.window_pulls.copy()
     nothing = with_activity(view, window_pulls=window * 0, silence=np.full(5, 20.0))

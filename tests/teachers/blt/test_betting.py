@@ -37,7 +37,7 @@ def betting(units, rho):
     st.sampled_from([0, 1, 8, 300]),
 )
 def test_grid(T, rho, growth, head):
-    """The counts are as told; of each, where it stands among the cuts; what completed cuts have room for."""
+    """The counts, the place of each among the cuts, and the number of completed steps."""
     grid = make_grid(T, rho, growth, head)
     assert list(grid.counts) == grid_of(T, growth)
     cuts = (0, *grid.cuts)
@@ -105,16 +105,16 @@ def test_predictions_are_those_of_the_bisection(given_):
 
 
 def test_predictions_do_not_depend_on_the_other_pairs():
-    """Of a pair looked at alone, and beside others, they are the same bit for bit."""
+    """A pair gives the same values, bit for bit, by itself and among others."""
     rng = np.random.default_rng(3)
     for M in (1, 3, 12, 150):
         p, q = rng.random((2, 9, M)) * 0.998 + 0.001
         units = rng.random(M) + 0.5
         c, d = null_means(np.array([p, q]), betting(units, 2), 0.0)
         for pair in range(9):
-            alone = null_means(np.array([p, q])[:, pair : pair + 1], betting(units, 2), 0.0)
-            assert np.array_equal(alone[0][0], c[pair])
-            assert np.array_equal(alone[1][0], d[pair])
+            single = null_means(np.array([p, q])[:, pair : pair + 1], betting(units, 2), 0.0)
+            assert np.array_equal(single[0][0], c[pair])
+            assert np.array_equal(single[1][0], d[pair])
 
 
 def test_predictions_leave_the_null_hypothesis_alone():

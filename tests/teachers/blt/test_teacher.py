@@ -48,7 +48,7 @@ SHAPES = st.fixed_dictionaries(
 
 
 class Watched:
-    """A BLT whose latest state is kept."""
+    """A BLT that records its latest state."""
 
     def __init__(self, teacher):
         self.teacher = teacher
@@ -241,7 +241,7 @@ def test_asks_for_what_the_next_bets_need():
 
 
 def test_gives_up_what_cannot_be_decided():
-    """With hope near ties end in an arm that is led to and is no target; without, levelling goes on."""
+    """With hope, near ties end with an arm that is not a target; without it, levelling continues."""
     problem = Problem(2, 2, 10_000, (0.5, 0.5))
     teacher = BLT(hope=2.0)
     enough = sum(cut <= 1500 for cut in teacher.segments(problem))
@@ -395,7 +395,7 @@ def test_evidence_may_come_in_any_pieces():
 
 
 def test_excluded_client_was_never_evidence():
-    """The state is as from the other clients' sums alone, but for the threshold, which rises by M."""
+    """The state is as from only the other clients' sums, except for the threshold, which rises by a factor of M."""
     rng = np.random.default_rng(1)
     problem = Problem(4, 3, 2000, (0.4, 0.3, 0.2, 0.1))
     others = Problem(3, 3, 2000, tuple(np.array([0.4, 0.2, 0.1]) / math.fsum([0.4, 0.2, 0.1])))
@@ -404,28 +404,28 @@ def test_excluded_client_was_never_evidence():
     sums = [rng.binomial(lengths, np.array([[0.4, 0.5, 0.4, 0.5]]), (40, 4)).astype(float) for _ in range(3)]
     excluded = teacher.exclude(teacher.advance(state, Evidence(tuple(sums))), 1)
     fewer = tuple(np.delete(arm, 1, axis=1) for arm in sums)
-    alone = teacher.advance(teacher.begin(others, None), Evidence(fewer))
-    assert excluded.steps == alone.steps
-    assert np.array_equal(excluded.log_wealth, alone.log_wealth)
-    for total, fewer_total in zip(excluded.totals, alone.totals, strict=True):
+    without = teacher.advance(teacher.begin(others, None), Evidence(fewer))
+    assert excluded.steps == without.steps
+    assert np.array_equal(excluded.log_wealth, without.log_wealth)
+    for total, fewer_total in zip(excluded.totals, without.totals, strict=True):
         assert np.array_equal(np.delete(total, 1, axis=1), fewer_total)
-    assert teacher.directive(excluded).leading_arm == teacher.directive(alone).leading_arm
-    assert teacher.directive(excluded).quota == teacher.directive(alone).quota
+    assert teacher.directive(excluded).leading_arm == teacher.directive(without).leading_arm
+    assert teacher.directive(excluded).quota == teacher.directive(without).quota
     gap = log_threshold(problem, 1, 0.0) - log_threshold(others, 0, 0.0)
     assert gap == pytest.approx(math.log(4), rel=1e-12)
 
 
 def test_excluded_column_does_not_matter():
-    """Whatever the excluded client has said or is said to say later, the teacher does the same."""
+    """The excluded client's evidence, before and after, changes nothing."""
     teacher, start = begin(THREE)
-    told = []
+    outcomes = []
     for value in (0.0, 0.3, 1.0):
         seen = evidence(teacher, THREE, (9, (1, value, 0)), (9, (0, value, 1)), (9, (0, value, 0)))
         state = teacher.exclude(teacher.advance(start, seen), 1)
         later = evidence(teacher, THREE, (9, (1, 0, 0)), (9, (0, 0, 0)), (9, (0, 0, 0)))
         state = teacher.advance(state, later)
-        told.append((teacher.directive(state), state.log_wealth.tolist(), state.steps))
-    assert told[0] == told[1] == told[2]
+        outcomes.append((teacher.directive(state), state.log_wealth.tolist(), state.steps))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 def test_order_of_excluding_does_not_matter():
@@ -451,10 +451,10 @@ def test_arms_return_when_their_evidence_goes():
 
 def test_risk_after_excluding_asks_for_more():
     """The same evidence decides at a threshold that it no longer reaches after a exclusion."""
-    problem, alone = Problem(2, 2, 1000, (0.5, 0.5)), Problem(1, 2, 1000, (1.0,))
+    problem, single = Problem(2, 2, 1000, (0.5, 0.5)), Problem(1, 2, 1000, (1.0,))
     teacher, both = begin(problem)
     for count in range(2, 40):
-        one = teacher.advance(teacher.begin(alone, None), evidence(teacher, alone, (count, [1]), (count, [0])))
+        one = teacher.advance(teacher.begin(single, None), evidence(teacher, single, (count, [1]), (count, [0])))
         two = teacher.advance(both, evidence(teacher, problem, (count, (1, 0)), (count, (0, 0))))
         if len(one.active_arms) == 1:
             assert len(teacher.exclude(two, 1).active_arms) == 2

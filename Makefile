@@ -65,8 +65,8 @@ imports: .venv/dev.stamp ## check the layers of imports
 wheel: .venv/dev.stamp ## build the wheel into dist/
 	@$(BIN)/python -m build --no-isolation --wheel .
 
-bench: .venv-bench/bench.stamp ## compare the lab's speed with other bandit libraries
-	@$(BENCH_BIN)/python benchmarks/lab_speed.py $(ARGS)
+bench: .venv-bench/bench.stamp ## compare the simulator's speed with other bandit libraries
+	@$(BENCH_BIN)/python benchmarks/simulator_speed.py $(ARGS)
 
 table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)

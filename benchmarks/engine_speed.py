@@ -10,7 +10,7 @@ from other_libraries import Rival, list_rivals, play_plain_taught
 
 from tutelage import instances
 from tutelage.engine.simulation import simulate_run
-from tutelage.lab import make_request
+from tutelage.simulator import make_request
 from tutelage.teachers import TEACHERS
 
 HORIZON = 50_000

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from tutelage import instances
 from tutelage.atomic_files import write_atomically
-from tutelage.lab import make_request, simulate_request
 from tutelage.policies import POLICIES
 from tutelage.request import make_problem
 from tutelage.results import SimulationResult
 from tutelage.seeding import teacher_generator
+from tutelage.simulator import make_request, simulate_request
 from tutelage.teachers import TEACHERS, side_by_side
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -13,8 +13,8 @@ from arguments import add_workers, make_parser
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances import load
 from tutelage.instances.base import Instance
-from tutelage.lab import make_request
 from tutelage.policies import POLICIES
+from tutelage.simulator import make_request
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 

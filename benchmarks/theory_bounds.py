@@ -17,7 +17,7 @@ import numpy as np
 from arguments import add_seed, add_workers, make_parser
 
 from tutelage.instances import Instance, load
-from tutelage.lab import make_request, simulate_request
+from tutelage.simulator import make_request, simulate_request
 from tutelage.theory import guarantee
 
 MIXED = "1*ucb1,1*eps-greedy,1*ucb1,1*eps-greedy(c=2,d=.5),1*ucb1"

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tutelage.experiments import read_experiment, run_experiment
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
-    from tutelage.lab import make_request, simulate, simulate_request
     from tutelage.request import SimulationRequest
     from tutelage.results import SimulationResult, load, save
+    from tutelage.simulator import make_request, simulate, simulate_request
 
     __version__: str
 
@@ -29,12 +29,12 @@ _HOMES = {
     "SimulationRequest": "tutelage.request:SimulationRequest",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
-    "make_request": "tutelage.lab:make_request",
+    "make_request": "tutelage.simulator:make_request",
     "read_experiment": "tutelage.experiments:read_experiment",
     "run_experiment": "tutelage.experiments:run_experiment",
     "save": "tutelage.results:save",
-    "simulate": "tutelage.lab:simulate",
-    "simulate_request": "tutelage.lab:simulate_request",
+    "simulate": "tutelage.simulator:simulate",
+    "simulate_request": "tutelage.simulator:simulate_request",
 }
 
 __all__ = [  # noqa: RUF022 - as a reader meets them

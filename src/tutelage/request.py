@@ -32,7 +32,7 @@ class SimulationRequest:
     ``policies`` has one entry per client.  ``checkpoints`` [C] are rounds in 1 .. T, increasing, the last one
     T.  ``exclude`` maps clients to the round after which each is no longer evidence.  With ``exclude_after``
     a client is also excluded once it has not pulled for more than that many of its usual intervals.
-    ``lab.make_request`` checks all of it.
+    ``simulator.make_request`` checks all of it.
     """
 
     instance: Instance

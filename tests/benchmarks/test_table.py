@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tutelage.lab import make_request, simulate_request
+from tutelage.simulator import make_request, simulate_request
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +42,7 @@ def test_a_new_entry_is_not_measured(table):
 
 
 def test_a_short_page_is_the_same_twice(table):
-    """The same runs and seed give the same bytes, and the numbers are those of the lab."""
+    """The same runs and seed give the same bytes, and the numbers are those of the simulator."""
     settings = table.Settings(horizon=300, runs=2, workers=1, executor="threads")
     teachers = ("twl", "known", "none")
     clients = {"ucb1": "ucb1", "mixed": table.MIXED}

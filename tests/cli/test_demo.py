@@ -140,11 +140,12 @@ def test_regret_is_of_the_pulls_made():
 
 
 def test_it_loads_no_compiler(python):
-    """Neither numba nor the lab is needed to watch."""
+    """Neither numba nor the simulator is needed to watch."""
     code = """
 import sys
 import tutelage.cli.demo, tutelage.cli.demo_output, tutelage.cli.demo_clients
 tutelage.cli.demo_clients.DemoClients(1, 10).taught[0].pull(lambda arm, observed: observed)
-print(sorted({"numba", "xarray", "tutelage.engine.kernel_compiler", "tutelage.lab", "starlette"} & set(sys.modules)))
+heavy = {"numba", "xarray", "tutelage.engine.kernel_compiler", "tutelage.simulator", "starlette"}
+print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code).stdout.strip() == "[]"

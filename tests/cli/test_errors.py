@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli.app import execute
 
 PAPER = ["simulate", "paper"]
@@ -97,7 +97,7 @@ def test_system_errors(error, said, capsys, monkeypatch):
     def refuse(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(lab, "simulate_request", refuse)
+    monkeypatch.setattr(simulator, "simulate_request", refuse)
     assert execute([*PAPER, "--horizon", "10"]) == 1
     printed = capsys.readouterr()
     assert said in printed.err

@@ -193,8 +193,9 @@ def test_the_server_loads_nothing_of_the_lab(python):
     code = """
 import sys
 import tutelage.service.server_process
-heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.engine.simulation", "tutelage.lab", "tutelage.results",
-         "tutelage.engine.compiled_loop", "tutelage.engine.memory", "tutelage.engine.kernel_compiler"}
+heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.engine.simulation", "tutelage.simulator",
+         "tutelage.results", "tutelage.engine.compiled_loop", "tutelage.engine.memory",
+         "tutelage.engine.kernel_compiler"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code, env=dict(os.environ)).stdout.strip() == "[]"

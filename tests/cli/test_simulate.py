@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tutelage
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import simulate_output, table_cells
 from tutelage.cli.app import execute
 from tutelage.instances import INSTANCES
@@ -21,8 +21,8 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     teachers = ["--teacher", "twl", "--teacher", "known"]
     assert execute(["simulate", "paper", *teachers, *SMALL, "--json"]) == 0
     printed = capsys.readouterr()
-    request = lab.make_request("paper", ["twl", "known"], "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4)
-    assert printed.out == encode_json(lab.simulate_request(request).summary()) + "\n"
+    request = simulator.make_request("paper", ["twl", "known"], "2*ucb1,2*eps-greedy,1*ts", horizon=400, runs=3, seed=4)
+    assert printed.out == encode_json(simulator.simulate_request(request).summary()) + "\n"
     assert printed.out.endswith("}\n")
     assert not printed.err
 
@@ -87,8 +87,8 @@ def test_table_of_one_run_has_no_range(capsys):
 
 def test_sentences_about_decisions():
     """Decided for the best arm, for a wrong one, and not at all."""
-    request = lab.make_request("paper", ["ng", "known(target=0)", "none"], horizon=20, runs=30)
-    outcome = lab.simulate_request(request)
+    request = simulator.make_request("paper", ["ng", "known(target=0)", "none"], horizon=20, runs=30)
+    outcome = simulator.simulate_request(request)
     right = int((outcome.target[0] == 4).sum())
     guesses = f"the best arm in {right} of 30 runs and a wrong arm in {30 - right} of 30 runs"
     assert list(simulate_output.describe_decisions(outcome)) == [

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.engine import executors, runs
 from tutelage.errors import InputError
 from tutelage.policies.base import no_learning
@@ -22,19 +22,19 @@ TEACHERS = ["twl", "none", "ng"]
 @pytest.fixture(scope="module")
 def expected():
     """The result with one worker."""
-    return lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=1)
+    return simulator.simulate("paper", TEACHERS, **ARGUMENTS, workers=1)
 
 
 @pytest.mark.parametrize("number", [2, 7, None])
 def test_any_number_of_threads(expected, number):
     """The number of threads changes nothing, not even the order."""
-    assert lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=number).identical(expected)
+    assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, workers=number).identical(expected)
 
 
 def test_processes(expected, monkeypatch):
     """Spawned processes give the same result."""
     monkeypatch.setattr(executors, "_can_fork", lambda: False)
-    assert lab.simulate("paper", TEACHERS, **ARGUMENTS, workers=2, executor="processes").identical(expected)
+    assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, workers=2, executor="processes").identical(expected)
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -43,7 +43,7 @@ def test_executor_objects(expected, pool):
     options = {"mp_context": multiprocessing.get_context("spawn")} if pool is ProcessPoolExecutor else {}
     with pool(2, **options) as executor:
         for _ in range(2):
-            assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=executor).identical(expected)
+            assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, executor=executor).identical(expected)
         assert executor.submit(abs, -1).result() == 1
 
 
@@ -56,10 +56,10 @@ def test_cancelled_runs_leave_an_executor_object_free():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
     with ThreadPoolExecutor(2) as executor:
         with pytest.raises(InputError, match="in the teacher"):
-            lab.simulate_request(request, executor=executor)
+            simulator.simulate_request(request, executor=executor)
         assert executor.submit(abs, -1).result(timeout=60) == 1
 
 
@@ -70,17 +70,18 @@ def test_an_executor_of_processes_needs_a_request_that_can_be_pickled():
         pass
 
     with ProcessPoolExecutor(1) as executor, pytest.raises(InputError, match="cannot be sent to other"):
-        lab.simulate("paper", "none", Local(), horizon=2, runs=1, executor=executor)
+        simulator.simulate("paper", "none", Local(), horizon=2, runs=1, executor=executor)
 
 
 _FORKED = """if True:
-    from tutelage import lab
+    from tutelage import simulator
     from tutelage.engine import executors, runs
     arguments = dict(clients="2*ucb1,2*eps-greedy,1*ts", horizon=900, runs=8, seed=5)
-    expected = lab.simulate("paper", ["blt", "twl"], **arguments, workers=1)
+    expected = simulator.simulate("paper", ["blt", "twl"], **arguments, workers=1)
     executors._open_threads = executors._pickled = None  # neither threads nor spawned processes
     for executor in ("auto", "processes", "auto"):  # one after the other: the first leaves no thread
-        print(lab.simulate("paper", ["blt", "twl"], **arguments, workers=2, executor=executor).identical(expected))
+        result = simulator.simulate("paper", ["blt", "twl"], **arguments, workers=2, executor=executor)
+        print(result.identical(expected))
 """
 
 
@@ -94,11 +95,11 @@ def test_forked_processes(python):
 def test_what_is_worth_forking(monkeypatch):
     """Forking is used for many runs of a teacher that is consulted often, with several workers, where safe."""
     monkeypatch.setattr(executors, "_can_fork", lambda: True)
-    blt = lab.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
+    blt = simulator.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
     assert executors._is_worth_forking(blt, 2)
     assert not executors._is_worth_forking(blt, 1)
     assert not executors._is_worth_forking(blt, 3)
-    assert not executors._is_worth_forking(lab.make_request("paper", ["tal", "twl"], runs=100), 2)
+    assert not executors._is_worth_forking(simulator.make_request("paper", ["tal", "twl"], runs=100), 2)
     monkeypatch.setattr(executors, "_can_fork", lambda: False)
     assert not executors._is_worth_forking(blt, 2)
 
@@ -123,10 +124,10 @@ def test_dask(expected):
         n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
-        assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=address).identical(expected)
+        assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, executor=address).identical(expected)
         with distributed.Client(cluster) as client:
             own = client.get_executor()
-            assert lab.simulate("paper", TEACHERS, **ARGUMENTS, executor=own).identical(expected)
+            assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, executor=own).identical(expected)
 
 
 @pytest.mark.filterwarnings("default")
@@ -136,7 +137,7 @@ def test_dask_without_workers():
     with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         with pytest.raises(InputError, match="has no workers"):
-            lab.simulate("paper", "none", horizon=2, runs=1, executor=address)
+            simulator.simulate("paper", "none", horizon=2, runs=1, executor=address)
 
 
 @pytest.mark.filterwarnings("default")
@@ -145,14 +146,14 @@ def test_dask_scheduler_that_does_not_answer(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(executors, "_DASK_TIMEOUT", 1)
     with pytest.raises(InputError, match=r"No dask scheduler answers at 127\.0\.0\.1:1"):
-        lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
+        simulator.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
 
 
 def test_dask_not_installed(monkeypatch):
     """The error names the extra to install."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"tutelage\[dask\]"):
-        lab.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
+        simulator.simulate("paper", "none", horizon=2, runs=1, executor="dask://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_dask_not_installed(monkeypatch):
 def test_invalid_workers_and_executors(arguments, message):
     """The error names the invalid value and what is allowed."""
     with pytest.raises(InputError, match=message):
-        lab.simulate("paper", "none", horizon=2, runs=1, **arguments)
+        simulator.simulate("paper", "none", horizon=2, runs=1, **arguments)
 
 
 def test_progress_ends_at_all_runs():
@@ -190,7 +191,7 @@ def test_progress_ends_at_all_runs():
         assert threading.get_ident() == here
         reported.append(played)
 
-    lab.simulate_request(lab.make_request("paper", ["twl", "none"], horizon=500, runs=4), progress=progress)
+    simulator.simulate_request(simulator.make_request("paper", ["twl", "none"], horizon=500, runs=4), progress=progress)
     assert reported[-1] == 8
     assert max(reported) == 8
 
@@ -207,7 +208,7 @@ def test_a_long_run_reports_its_share():
         if 0 < share < 1:
             raise Enough
 
-    request = lab.make_request("paper", "none", horizon=40_000_000, runs=1)
+    request = simulator.make_request("paper", "none", horizon=40_000_000, runs=1)
     with pytest.raises(Enough):
         list(runs.simulate_runs(request, progress=progress))
     assert 0 < reported[-1] < 1
@@ -222,9 +223,9 @@ def test_an_error_in_a_run_stops_the_others():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = lab.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
     with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: in the teacher"):
-        lab.simulate_request(request)
+        simulator.simulate_request(request)
     _wait_for_workers_to_end()  # the other runs would have taken minutes
 
 
@@ -254,7 +255,7 @@ def test_a_policy_that_cannot_be_compiled():
         learn = staticmethod(no_learning)
 
     with pytest.raises(InputError, match=r"The policy .*Broken cannot be compiled by numba: .*'nothing'"):
-        lab.simulate("paper", "none", Broken(), horizon=2, runs=1)
+        simulator.simulate("paper", "none", Broken(), horizon=2, runs=1)
 
 
 def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
@@ -265,14 +266,14 @@ def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
         pass
 
     with pytest.raises(InputError, match="cannot be sent to other processes"):
-        lab.simulate("paper", "none", Local(), horizon=2, runs=1, executor="processes")
+        simulator.simulate("paper", "none", Local(), horizon=2, runs=1, executor="processes")
 
 
 def test_warm_up_plays_one_client_of_each_policy(monkeypatch):
     """One client of each policy is played to compile its kernel."""
     sizes = []
     monkeypatch.setattr(runs, "simulate_run", lambda request, *_, **__: sizes.append(request.instance.num_clients))
-    runs.warm_up(lab.make_request("paper", "none", "2*ucb1,3*ts"))
+    runs.warm_up(simulator.make_request("paper", "none", "2*ucb1,3*ts"))
     assert sizes == [1, 1]
 
 

@@ -1,4 +1,4 @@
-"""Cells: what their hash depends on, and that they hold what the lab gives."""
+"""Cells: what their hash depends on, and that they hold what the simulator gives."""
 
 import numpy as np
 import pytest

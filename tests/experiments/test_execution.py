@@ -6,7 +6,7 @@ import shutil
 import pytest
 from msgspec.structs import replace
 
-from tutelage import experiments, lab, results
+from tutelage import experiments, results, simulator
 from tutelage.atomic_files import lock_folder
 from tutelage.errors import InputError
 from tutelage.experiments import preparation
@@ -46,7 +46,7 @@ def refuse(*arguments, **options):
 def test_a_finished_experiment_is_not_run_again(experiment, folder, monkeypatch):
     """Nothing is simulated or written, and the panels are the same."""
     before, times = read_cells(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
-    monkeypatch.setattr(lab, "simulate_request", refuse)
+    monkeypatch.setattr(simulator, "simulate_request", refuse)
     calls = []
     again = experiments.run_experiment(experiment, folder, progress=lambda *what: calls.append(what))
     assert read_cells(folder) == before
@@ -184,14 +184,14 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
     """The error is passed on unchanged, and earlier cells stay."""
-    real = lab.simulate_request
+    real = simulator.simulate_request
 
     def run(request, **options):
         if request.instance.name.startswith("uniform:clients=3,arms=2,seed=5"):
             raise InputError("Instance 5 cannot be simulated.")
         return real(request, **options)
 
-    monkeypatch.setattr(lab, "simulate_request", run)
+    monkeypatch.setattr(simulator, "simulate_request", run)
     with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
         experiments.run_experiment(experiment, tmp_path, workers=2)
     assert len(read_cells(tmp_path)) == 3

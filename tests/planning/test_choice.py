@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tutelage import load_instance, planning
+from tutelage.planning.candidates import CandidateSimulator, Measurement
 from tutelage.planning.choice import SelectionRule, choose
-from tutelage.planning.simulator import Measurement, Simulator
 from tutelage.teachers import TEACHERS
 
 RUNS = 10
@@ -30,9 +30,9 @@ def measurement(spec, regret=100.0, cost=100.0, decided=RUNS, wrong=0, round=50)
 @pytest.fixture(scope="module")
 def paper():
     """Measure TWL and BLT on the paper's instance."""
-    simulator = Simulator(planning.KnownInstance(load_instance("paper")), "ucb1", seed=0)
+    candidates = CandidateSimulator(planning.KnownInstance(load_instance("paper")), "ucb1", seed=0)
     teachers = [TEACHERS.parse(spec) for spec in ("blt", "twl", "known", "none")]
-    return simulator.measure(teachers, 0.1, 10_000, 3)
+    return candidates.measure(teachers, 0.1, 10_000, 3)
 
 
 def test_measured_figures_decide(paper):

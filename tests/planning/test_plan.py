@@ -5,7 +5,7 @@ import json
 import pytest
 from tests import paper_epochs
 
-from tutelage import lab, load_instance, planning
+from tutelage import load_instance, planning, simulator
 from tutelage.errors import InputError
 from tutelage.planning.reach import likely_horizon
 from tutelage.policies import POLICIES
@@ -35,9 +35,9 @@ def test_tal_ends_where_the_schedule_says(paper):
 
 def test_figures_are_those_of_simulate(paper):
     """The same seed plays the same runs as tutelage simulate."""
-    request = lab.make_request("paper", ["blt", "none"], "ucb1", horizon=50_000, runs=3)
+    request = simulator.make_request("paper", ["blt", "none"], "ucb1", horizon=50_000, runs=3)
     summaries = {each["teacher"]: each for each in paper.summary()["teachers"]}
-    for each in lab.simulate_request(request).summary().teachers:
+    for each in simulator.simulate_request(request).summary().teachers:
         assert summaries[each.teacher]["regret"] == vars(each.regret)
         assert summaries[each.teacher]["cost"] == vars(each.cost)
 

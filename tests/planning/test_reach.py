@@ -12,7 +12,6 @@ from tutelage import load_instance, simulate
 from tutelage.conditions import Conditions
 from tutelage.epoch_schedule import confidence_radius, make_schedule
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.lab import parse_clients
 from tutelage.planning.reach import (
     compute_reachability,
     epoch_for,
@@ -22,6 +21,7 @@ from tutelage.planning.reach import (
     sure_horizon,
     sure_round,
 )
+from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
 
 PAPER = load_instance("paper")

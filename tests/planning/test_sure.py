@@ -9,8 +9,8 @@ from tutelage import load_instance, planning
 from tutelage.cli.app import execute
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
-from tutelage.lab import parse_clients
 from tutelage.planning.reach import compute_reachability, sure_horizon
+from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
 from tutelage.theory import guarantee, learning_end, setting_of
 

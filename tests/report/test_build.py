@@ -85,7 +85,7 @@ def test_an_unfinished_read_only_folder_is_refused(finished_folder, tmp_path, mo
     with pytest.raises(InputError, match="is not writable"):
         build_report(parse_small(), folder)
     next((folder / "cells").iterdir()).unlink()
-    monkeypatch.setattr("tutelage.lab.simulate_request", None)
+    monkeypatch.setattr("tutelage.simulator.simulate_request", None)
     with pytest.raises(InputError, match="is not writable"):
         build_report(parse_small(), folder)
 

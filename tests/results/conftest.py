@@ -2,14 +2,14 @@
 
 import pytest
 
-from tutelage import lab
+from tutelage import simulator
 
 
 @pytest.fixture(scope="module")
 def outcome():
     """Three teachers, one of which decides within the horizon."""
-    request = lab.make_request("paper", ["twl", "known", "none"], "3*ucb1,2*ts", horizon=4500, runs=3, seed=7)
-    return lab.simulate_request(request)
+    request = simulator.make_request("paper", ["twl", "known", "none"], "3*ucb1,2*ts", horizon=4500, runs=3, seed=7)
+    return simulator.simulate_request(request)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.instances import Instance
 from tutelage.results import Collector, result_size
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome
@@ -11,7 +11,7 @@ from tutelage.teachers.base import Report
 
 def test_many_events_make_room():
     """Events that need more room than there is are stored with those of the runs put before."""
-    request = lab.make_request("paper", "none", horizon=100, runs=3)
+    request = simulator.make_request("paper", "none", horizon=100, runs=3)
     collector = Collector(request)
     pulls, costs = np.zeros((5, 100, 5), dtype=np.int32), np.zeros((5, 100))
     report = Report(0, (0, 1, 2, 3, 4), None, (), (), True, "No decision.")
@@ -32,12 +32,12 @@ def test_many_events_make_room():
 def test_counts_of_a_long_horizon_are_64_bit():
     """From 2^31 rounds on counts need 64 bits."""
     one = Instance("one", np.array([[0.5]]), np.array([1.0]))
-    collector = Collector(lab.make_request(one, "none", horizon=2**31, runs=1))
+    collector = Collector(simulator.make_request(one, "none", horizon=2**31, runs=1))
     assert collector.pulls.dtype == np.int64
 
 
 def test_result_size_is_that_of_the_arrays():
     """Pulls, regret and cost need the memory that is computed beforehand."""
-    request = lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    request = simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     collector = Collector(request)
     assert result_size(request) == collector.pulls.nbytes + collector.regret.nbytes + collector.cost.nbytes

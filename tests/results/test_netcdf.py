@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tutelage import atomic_files, lab, results
+from tutelage import atomic_files, results, simulator
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 
@@ -28,7 +28,7 @@ def test_read_back_equal(dataset, tmp_path):
 def test_largest_seed_and_names_survive_the_file(tmp_path):
     """A seed of 64 bits, and names that are not ASCII."""
     named = Instance("named", np.array([[0.2, 0.7]]), np.array([1.0]), client_names=("Zoë",), arm_names=("thé", "café"))
-    dataset = lab.simulate(named, "none", horizon=5, runs=1, seed=2**64 - 1)
+    dataset = simulator.simulate(named, "none", horizon=5, runs=1, seed=2**64 - 1)
     results.save(dataset, tmp_path / "r.nc")
     again = results.load(tmp_path / "r.nc")
     xr.testing.assert_identical(again, dataset)
@@ -143,7 +143,7 @@ def test_name_that_is_not_unicode(tmp_path):
     """A name that is not Unicode is saved with its bytes escaped and read back unchanged."""
     name = "table:caf\udce9.csv"
     odd = Instance(name, np.array([[0.2, 0.6]]), np.array([1.0]))
-    played = lab.simulate(odd, "none", horizon=5, runs=1)
+    played = simulator.simulate(odd, "none", horizon=5, runs=1)
     results.save(played, tmp_path / "odd.nc")
     read = results.load(tmp_path / "odd.nc")
     assert read.identical(played)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.engine.simulation import simulate_run
 from tutelage.instances import Instance
 from tutelage.results import describe_request, encode_json
@@ -63,8 +63,10 @@ def test_attributes_hold_the_whole_request(outcome, dataset):
 
 def test_a_tied_arm_is_not_wrong():
     """Arms 1 and 2 are tied for best: either is right, arm 0 is wrong."""
-    request = lab.make_request(TIED, ["known(target=1)", "known(target=2)", "known(target=0)"], horizon=10, runs=2)
-    summary = lab.simulate_request(request).summary()
+    request = simulator.make_request(
+        TIED, ["known(target=1)", "known(target=2)", "known(target=0)"], horizon=10, runs=2
+    )
+    summary = simulator.simulate_request(request).summary()
     assert [teacher.target.wrong for teacher in summary.teachers] == [0, 0, 2]
     assert summary.instance.best_arms == [1, 2]
     assert summary.instance.min_gap == 0

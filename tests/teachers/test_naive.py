@@ -32,5 +32,5 @@ def test_align_replaces_every_reward():
     teacher = NaivelyAlign()
     state = teacher.begin(PROBLEM, None)
     assert teacher.directive(state) == Directive((ALIGN,) * 4, None, (0, 1, 2, 3))
-    assert teacher.lab_only
+    assert teacher.simulation_only
     assert teacher.report(state).target is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import paper_epochs
 
 import tutelage
-from tutelage import lab, theory
+from tutelage import simulator, theory
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.teachers import TEACHERS
@@ -21,7 +21,7 @@ HORIZON = 100_000
 
 def guarantee(instance, teacher, clients, horizon):
     """What the theorems say, from SPECs."""
-    policies = lab.parse_clients(clients, instance.num_clients)
+    policies = simulator.parse_clients(clients, instance.num_clients)
     return theory.guarantee(instance, TEACHERS.parse(teacher), policies, horizon)
 
 

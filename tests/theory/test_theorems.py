@@ -2,7 +2,7 @@
 
 import pytest
 
-from tutelage import lab, theory
+from tutelage import simulator, theory
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import load
@@ -14,7 +14,7 @@ PAPER = load("paper")
 
 def guarantee(instance, teacher, clients, horizon=10**5):
     """What the theorems say, from SPECs."""
-    policies = lab.parse_clients(clients, instance.num_clients)
+    policies = simulator.parse_clients(clients, instance.num_clients)
     return theory.guarantee(instance, TEACHERS.parse(teacher), policies, horizon)
 
 

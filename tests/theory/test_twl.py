@@ -10,7 +10,7 @@ from tests import paper_epochs
 from tests.simulated_run import simulate_once
 
 import tutelage
-from tutelage import lab, theory
+from tutelage import simulator, theory
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
@@ -182,6 +182,6 @@ def test_no_worse_than_tal():
 
 def test_specs_lead_to_the_theorem():
     """theory.guarantee finds it, with its gammas."""
-    policies = lab.parse_clients("ucb1", 5)
+    policies = simulator.parse_clients("ucb1", 5)
     found = theory.guarantee(PAPER, TEACHERS.parse("twl(gamma1=0.5,gamma2=0.1)"), policies, 50_000)
     assert found == theory.performance_of_twl_with_ucb1(theory.setting_of(PAPER, 50_000), 0.5, 0.1)

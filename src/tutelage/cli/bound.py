@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import options
 from tutelage.cli.options import whole_number
 from tutelage.cli.printing import checked_output
@@ -22,15 +22,15 @@ def bound(
         str,
         typer.Option(metavar="SPEC", help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'."),
     ] = "twl",
-    clients: options.Clients = lab.DEFAULT_CLIENTS,
-    horizon: options.Horizon = lab.DEFAULT_HORIZON,
+    clients: options.Clients = simulator.DEFAULT_CLIENTS,
+    horizon: options.Horizon = simulator.DEFAULT_HORIZON,
     runs: Annotated[
         int,
         typer.Option(
             metavar="R", parser=whole_number, help="Number of runs to compare the bounds with; 0 for bounds only."
         ),
-    ] = lab.DEFAULT_RUNS,
-    seed: options.Seed = lab.DEFAULT_SEED,
+    ] = simulator.DEFAULT_RUNS,
+    seed: options.Seed = simulator.DEFAULT_SEED,
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
@@ -43,12 +43,14 @@ def bound(
     from tutelage.results import encode_json
     from tutelage.theory import guarantee
 
-    request = lab.make_request(instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1)
+    request = simulator.make_request(
+        instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1
+    )
     promised = guarantee(request.instance, request.teachers[0], request.policies, request.horizon)
     result = None
     if runs:
         with ProgressBar(runs) as bar:
-            result = lab.simulate_request(request, workers=workers, progress=bar)
+            result = simulator.simulate_request(request, workers=workers, progress=bar)
     with checked_output():
         if as_json:
             document = bound_document(request, promised, result)

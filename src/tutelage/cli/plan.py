@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import options
 from tutelage.cli.options import number, whole_number
 from tutelage.cli.printing import checked_output
@@ -78,8 +78,8 @@ def plan(
             help="Teacher to consider; repeat the option for several. known and none are always shown for comparison.",
         ),
     ] = None,
-    clients: options.Clients = lab.DEFAULT_CLIENTS,
-    horizon: options.Horizon = lab.DEFAULT_HORIZON,
+    clients: options.Clients = simulator.DEFAULT_CLIENTS,
+    horizon: options.Horizon = simulator.DEFAULT_HORIZON,
     cost_weight: Annotated[
         float,
         typer.Option(
@@ -105,8 +105,8 @@ def plan(
             parser=whole_number,
             help="Number of runs with each teacher, at least 1; if the gap is assumed, each has other means.",
         ),
-    ] = lab.DEFAULT_RUNS,
-    seed: options.Seed = lab.DEFAULT_SEED,
+    ] = simulator.DEFAULT_RUNS,
+    seed: options.Seed = simulator.DEFAULT_SEED,
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:

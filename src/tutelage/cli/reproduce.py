@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import options
 from tutelage.cli.options import whole_number
 from tutelage.cli.run import run_experiments
@@ -64,7 +64,7 @@ def reproduce(
         ),
     ] = None,
     workers: options.Workers = None,
-    executor: options.Executor = lab.DEFAULT_EXECUTOR,
+    executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     out: Annotated[
         Path,
         typer.Option(

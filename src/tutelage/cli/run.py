@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
 from tutelage.cli.progress import ProgressBar
@@ -41,7 +41,7 @@ def run(
         ),
     ] = None,
     workers: options.Workers = None,
-    executor: options.Executor = lab.DEFAULT_EXECUTOR,
+    executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     as_json: options.Json = False,
 ) -> None:
     """Run the experiment that a file describes, and write its report.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
 from tutelage.conditions import with_options
@@ -25,10 +25,10 @@ def simulate(
             help="Teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; repeat the option to compare several.",
         ),
     ] = None,
-    clients: options.Clients = lab.DEFAULT_CLIENTS,
-    horizon: options.Horizon = lab.DEFAULT_HORIZON,
-    runs: options.Runs = lab.DEFAULT_RUNS,
-    seed: options.Seed = lab.DEFAULT_SEED,
+    clients: options.Clients = simulator.DEFAULT_CLIENTS,
+    horizon: options.Horizon = simulator.DEFAULT_HORIZON,
+    runs: options.Runs = simulator.DEFAULT_RUNS,
+    seed: options.Seed = simulator.DEFAULT_SEED,
     checkpoints: Annotated[
         str,
         typer.Option(
@@ -36,7 +36,7 @@ def simulate(
             help="Rounds whose values --out saves: linear(count=200), logarithmic(count=200), or only a "
             "number of them.",
         ),
-    ] = lab.DEFAULT_CHECKPOINTS,
+    ] = simulator.DEFAULT_CHECKPOINTS,
     activity: options.Activity = None,
     delay: options.Delay = None,
     stop: Annotated[
@@ -66,7 +66,7 @@ def simulate(
         ),
     ] = None,
     workers: options.Workers = None,
-    executor: options.Executor = lab.DEFAULT_EXECUTOR,
+    executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default=False, help="NetCDF file in which to save every run.")
     ] = None,
@@ -93,7 +93,7 @@ def simulate(
     if out is not None:
         interrupts.remove_unfinished_in(check_result_path(out).parent)
     loaded = load(instance)
-    request = lab.make_request(
+    request = simulator.make_request(
         loaded,
         teacher or None,
         clients,
@@ -109,7 +109,7 @@ def simulate(
     )
     unsaved: Exception | None = None
     with ProgressBar(runs * len(request.teachers)) as bar:
-        result = lab.simulate_request(request, workers=workers, executor=executor, progress=bar)
+        result = simulator.simulate_request(request, workers=workers, executor=executor, progress=bar)
         if out is not None:
             bar.describe(f"saving {out}")
             try:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage import instances, lab, results
+from tutelage import instances, results, simulator
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.experiments.data_sets import describe_download, find_data_set, list_differences, locate
@@ -108,7 +108,7 @@ def make_cells(
     entry = loaded.entry
     try:
         requests = [
-            lab.make_request(
+            simulator.make_request(
                 instance,
                 experiment.teachers,
                 clients.spec,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from tutelage import instances, lab
+from tutelage import instances, simulator
 from tutelage.errors import InputError
 from tutelage.experiments.claims import Claim, Growth
 from tutelage.experiments.data_sets import find_data_set
@@ -128,8 +128,10 @@ class Experiment(Section, frozen=True, kw_only=True):
     clients: Annotated[tuple[ClientsEntry, ...], Meta(min_length=1, description="one or more [[clients]] sections")]
     title: str = ""
     runs: Positive = 100
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")] = lab.DEFAULT_SEED
-    horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (lab.DEFAULT_HORIZON,)
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")] = (
+        simulator.DEFAULT_SEED
+    )
+    horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (simulator.DEFAULT_HORIZON,)
     checkpoints: Checkpoints = "linear(count=200)"
     panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()
 
@@ -137,7 +139,7 @@ class Experiment(Section, frozen=True, kw_only=True):
         canonical_teachers(self, "teachers")
         if not isinstance(self.checkpoints, tuple):
             try:
-                lab.checkpoint_rounds(self.checkpoints, 1)
+                simulator.checkpoint_rounds(self.checkpoints, 1)
             except InputError as error:
                 raise InputError(f"invalid checkpoints: {error}") from None
 
@@ -201,7 +203,7 @@ def check_sections(experiment: Experiment, file: str) -> None:
     if not all(entry.is_set for entry in experiment.instances):
         for horizon in experiment.horizons:
             try:
-                lab.checkpoint_rounds(experiment.checkpoints, horizon)
+                simulator.checkpoint_rounds(experiment.checkpoints, horizon)
             except InputError as error:
                 raise InputError(f"{file}: top level: invalid checkpoints for the horizon {horizon}: {error}") from None
     for number, panel in enumerate(experiment.panels, start=1):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tutelage import lab, results
+from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
 from tutelage.engine.executors import check_workers, default_workers
 from tutelage.errors import InputError
@@ -101,7 +101,7 @@ def run_experiment(
     folder: str | Path,
     *,
     workers: int | None = None,
-    executor: str = lab.DEFAULT_EXECUTOR,
+    executor: str = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
     data: str | None = None,
 ) -> ExperimentResult:
@@ -132,7 +132,7 @@ def run_prepared(
     preparation: Preparation,
     *,
     workers: int | None = None,
-    executor: str = lab.DEFAULT_EXECUTOR,
+    executor: str = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
 ) -> ExperimentResult:
     """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked."""
@@ -217,7 +217,9 @@ def _simulate_cell(cell: ExperimentCell, resources: _Resources, done: int, total
     report(0)
     if len(cell.requests) == 1:
         (request,) = cell.requests
-        return [lab.simulate_request(request, workers=resources.workers, executor=resources.executor, progress=report)]
+        return [
+            simulator.simulate_request(request, workers=resources.workers, executor=resources.executor, progress=report)
+        ]
     return _simulate_set(cell, resources, report)
 
 
@@ -239,7 +241,7 @@ def _simulate_set(
 
     def simulate(number: int) -> SimulationResult:
         check_cancelled(0)
-        return lab.simulate_request(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
+        return simulator.simulate_request(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
 
     parts = []
     with _thread_pool(slots) as pool:

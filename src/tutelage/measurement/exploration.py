@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tutelage.distributions.constant import Constant
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.lab import Checkpoints, make_request, simulate_request
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
+from tutelage.simulator import Checkpoints, make_request, simulate_request
 from tutelage.theory import arguments
 from tutelage.theory.clients import ExplorationBound
 from tutelage.theory.eps_greedy import exploration_of_eps_greedy

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.lab import Checkpoints, make_request, simulate_request
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Choose, Learn, Learner, Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
+from tutelage.simulator import Checkpoints, make_request, simulate_request
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher
 from tutelage.theory import arguments
 from tutelage.theory.clients import WarmStartBound
@@ -173,7 +173,7 @@ class _AfterHistory(Teacher):
     target: int
 
     state_type: ClassVar[type] = bool  # whether the history is over
-    lab_only: ClassVar[bool] = True
+    simulation_only: ClassVar[bool] = True
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         return ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutelage.metrics import summarize_runs
-from tutelage.planning.simulator import Measurement
+from tutelage.planning.candidates import Measurement
 from tutelage.text import format_number, format_runs
 from tutelage.validation import check_number
 
@@ -41,7 +41,7 @@ class SelectionRule:
         runs, wrong, teacher = measurement.rounds.size, int(measurement.wrong.sum()), measurement.teacher
         reasons = (
             (teacher.needs_best_arm, "is given the best arm"),
-            (teacher.lab_only, "uses what only a simulation can see"),
+            (teacher.simulation_only, "uses what only a simulation can see"),
             (not teacher.decides, "never decides"),
             (measurement.is_guess, "does not learn its target"),
             (wrong > 0, f"was wrong in {format_runs(wrong, runs)}"),
@@ -62,7 +62,7 @@ class Assessment:
     def can_learn(self) -> bool:
         """Whether it is a candidate at all, that is, may decide for an arm that it has learned itself."""
         teacher = self.measurement.teacher
-        is_told = teacher.needs_best_arm or teacher.lab_only
+        is_told = teacher.needs_best_arm or teacher.simulation_only
         return teacher.decides and not (is_told or self.measurement.is_guess)
 
     def as_json(self) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
+from tutelage.planning.candidates import CandidateSimulator, shift_progress
 from tutelage.planning.cases import Case, KnownInstance
 from tutelage.planning.choice import Choice, SelectionRule, choose
 from tutelage.planning.reach import Reachability, compute_reachability, rounds_per_pull
 from tutelage.planning.remedy import Remedy, RemedySearch, find_failing, find_remedy, is_enough
-from tutelage.planning.simulator import Simulator, shift_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import describe_instance
 from tutelage.teachers import TEACHERS
@@ -147,11 +147,11 @@ def _case_as_json(request: PlanRequest) -> dict[str, Any]:
 def make_request(
     case: Case,
     teachers: str | Teacher | Sequence[str | Teacher] | None = None,
-    clients: str = lab.DEFAULT_CLIENTS,
+    clients: str = simulator.DEFAULT_CLIENTS,
     *,
-    horizon: int = lab.DEFAULT_HORIZON,
-    runs: int = lab.DEFAULT_RUNS,
-    seed: int = lab.DEFAULT_SEED,
+    horizon: int = simulator.DEFAULT_HORIZON,
+    runs: int = simulator.DEFAULT_RUNS,
+    seed: int = simulator.DEFAULT_SEED,
     cost_weight: float = 1.0,
     min_decided: float = 0.9,
 ) -> PlanRequest:
@@ -164,7 +164,7 @@ def make_request(
     rule = SelectionRule(cost_weight, min_decided)
     seed = arguments.whole("seed", seed, 0, 2**64 - 1)
     chosen = _candidates(teachers)
-    first = lab.make_request(
+    first = simulator.make_request(
         case.instance(case.gap, seed, 0), chosen, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=1
     )
     pace = rounds_per_pull(first.instance)
@@ -200,12 +200,12 @@ def make_plan(request: PlanRequest, *, workers: int | None = None, progress: Pla
         arguments.function("progress", progress)
         arguments.function("method 'describe' of progress", getattr(progress, "describe", None))
     workers = arguments.workers(workers)
-    simulator = Simulator(request.case, request.clients, request.seed, workers)
+    candidates = CandidateSimulator(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)
     choices = []
     for position, gap in enumerate(gaps):
         before = position * len(request.teachers) * request.runs
-        measurements = simulator.measure(
+        measurements = candidates.measure(
             request.teachers, gap, request.horizon, request.runs, progress and shift_progress(before, progress)
         )
         choices.append(choose(measurements, request.rule))
@@ -214,7 +214,7 @@ def make_plan(request: PlanRequest, *, workers: int | None = None, progress: Pla
         if progress is not None:
             progress.describe(f"remedies for {failed.measurement.brief}")
         search = RemedySearch(
-            simulator,
+            candidates,
             failed.measurement.teacher,
             request.first.policies,
             request.case.gap,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from tutelage.instances.base import Instance
+from tutelage.planning.candidates import CandidateSimulator
 from tutelage.planning.choice import Assessment, Choice, SelectionRule
 from tutelage.planning.reach import has_formula, kind_of, likely_horizon, likely_round, sure_horizon, sure_round
-from tutelage.planning.simulator import Simulator
 from tutelage.policies.base import Policy
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.tal import TAL
@@ -81,7 +81,7 @@ class RemedySearch:
     ``policies`` [M] are those of the clients.
     """
 
-    simulator: Simulator
+    candidates: CandidateSimulator
     teacher: Teacher
     policies: tuple[Policy, ...]
     gap: float
@@ -90,14 +90,14 @@ class RemedySearch:
 
     def instances(self, gap: float) -> list[Instance]:
         """Return the instances of a trial."""
-        case, seed = self.simulator.case, self.simulator.seed
+        case, seed = self.candidates.case, self.candidates.seed
         return [case.instance(gap, seed, run) for run in range(CHECK_RUNS if case.varied else 1)]
 
     def share_at(self, gap: float, horizon: int) -> float | None:
         """Simulate the share of runs that decide rightly; None if that would take too long."""
         if horizon * len(self.policies) * CHECK_RUNS > _CHEAP:
             return None
-        (measurement,) = self.simulator.measure([self.teacher], gap, horizon, CHECK_RUNS)
+        (measurement,) = self.candidates.measure([self.teacher], gap, horizon, CHECK_RUNS)
         return measurement.decided_rightly
 
 
@@ -160,7 +160,7 @@ def _sure_horizon(search: RemedySearch) -> int | None:
 
 
 def _gaps(search: RemedySearch) -> Iterator[float]:
-    most = search.simulator.case.most_gap
+    most = search.candidates.case.most_gap
     larger = (max(search.gap, _LEAST_GAP / 2) * 2**power for power in itertools.count(1))
     if not has_formula(search.teacher):
         yield from itertools.takewhile(lambda value: value <= most, larger)
@@ -174,7 +174,7 @@ def _gaps(search: RemedySearch) -> Iterator[float]:
 def _finer(search: RemedySearch) -> Iterator[float]:
     """Gaps above the one that is not enough, in steps finer than the epochs'."""
     for power, part in itertools.product(range(_FINEST, 0, -1), (1.25, 1.5, 1.75)):
-        if search.gap < part * 2.0**-power <= search.simulator.case.most_gap:
+        if search.gap < part * 2.0**-power <= search.candidates.case.most_gap:
             yield part * 2.0**-power
 
 
@@ -191,7 +191,7 @@ def _sure_gap(search: RemedySearch) -> float | None:
 
 def _of_any_means(search: RemedySearch) -> Teacher:
     """The teacher; where means vary TAL instead of TWL, whose round depends on them and is no later."""
-    if search.simulator.case.varied and isinstance(search.teacher, TWL):
+    if search.candidates.case.varied and isinstance(search.teacher, TWL):
         first = search.instances(search.gap)[0]
         if sure_round(search.teacher, search.policies, first, search.horizon) is not None:
             return TAL(search.teacher.gamma1, search.teacher.gamma2)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.atomic_files import lock_folder
 from tutelage.engine.executors import check_workers
 from tutelage.experiments import Experiment, ExperimentResult
@@ -60,7 +60,7 @@ def build_report(
     folder: str | Path,
     *,
     workers: int | None = None,
-    executor: str = lab.DEFAULT_EXECUTOR,
+    executor: str = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
     data: str | None = None,
     drawing: DrawingProgress | None = None,

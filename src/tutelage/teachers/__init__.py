@@ -25,7 +25,7 @@ TEACHERS: "Table[Teacher]" = Table(
     needs=(
         "state_type",
         "needs_best_arm",
-        "lab_only",
+        "simulation_only",
         "decides",
         "label",
         "segments",

@@ -1,4 +1,4 @@
-"""The contract between a teacher and its runner, which is the lab or the live server.
+"""The contract between a teacher and its runner, which is the simulator or the live server.
 
 A teacher never sees a stream of rewards.  It is a few pure functions on small frozen values::
 
@@ -144,7 +144,7 @@ class Teacher(Protocol):
         return False
 
     @property
-    def lab_only(self) -> bool:
+    def simulation_only(self) -> bool:
         """Whether it uses what only a simulation can see, so that it cannot run on the live server."""
         return False
 

@@ -80,8 +80,8 @@ class ChangeDetector(Teacher):
         return self._inner.needs_best_arm
 
     @property
-    def lab_only(self) -> bool:
-        return self._inner.lab_only
+    def simulation_only(self) -> bool:
+        return self._inner.simulation_only
 
     @property
     def decides(self) -> bool:

@@ -40,5 +40,5 @@ class NaivelyAlign(Fixed):
     rule: ClassVar[Rule] = ALIGN
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     style: ClassVar[Style | None] = Style("#cc79a7", "plus", (5.0, 1.5, 1.0, 1.5))
-    lab_only: ClassVar[bool] = True
+    simulation_only: ClassVar[bool] = True
     decides: ClassVar[bool] = False

@@ -95,7 +95,7 @@ def check_directive(teacher: Teacher, problem: Problem, directive: Directive, *,
     assert list(directive.active_arms) == sorted(set(directive.active_arms) & set(range(K)))
     assert directive.leading_arm is None or directive.leading_arm in directive.active_arms
     assert directive.target is None or directive.active_arms == (directive.target,)
-    if not teacher.lab_only:
+    if not teacher.simulation_only:
         assert all(rule.kind != ALIGN_KIND for rule in directive.rules)
     if directive.quota is not None:
         counts, cuts = directive.quota.counts, teacher.segments(problem)

@@ -39,7 +39,7 @@ def pulls(value: Any) -> int:
 
 
 def workers(value: Any) -> int | None:
-    """Return a number of workers, which the lab checks further, or None for all cores."""
+    """Return a number of workers, which the simulator checks further, or None for all cores."""
     return None if value is None else whole("number of workers", value, -MOST_COUNT)
 
 

@@ -1,20 +1,20 @@
-"""A campaign in memory equals the lab, round by round."""
+"""A campaign in memory equals the simulator, round by round."""
 
 import numpy as np
 import pytest
 from tests.simulated_run import simulate_once
 
 from tutelage import instances
-from tutelage.lab import parse_clients
 from tutelage.request import make_problem
 from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, RewardScale
+from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
 
 
 def traced(instance, clients, teacher, horizon, seed, **options):
-    """Simulate a run of the lab and keep all its pulls."""
+    """Simulate a run of the simulator and keep all its pulls."""
     return simulate_once(
         instance,
         parse_clients(clients, instance.num_clients),
@@ -46,7 +46,7 @@ KNOWING = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
     ],
 )
 def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
-    """A request with one pull of every client gives the lab's revealed rewards, events and cost.
+    """A request with one pull of every client gives the simulator's revealed rewards, events and cost.
 
     So it does when clients are excluded on the way, after the same rounds.
     """

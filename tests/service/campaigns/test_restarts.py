@@ -1,4 +1,4 @@
-"""A campaign whose server is restarted in the middle still equals the lab, bit for bit."""
+"""A campaign whose server is restarted in the middle still equals the simulator, bit for bit."""
 
 import contextlib
 import itertools
@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from tests.service.conftest import InProcessServer
-from tests.service.lab_runs import HORIZON, SHIFTED, LabRun, far_apart, shifted, turns
 from tests.service.server_processes import ServerProcess
+from tests.service.simulated_runs import HORIZON, SHIFTED, SimulatedRun, far_apart, shifted, turns
 from tests.stores import cluster
 
 TEACHERS = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", SHIFTED)
@@ -26,7 +26,7 @@ def test_stopped_and_begun_again_it_is_the_labs(either_url, instance, spec):
     """Six times another application on the same store goes on with it."""
     server = InProcessServer(either_url)
     try:
-        play = LabRun(server, shifted(instance) if spec == SHIFTED else instance, spec)
+        play = SimulatedRun(server, shifted(instance) if spec == SHIFTED else instance, spec)
         for first, last in itertools.pairwise((0, *STOPS, HORIZON)):
             play.check_rounds(server, range(first, last))
             server.close()
@@ -78,7 +78,7 @@ class RestartableServer:
 def test_killed_and_begun_again_it_is_the_labs(either_url, tmp_path, instance):
     """SIGKILL over a request, which is sent again: stored before or not, it gets the simulator's rewards."""
     with contextlib.closing(RestartableServer(either_url, tmp_path)) as server:
-        play = LabRun(server, shifted(instance), SHIFTED)
+        play = SimulatedRun(server, shifted(instance), SHIFTED)
         for first, last in itertools.pairwise((0, 75, 260)):
             play.check_rounds(server, range(first, last - 1))
             answer = server.killed_over(*play.pulls(last - 1))

@@ -502,7 +502,7 @@ def test_whom_one_cannot_exclude():
         teacher.exclude(state, 1)
 
 
-# -------------------------------------------------------------------------------------------- in the lab
+# -------------------------------------------------------------------------------------------- in the simulator
 
 MIXES = {"ucb1": ["ucb1"] * 5, "mixed": ["ucb1", "ucb1", "eps-greedy", "eps-greedy", "ts"]}
 

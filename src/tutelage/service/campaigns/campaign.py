@@ -2,7 +2,7 @@
 
 A step is what one request brings: all its new pulls are observed, in order; then the teacher is consulted, at
 most once, if its quota is met; then all are revealed, in order, each under the directive that now holds.  A
-request with one pull of every client is a round of the paper, and a campaign driven so reveals the lab's
+request with one pull of every client is a round of the paper, and a campaign driven so reveals the simulator's
 rewards bit for bit.
 
 This module knows no disk and no request.  A failed step leaves the object in an undefined state: load the
@@ -66,7 +66,7 @@ class RewardScale:
 class ClientMemory:
     """One client's pulls, observed and revealed sums of each arm, rule state, and cost in units of [0, 1].
 
-    These are the lab's rule memory as lists, which are changed in a third of the time of arrays.
+    These are the simulator's rule memory as lists, which are changed in a third of the time of arrays.
     """
 
     __slots__ = ("cost", "memory", "observed", "pulls", "revealed", "rule_state")

@@ -1,6 +1,6 @@
 """Evidence that a campaign has collected and its teacher has not yet received, and the awaited quota.
 
-Sums begin at 0.0 and add up in the order of the pulls, so that they equal the lab's bit for bit.
+Sums begin at 0.0 and add up in the order of the pulls, so that they equal the simulator's bit for bit.
 """
 
 from collections.abc import Sequence

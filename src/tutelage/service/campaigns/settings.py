@@ -118,7 +118,7 @@ def order_weights(
 def parse_teacher(spec: str) -> Teacher:
     """Parse the SPEC of a teacher.  Raises ``InputError`` if a live campaign cannot use it."""
     teacher: Teacher = TEACHERS.parse(spec)
-    if teacher.lab_only:
+    if teacher.simulation_only:
         raise InputError(f"The teacher {spec} needs information that only a simulation has: use another teacher.")
     if teacher.needs_best_arm:
         name = spec.partition("(")[0].strip()

@@ -1,4 +1,4 @@
-"""A run of the lab repeated over HTTP: the same pulls in the same rounds, and the comparison."""
+"""A run of the simulator repeated over HTTP: the same pulls in the same rounds, and the comparison."""
 
 import dataclasses
 import itertools
@@ -8,9 +8,9 @@ from tests.simulated_run import simulate_once
 
 from tutelage import instances
 from tutelage.conditions import Conditions, MeanShift
-from tutelage.lab import parse_clients
 from tutelage.metrics import compute_pseudo_regret
 from tutelage.request import make_problem
+from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
@@ -34,7 +34,7 @@ def shifted(instance):
 
 def created(server, teacher, problem, seed):
     """A running campaign."""
-    server.keys_changed()  # the server's loop stood still for as long as the lab played
+    server.keys_changed()  # the server's loop stood still for as long as the simulator played
     made = server.create(
         teacher=teacher,
         horizon=problem.horizon,
@@ -73,8 +73,8 @@ def turns(targets):
     return [target for before, target in itertools.pairwise([None, *targets]) if target != before]
 
 
-class LabRun:
-    """A run of the lab, round by round against a campaign of its own on a server."""
+class SimulatedRun:
+    """A run of the simulator, round by round against a campaign of its own on a server."""
 
     def __init__(self, server, instance, spec, horizon=HORIZON):
         self.instance, self.horizon = instance, horizon
@@ -121,7 +121,7 @@ class LabRun:
 
 def check_against_the_lab(server, instance, spec, horizon=HORIZON):
     """All of a run; gives it."""
-    play = LabRun(server, instance, spec, horizon)
+    play = SimulatedRun(server, instance, spec, horizon)
     play.check_rounds(server, range(horizon))
     play.check_end(server)
     return play.run

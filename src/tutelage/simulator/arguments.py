@@ -10,13 +10,13 @@ from tutelage import instances
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import Instance
-from tutelage.lab.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.registry import split_top
 from tutelage.request import SimulationRequest
 from tutelage.results import result_size
 from tutelage.seeding import teacher_generator
+from tutelage.simulator.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
 from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_segments

@@ -1,4 +1,4 @@
-"""The lab: simulations from Python, by one call or by a request, and the arguments that both resolve."""
+"""The simulator: simulations from Python, by one call or by a request, and the arguments that both resolve."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from tutelage.conditions import Conditions
 from tutelage.instances import Instance
-from tutelage.lab.arguments import (
+from tutelage.policies.base import Policy
+from tutelage.request import SimulationRequest
+from tutelage.results import Collector, SimulationResult
+from tutelage.simulator.arguments import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
     DEFAULT_EXECUTOR,
@@ -17,10 +20,7 @@ from tutelage.lab.arguments import (
     make_request,
     parse_clients,
 )
-from tutelage.lab.checkpoints import Checkpoints, checkpoint_rounds
-from tutelage.policies.base import Policy
-from tutelage.request import SimulationRequest
-from tutelage.results import Collector, SimulationResult
+from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.teachers.base import Teacher
 
 if TYPE_CHECKING:

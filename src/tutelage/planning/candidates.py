@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.epoch_schedule import make_schedule
 from tutelage.metrics import summarize_runs
 from tutelage.planning.cases import Case
@@ -94,7 +94,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulator:
+class CandidateSimulator:
     """Simulates teachers on a case; everything here stays the same over all simulations of a plan."""
 
     case: Case
@@ -106,7 +106,7 @@ class Simulator:
         """Yield one request with all runs, or one for each run where every run has its own instance."""
         parts = range(runs) if self.case.varied else (0,)
         for run in parts:
-            yield lab.make_request(
+            yield simulator.make_request(
                 self.case.instance(gap, self.seed, run),
                 teachers,
                 self.clients,
@@ -126,7 +126,7 @@ class Simulator:
         outcomes: list[SimulationResult] = []
         for request in self.requests(teachers, gap, horizon, runs):
             shifted = None if progress is None else shift_progress(len(outcomes) * len(teachers), progress)
-            outcomes.append(lab.simulate_request(request, workers=self.workers, progress=shifted))
+            outcomes.append(simulator.simulate_request(request, workers=self.workers, progress=shifted))
         return tuple(_measurement(outcomes, position) for position in range(len(teachers)))
 
 

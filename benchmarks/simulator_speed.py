@@ -1,6 +1,6 @@
-"""Measure the speed and memory of the lab on this machine, with targets and rivals, as one table.
+"""Measure the speed and memory of the simulator on this machine, with targets and rivals, as one table.
 
-    python benchmarks/lab_speed.py [--quick] [--json FILE]        (or: make bench ARGS=--quick)
+    python benchmarks/simulator_speed.py [--quick] [--json FILE]        (or: make bench ARGS=--quick)
 
 There are three parts: client-steps per second of the engine on one core with compiled kernels; wall times and
 imports of the command line; and its peak memory.  Everything is measured several times, and the table shows

@@ -1,4 +1,4 @@
-"""Driven over HTTP a campaign is the lab, round by round, and the plain reference, pull by pull."""
+"""Driven over HTTP a campaign is the simulator, round by round, and the plain reference, pull by pull."""
 
 import contextlib
 import dataclasses
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.reference_live_server import ReferenceLiveServer
 from tests.service.conftest import InProcessServer
-from tests.service.lab_runs import (
+from tests.service.simulated_runs import (
     SHIFTED,
     check_against_the_lab,
     created,
@@ -29,7 +29,7 @@ DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "blt", "change-d
 OTHERS = tuple(
     f"{name}(target=1)" if TEACHERS.parse(name).needs_best_arm else name
     for name in TEACHERS
-    if not TEACHERS.parse(name).lab_only and not any(spec.startswith(name) for spec in DECIDING)
+    if not TEACHERS.parse(name).simulation_only and not any(spec.startswith(name) for spec in DECIDING)
 )
 
 
@@ -49,7 +49,7 @@ def server(either_url):
 def test_no_teacher_is_left_out():
     """Every teacher of the table that the live server can run is driven below."""
     driven = {spec.partition("(")[0] for spec in DECIDING + OTHERS}
-    assert driven == {name for name in TEACHERS if not TEACHERS.parse(name).lab_only}
+    assert driven == {name for name in TEACHERS if not TEACHERS.parse(name).simulation_only}
     assert {"ng", "none", "known", "jun", "ace"} <= driven
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tutelage import lab
+from tutelage import simulator
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ from tutelage import lab
 )
 def test_checkpoints(spec, horizon, rounds):
     """Increasing rounds within the horizon, which is always the last."""
-    assert lab.checkpoint_rounds(spec, horizon).tolist() == rounds
+    assert simulator.checkpoint_rounds(spec, horizon).tolist() == rounds
 
 
 @pytest.mark.parametrize("kind", ["linear", "logarithmic"])
 @pytest.mark.parametrize("horizon", [1, 2, 199, 200, 201, 50_000, 10**9, 2**53])
 def test_checkpoints_do_not_grow_with_the_horizon(kind, horizon):
     """At most 200, however long the horizon."""
-    rounds = lab.checkpoint_rounds(kind, horizon)
+    rounds = simulator.checkpoint_rounds(kind, horizon)
     assert rounds[0] >= 1
     assert rounds[-1] == horizon
     assert (np.diff(rounds) > 0).all()

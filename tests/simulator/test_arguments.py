@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 import tutelage
-from tutelage import lab
+from tutelage import simulator
 from tutelage.errors import InputError
-from tutelage.lab import arguments
 from tutelage.policies import POLICIES
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.policies.ucb1 import UCB1
 from tutelage.results import Collector
+from tutelage.simulator import arguments
 from tutelage.teachers import side_by_side
 from tutelage.teachers.twl import TWL
 
 
 def test_objects_and_specs_mean_the_same():
     """An instance, a teacher and policies give the same result as their SPECs."""
-    by_spec = lab.simulate("paper", "twl(gamma1=0.5)", "3*ucb1,2*ts", horizon=300, runs=2, seed=3)
-    by_object = lab.simulate(
+    by_spec = simulator.simulate("paper", "twl(gamma1=0.5)", "3*ucb1,2*ts", horizon=300, runs=2, seed=3)
+    by_object = simulator.simulate(
         tutelage.load_instance("paper"),
         TWL(gamma1=0.5),
         [UCB1(), "ucb1", UCB1(), ThompsonSampling(), "ts"],
@@ -31,12 +31,12 @@ def test_objects_and_specs_mean_the_same():
 
 def test_one_policy_object_is_for_all_clients():
     """One policy object is the policy of every client, as one SPEC is."""
-    assert lab.make_request("paper", clients=UCB1()).client_specs == ("ucb1",) * 5
+    assert simulator.make_request("paper", clients=UCB1()).client_specs == ("ucb1",) * 5
 
 
 def test_defaults():
     """By default the teachers compared side by side, TAL with both of the paper's settings, and UCB1 clients."""
-    request = lab.make_request("paper")
+    request = simulator.make_request("paper")
     assert request.teachers == side_by_side()
     assert {"tal(gamma1=1,gamma2=0)", "tal(gamma1=0,gamma2=0)"} <= set(request.teacher_specs)
     assert request.client_specs == ("ucb1",) * 5
@@ -46,7 +46,7 @@ def test_defaults():
 
 def test_clients_in_order():
     """Clients are in the order written; an entry without a number is one client; arguments may have commas."""
-    policies = lab.parse_clients("2*ucb1, eps-greedy(c=2,d=.5), 2 * ts(update=fractional)", 5)
+    policies = simulator.parse_clients("2*ucb1, eps-greedy(c=2,d=.5), 2 * ts(update=fractional)", 5)
     assert [POLICIES.spec(policy) for policy in policies] == [
         "ucb1",
         "ucb1",
@@ -112,37 +112,37 @@ def test_clients_in_order():
 def test_invalid_arguments(wrong, message):
     """The error names the invalid value."""
     with pytest.raises(InputError, match=message):
-        lab.make_request("paper", **wrong)
+        simulator.make_request("paper", **wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"paper", ["paper"]])
 def test_invalid_instances(wrong):
     """The error says what an instance may be."""
     with pytest.raises(InputError, match=r"Invalid instance .*: use a text such as 'paper'"):
-        lab.make_request(wrong)
+        simulator.make_request(wrong)
 
 
 def test_a_path_is_a_table(tmp_path):
     """A pathlib.Path is a table of means, whatever characters it contains."""
     path = tmp_path / "a,b=c.csv"
     path.write_text("0.2,0.9\n0.4,0.1\n")
-    assert lab.make_request(path).instance.local_means.tolist() == [[0.2, 0.9], [0.4, 0.1]]
+    assert simulator.make_request(path).instance.local_means.tolist() == [[0.2, 0.9], [0.4, 0.1]]
     with pytest.raises(InputError, match="no file or folder"):
-        lab.make_request(tmp_path / "nowhere.csv")
+        simulator.make_request(tmp_path / "nowhere.csv")
 
 
 def test_results_larger_than_memory(monkeypatch):
     """Refused before anything is played; the size is that of the arrays."""
-    request = lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    request = simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     collector = Collector(request)
     size = collector.pulls.nbytes + collector.regret.nbytes + collector.cost.nbytes
     monkeypatch.setattr(arguments, "_memory_size", lambda: size)
-    lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+    simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     monkeypatch.setattr(arguments, "_memory_size", lambda: size - 1)
     with pytest.raises(InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"):
-        lab.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
+        simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     monkeypatch.setattr(arguments, "_memory_size", lambda: None)
-    lab.make_request("paper", runs=2**31 - 1)
+    simulator.make_request("paper", runs=2**31 - 1)
 
 
 def test_memory_size_is_known_or_none(monkeypatch):

@@ -76,15 +76,9 @@ def list_clients() -> dict[str, str]:
 
 def list_teachers() -> tuple[str, ...]:
     """Return the columns: the teachers that ``tutelage simulate`` compares by default, then all others."""
-    defaults = [_shorten(TEACHERS.spec(teacher)) for teacher in side_by_side()]
+    defaults = [TEACHERS.label(teacher) for teacher in side_by_side()]
     named = {spec.partition("(")[0] for spec in defaults}
     return (*defaults, *(name for name in TEACHERS if name not in named), *EXTRA_TEACHERS)
-
-
-def _shorten(spec: str) -> str:
-    """Return the teacher's name only, if all parameters have their defaults."""
-    name = spec.partition("(")[0]
-    return name if TEACHERS.parse(name) == TEACHERS.parse(spec) else spec
 
 
 def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Settings) -> Measured:
@@ -155,14 +149,12 @@ def write_page(measured: Measured, clients: Iterable[str], teachers: Sequence[st
         tables[f"{part}_decided"] = _write_table(
             chosen, {name: [cell.decisions for cell in row] for name, row in rows.items()}
         )
-    full = {spec: TEACHERS.brief(TEACHERS.parse(spec)) for spec in teachers}
     return TEMPLATE.read_text(encoding="utf-8").format(
         version=measured.version,
         runs=measured.runs,
         seed=measured.seed,
         horizon=measured.horizon,
         mixed=MIXED,
-        spelled_out=", ".join(f"`{spec}` is `{brief}`" for spec, brief in full.items() if spec != brief),
         **tables,
     )
 

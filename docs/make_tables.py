@@ -96,8 +96,8 @@ def teacher_table() -> Iterator[Sequence[str]]:
     yield "SPEC", "what it does", "compared by default"
     for name in TEACHERS:
         cls: Any = TEACHERS.cls(name)
-        variants = ", ".join(f"`{cls(**arguments).label}`" for arguments in cls.side_by_side)
-        yield f"`{TEACHERS.brief(cls())}`", TEACHERS.summary(name), variants
+        variants = ", ".join(f"`{TEACHERS.label(cls(**arguments))}`" for arguments in cls.side_by_side)
+        yield f"`{TEACHERS.label(cls())}`", TEACHERS.summary(name), variants
 
 
 TABLES: dict[str, dict[str, Rows]] = {

@@ -203,12 +203,22 @@ def test_splits_calls_and_arguments():
     assert [unquote(text) for text in ("'a'", '"a"', "'a\"", "'", "a")] == ["a", "a", "'a\"", "'", "a"]
 
 
-def test_a_brief_spec_leaves_out_what_is_usual():
-    """With many parameters only those that differ from their defaults are shown; with few, all."""
-    assert TEACHERS.brief(TEACHERS.parse("blt")) == "blt"
-    changed = "blt(tolerance=0.01,lift=false)"
-    assert TEACHERS.brief(TEACHERS.parse(changed)) == changed
-    assert TEACHERS.brief(TEACHERS.parse("twl")) == "twl(gamma1=1,gamma2=0)"
+@pytest.mark.parametrize(
+    ("spec", "label"),
+    [
+        ("blt", "blt"),
+        ("blt(tolerance=0.01,lift=false)", "blt(tolerance=0.01,lift=false)"),
+        ("twl(gamma1=1,gamma2=0)", "twl"),
+        ("tal(gamma1=0,gamma2=0)", "tal(gamma1=0)"),
+        ("known(target=2)", "known(target=2)"),
+        ("tests.test_registry:Kettle(size=3,lid=true)", "tests.test_registry:Kettle(size=3)"),
+    ],
+)
+def test_a_label_is_the_spec_without_defaults(spec, label):
+    """Both name the same object, so equal labels are equal SPECs."""
+    table = Table("thing", "things", TEACHERS.entries)
+    assert table.label(table.parse(spec)) == label
+    assert table.parse(label) == table.parse(spec)
 
 
 @dataclass(frozen=True)

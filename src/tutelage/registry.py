@@ -235,12 +235,13 @@ class Table(Generic[Entry]):
         """The canonical SPEC of an object, with every parameter: ``tal(gamma1=1,gamma2=0)``."""
         return self._write(thing, parameters_of(type(thing)))
 
-    def brief(self, thing: Any, most: int = 3) -> str:
-        """The SPEC for people: of more than ``most`` parameters, only those that differ from their default."""
+    def label(self, thing: Any) -> str:
+        """The SPEC without the parameters that have their default: ``tal(gamma1=0)``.
+
+        Tables, legends and files name an object so; objects with different SPECs have different labels.
+        """
         items = parameters_of(type(thing))
-        if len(items) > most:
-            items = tuple(item for item in items if getattr(thing, item.name) != item.default)
-        return self._write(thing, items)
+        return self._write(thing, tuple(item for item in items if getattr(thing, item.name) != item.default))
 
     def _write(self, thing: Any, items: tuple[Parameter, ...]) -> str:
         path = f"{type(thing).__module__}:{type(thing).__qualname__}"

@@ -62,6 +62,11 @@ class SimulationRequest:
         return tuple(TEACHERS.spec(teacher) for teacher in self.teachers)
 
     @property
+    def teacher_labels(self) -> tuple[str, ...]:
+        """The label of each teacher [N]: its SPEC without the parameters that have their default."""
+        return tuple(TEACHERS.label(teacher) for teacher in self.teachers)
+
+    @property
     def client_specs(self) -> tuple[str, ...]:
         """The canonical SPEC of each client's policy [M]."""
         return tuple(POLICIES.spec(policy) for policy in self.policies)

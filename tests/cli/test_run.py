@@ -105,7 +105,7 @@ def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
     document = json.loads(printed.out)
     assert document["report"] == str(out / "report.html")
     (panel,) = document["panels"]
-    assert [row["teacher"] for row in panel["teachers"]] == ["twl(gamma1=1,gamma2=0)", "known"]
+    assert [row["teacher"] for row in panel["teachers"]] == ["twl", "known"]
     assert [row["decided"] for row in panel["teachers"]] == [0, 20]
     assert panel["claims"][0]["holds"] is True
     assert [missing["panel"] for missing in document["missing"]] == ["films"]
@@ -190,4 +190,5 @@ def test_tables_and_claims_are_brief(file, tmp_path, capsys):
     assert "growth=" not in text
     assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]
-    assert "rho=3,growth=" in rows[2]["teacher"]
+    assert rows[2]["teacher"] == "blt(rho=3)"
+    assert "rho=3,growth=" in rows[2]["spec"]

@@ -27,7 +27,7 @@ def test_a_file_is_read(small, tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(small, encoding="utf-8")
     experiment = read_experiment(path)
-    assert experiment.teachers == ("twl(gamma1=1,gamma2=0)", "known", "none")
+    assert experiment.teachers == ("twl", "known", "none")
     assert [entry.label for entry in experiment.instances] == ["fixed", "random"]
     assert experiment.instances[1].seed_numbers == (4, 5, 6)
     assert [panel.name for panel in experiment.panels] == ["curves", "costs", "dots"]

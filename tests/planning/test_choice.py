@@ -42,7 +42,7 @@ def test_measured_figures_decide(paper):
     dear = dataclasses.replace(blt, cost=100 * blt.cost)
     chosen = choose([dear, *others], SelectionRule())
     assert chosen.best.measurement.spec == "twl(gamma1=1,gamma2=0)"
-    assert chosen.why.startswith("twl(gamma1=1,gamma2=0) decided in all 3 runs")
+    assert chosen.why.startswith("twl decided in all 3 runs")
 
 
 @pytest.mark.parametrize("cheap", ["tal", "twl", "blt"])
@@ -76,7 +76,7 @@ def test_a_teacher_is_rejected_by_rule(loser, reason):
 def test_a_cheaper_teacher_that_was_rejected_is_named():
     """The text says why the cheapest row is not the choice."""
     why = choose([measurement("twl", 1, 1, wrong=2), measurement("tal", 1000, 1000)], SelectionRule()).why
-    assert "twl(gamma1=1,gamma2=0) is cheaper but was wrong in 2 of 10 runs." in why
+    assert "twl is cheaper but was wrong in 2 of 10 runs." in why
 
 
 def test_the_share_of_decided_runs_can_be_set():
@@ -126,7 +126,7 @@ def test_no_choice_names_the_closest():
     choice = choose(pair, SelectionRule())
     assert choice.best is None
     assert choice.teaching_pays
-    assert "tal(gamma1=1,gamma2=0) came closest: it decided in 5 of 10 runs." in choice.why
+    assert "tal came closest: it decided in 5 of 10 runs." in choice.why
     assert choose([measurement("tal", decided=0)], SelectionRule()).why.endswith("None decided in any run.")
     assert choose([measurement("none", decided=0)], SelectionRule()).why.endswith("None of these learns a target.")
 

@@ -16,7 +16,7 @@ from tutelage.plots import (
     draw_scatter,
     samples,
     style_sheet,
-    teacher_style,
+    teacher_styles,
 )
 from tutelage.plots.matplotlib_import import quiet_matplotlib
 
@@ -40,12 +40,12 @@ def test_curves(result, axes, quantity):
     for n, line in enumerate(axes.lines):
         assert line.get_xdata().tolist() == [0, *result.checkpoint.values]
         assert line.get_ydata() == pytest.approx([0, *values[n].mean("run").values])
-        assert to_hex(line.get_color()) == teacher_style(str(result.teacher.values[n])).colour
+        assert to_hex(line.get_color()) == teacher_styles(result)[n].colour
         low, high = np.quantile(values[n, :, -1], [0.1, 0.9])
         edge = axes.collections[n].get_paths()[0].vertices
         at_end = edge[edge[:, 0] == 400, 1]
         assert (at_end.min(), at_end.max()) == pytest.approx((low, high))
-    assert legend_labels(axes) == ["TAL(1,0)", "TWL(1,0)", "BLT", "NG", "no teaching", "80 % of runs"]
+    assert legend_labels(axes) == ["tal", "twl", "blt", "ng", "none", "80 % of runs"]
 
 
 def test_one_run_has_no_band(result, axes):
@@ -108,7 +108,7 @@ def test_pull_map(result, axes):
     shown = np.asarray(axes.images[0].get_array())
     assert shown == pytest.approx(100 * samples.compute_pull_shares(result, "none"))
     assert axes.lines[0].get_xdata().tolist() == [4]
-    assert axes.get_title(loc="center") == "no teaching"
+    assert axes.get_title(loc="center") == "none"
     written = {tuple(text.get_position()): text.get_text() for text in axes.texts}
     assert written[2, 1] == f"{shown[1, 2]:.0f}"
 

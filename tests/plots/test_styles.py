@@ -8,7 +8,8 @@ import pytest
 from bokeh.core.enums import MarkerType
 from matplotlib.colors import to_rgb
 
-from tutelage.plots import MARKERS, style_sheet, teacher_label, teacher_style, teacher_styles
+import tutelage
+from tutelage.plots import MARKERS, style_sheet, teacher_styles
 from tutelage.teachers import TEACHERS, side_by_side
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency"
@@ -36,6 +37,11 @@ MANY = [
 ]
 
 
+def styles_of(specs):
+    """The styles of teachers that are simulated together."""
+    return teacher_styles(tutelage.simulate("paper", specs, horizon=2, runs=1, checkpoints=1))
+
+
 def linear(colour):
     """sRGB as light."""
     return np.array([part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour])
@@ -55,21 +61,21 @@ def test_default_teachers_look_different(blindness):
 
     A CIE 1976 difference of 2.3 is just noticeable; thin lines want several times as much.
     """
-    for one, other in itertools.combinations(teacher_styles(SIDE_BY_SIDE), 2):
+    for one, other in itertools.combinations(styles_of(SIDE_BY_SIDE), 2):
         apart = np.linalg.norm(lab(to_rgb(one.colour), blindness) - lab(to_rgb(other.colour), blindness))
         assert apart > 10 or (one.marker != other.marker and one.dash != other.dash), (one, other, apart)
 
 
 def test_every_colour_stands_out_from_paper():
     """A contrast of 2.5 against white at the least, as of WCAG's relative luminance."""
-    for style in teacher_styles(MANY):
+    for style in styles_of(MANY):
         luminance = float(np.array(TO_XYZ[1]) @ linear(to_rgb(style.colour)))
         assert 1.05 / (luminance + 0.05) > 2.5, style
 
 
 def test_many_teachers_of_one_figure_all_look_different():
     """Also those that have no look of their own."""
-    styles = teacher_styles(MANY)
+    styles = styles_of(MANY)
     assert len({(style.colour, style.marker, style.dash) for style in styles}) == len(MANY)
     assert len({style.label for style in styles}) == len(MANY)
 
@@ -77,45 +83,23 @@ def test_many_teachers_of_one_figure_all_look_different():
 def test_a_look_does_not_depend_on_the_figure():
     """A single teacher looks as it does among those that the paper compares."""
     specs = [*SIDE_BY_SIDE, "change-detector"]
-    assert [teacher_style(spec) for spec in specs] == teacher_styles(specs)
+    assert [styles_of([spec])[0] for spec in specs] == styles_of(specs)
 
 
 def test_the_same_in_every_process(python):
     """No look hangs on Python's random hashes."""
-    code = f"from tutelage.plots import teacher_styles; print(teacher_styles({MANY!r}))"
+    code = (
+        "import tutelage; from tutelage.plots import teacher_styles; "
+        f"print(teacher_styles(tutelage.simulate('paper', {MANY!r}, horizon=2, runs=1, checkpoints=1)))"
+    )
     shown = {python("-c", code).stdout for _ in range(2)}
-    assert shown == {f"{teacher_styles(MANY)}\n"}
+    assert shown == {f"{styles_of(MANY)}\n"}
 
 
 def test_marker_names_are_bokehs():
     """Every marker can be drawn by both libraries, and every style's marker is one of them."""
     assert set(MARKERS) <= set(MarkerType)
-    assert {style.marker for style in teacher_styles(MANY)} <= set(MARKERS)
-
-
-@pytest.mark.parametrize(
-    ("spec", "label"),
-    [
-        ("tal", "TAL(1,0)"),
-        ("tal(gamma1=0,gamma2=0)", "TAL(0,0)"),
-        ("twl(gamma1=0.5,gamma2=0.25)", "TWL(0.5,0.25)"),
-        ("blt", "BLT"),
-        ("blt(rho=4,lift=false)", "BLT(rho=4, lift=false)"),
-        ("known", "known target"),
-        ("none", "no teaching"),
-        ("nowhere.wares:Patient(pulls=4)", "nowhere.wares:Patient(pulls=4)"),
-        ("it was < a teacher & more", "it was < a teacher & more"),
-    ],
-)
-def test_labels(spec, label):
-    """The paper's names; what is not as by default; the SPEC itself where it cannot be read."""
-    assert teacher_label(spec) == label
-
-
-def test_a_canonical_spec_has_the_label_of_a_short_one():
-    """Datasets hold SPECs with every parameter spelled out."""
-    for spec in MANY:
-        assert teacher_label(TEACHERS.spec(TEACHERS.parse(spec))) == teacher_label(spec)
+    assert {style.marker for style in styles_of(MANY)} <= set(MARKERS)
 
 
 def test_the_style_sheet_overrides_the_users_settings_and_leaves_them():

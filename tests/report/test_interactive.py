@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tutelage.plots import samples, teacher_styles
+from tutelage.plots import teacher_styles
 from tutelage.report.interactive import write_panel_json
 
 
@@ -14,7 +14,7 @@ def test_interactive_panels_look_like_the_pictures(result, parsed):
     for data in result.panels:
         shown = content[f"data-{data.panel.name}"]
         json.loads(shown)
-        for style in teacher_styles(samples.teacher_specs(data.dataset)):
+        for style in teacher_styles(data.dataset):
             assert style.colour in shown
             assert f'"{style.marker}"' in shown or style.marker == "circle"  # Bokeh's default is not written
             assert f'"{style.label}"' in shown

@@ -7,7 +7,7 @@ def test_teachers_play_the_same_runs():
     """A teacher's runs do not depend on the other teachers: differences between teachers are paired."""
     together = simulator.simulate("paper", ["none", "twl", "ng"], "3*ucb1,2*ts", horizon=400, runs=3, seed=11)
     single = simulator.simulate("paper", "twl", "3*ucb1,2*ts", horizon=400, runs=3, seed=11)
-    same = together.sel(teacher="twl(gamma1=1,gamma2=0)")
+    same = together.sel(teacher="twl")
     assert same.pulls.equals(single.pulls.isel(teacher=0))
     assert same.cost.equals(single.cost.isel(teacher=0))
 

@@ -102,7 +102,6 @@ def test_a_teacher_of_another_package_needs_only_the_necessary_functions():
         sentence: ClassVar[str] = "nothing"
 
     teacher = Plain()
-    assert teacher.label == TEACHERS.spec(teacher)
     assert (teacher.style, teacher.side_by_side, teacher.likely_pulls([1], int)) == (None, (), None)
     assert teacher.decides
     assert (teacher.needs_best_arm, teacher.simulation_only) == (False, False)

@@ -41,7 +41,7 @@ def _describe_request(
         ("instance", instance.name),
         ("gap", f"{instance.min_gap:.6g} between the means of the best and the second-best arm"),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
-        ("teacher", TEACHERS.brief(request.teachers[0])),
+        ("teacher", TEACHERS.label(request.teachers[0])),
         ("horizon", f"{request.horizon:,} rounds"),
         ("theorem", promised.theorem),
         ("psi_max", f"{promised.last_epoch}, the epoch that separates the best arm from the second-best"),

@@ -47,8 +47,8 @@ def _name_choice(choice: Choice) -> Text:
     if best is None:
         return Text("no teacher", style="bold red")
     if not choice.teaching_pays:
-        return Text(f"{best.measurement.brief}, but without a teacher the sum is lower", style="bold yellow")
-    return Text(best.measurement.brief, style="bold green")
+        return Text(f"{best.measurement.label}, but without a teacher the sum is lower", style="bold yellow")
+    return Text(best.measurement.label, style="bold green")
 
 
 def _describe_request(plan: Plan) -> list[tuple[str, str]]:
@@ -128,7 +128,7 @@ def _unproved(plan: Plan) -> Iterator[str]:
     for teacher in plan.reach.unproved:
         kind = kind_of(TEACHERS.spec(teacher))
         if not 1 < unproved[kind] == requested[kind]:
-            yield TEACHERS.brief(teacher)
+            yield TEACHERS.label(teacher)
 
 
 def _by(plan: Plan, kind: str) -> str:
@@ -153,7 +153,7 @@ def _create_teacher_rows(assessments: Sequence[Assessment], choice: Choice) -> T
         chosen = each is choice.best
         measurement = each.measurement
         table.add_row(
-            fold_spec(measurement.brief),
+            fold_spec(measurement.label),
             _format_decided(each),
             _format_round(each),
             format_mean(summarize_runs(measurement.regret)),
@@ -206,11 +206,11 @@ def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
         counts = each.measurement.epoch_counts
         if counts and each.can_learn:
             listed = ", ".join(f"epoch {epoch} in {format_count(runs, 'run')}" for epoch, runs in counts.items())
-            yield f"{each.measurement.brief} decided in {listed}."
+            yield f"{each.measurement.label} decided in {listed}."
 
 
 def _describe_excluded(choice: Choice) -> str:
-    reasons = [f"{each.measurement.brief} {each.rejection}" for each in choice.assessments if not each.can_learn]
+    reasons = [f"{each.measurement.label} {each.rejection}" for each in choice.assessments if not each.can_learn]
     return f"Shown for comparison, never chosen: {'; '.join(reasons)}."
 
 
@@ -224,7 +224,7 @@ def _best_of_kinds(choice: Choice) -> list[Assessment]:
 
 def _describe_smaller_gaps(plan: Plan) -> Iterator[str]:
     for gap, choice in plan.smaller:
-        chosen = choice.best.measurement.brief if choice.best else "no teacher"
+        chosen = choice.best.measurement.label if choice.best else "no teacher"
         yield f"With a gap of {gap:.4g} {chosen} is recommended{_add_caveat(choice)}."
 
 
@@ -235,7 +235,7 @@ def _add_caveat(choice: Choice) -> str:
 def _describe_remedy(remedy: Remedy, plan: Plan) -> str:
     """Say which horizon and which gap the teacher needs."""
     horizon, gap = remedy.horizon, remedy.gap
-    sentences = [f"{remedy.brief} decides too late or never."]
+    sentences = [f"{remedy.teacher} decides too late or never."]
     if horizon is not None:
         sentences.append(f"A horizon of {horizon.value:,.0f} rounds {_describe_trial(horizon)}.")
     elif plan.request.case.gap == 0:

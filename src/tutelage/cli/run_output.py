@@ -76,14 +76,11 @@ def _describe_panels(panels: list["PanelResult"]) -> list[tuple[str, str]]:
 
 
 def _create_rows(data: "PanelResult") -> Table:
-    from tutelage.experiments.verdicts import brief_spec
     from tutelage.report.summary import make_rows
 
     table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=24)
     for row in make_rows(data.dataset):
-        table.add_row(
-            fold_spec(brief_spec(row.teacher)), format_mean(row.regret), format_mean(row.cost), *row.write_counts()
-        )
+        table.add_row(fold_spec(row.teacher), format_mean(row.regret), format_mean(row.cost), *row.write_counts())
     return table
 
 

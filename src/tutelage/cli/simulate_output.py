@@ -17,7 +17,6 @@ from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results import NONE, SimulationResult
-from tutelage.teachers import TEACHERS
 from tutelage.text import format_count, format_runs
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
@@ -44,7 +43,7 @@ def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
     at_first = " at first" if len(instance.phases) > 1 else ""
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
-    clients = Counter(POLICIES.brief(policy) for policy in request.policies)
+    clients = Counter(POLICIES.label(policy) for policy in request.policies)
     size = f"{format_count(instance.num_clients, 'client')}, {format_count(instance.num_arms, 'arm')}"
     runs = f"{format_count(request.runs, 'run')} of {format_count(request.horizon, 'round')}"
     return [
@@ -89,10 +88,10 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
 
 def _create_rows(result: SimulationResult) -> Table:
     table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH)
-    for teacher, spec in enumerate(_brief_specs(result.request)):
+    for teacher, label in enumerate(result.request.teacher_labels):
         regret, cost = result.totals(teacher)
         table.add_row(
-            fold_spec(spec),
+            fold_spec(label),
             format_mean(summarize_runs(regret)),
             format_mean(summarize_runs(cost)),
             _format_decided(result, teacher),
@@ -100,11 +99,6 @@ def _create_rows(result: SimulationResult) -> Table:
             f"{100 * _last_tenth_share(result, teacher):.1f} %",
         )
     return table
-
-
-def _brief_specs(request: SimulationRequest) -> list[str]:
-    """Return the teachers' SPECs without defaults; ``--json`` and ``--out`` have every parameter."""
-    return [TEACHERS.brief(teacher) for teacher in request.teachers]
 
 
 def _format_decided(result: SimulationResult, teacher: int) -> Text:
@@ -147,11 +141,11 @@ def _last_tenth_start(request: SimulationRequest) -> int:
 def describe_decisions(result: SimulationResult) -> Iterator[str]:
     """Say in a sentence what each teacher decided; those that never decide share one."""
     undecided = []
-    for teacher, spec in enumerate(_brief_specs(result.request)):
+    for teacher, label in enumerate(result.request.teacher_labels):
         if result.never_decides(teacher):
-            undecided.append(spec)
+            undecided.append(label)
         else:
-            yield f"{spec} {_describe_decision(result, teacher)}."
+            yield f"{label} {_describe_decision(result, teacher)}."
     if undecided:
         yield f"{' and '.join(undecided)} {'decide' if len(undecided) > 1 else 'decides'} on no arm."
     if any(result.undecided[n] and not result.never_decides(n) for n in range(len(result.undecided))):

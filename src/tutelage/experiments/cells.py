@@ -22,18 +22,26 @@ from tutelage.errors import InputError
 from tutelage.experiments.data_sets import describe_download, find_data_set, list_differences, locate
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry
 from tutelage.instances import Instance
-from tutelage.registry import split_call
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
-from tutelage.teachers import TEACHERS
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_LAYOUT = 3  # of a cell's file; another layout has another hash
+_LAYOUT = 4  # of a cell's file; another layout has another hash
 _PADDING: Mapping[str, Any] = {"event_target": results.NONE, "event_active": False}  # 0 for all others
-_PER_SET = ("teacher", "run", "client", "arm", "checkpoint", "policy")  # the same for all instances of a set
+_PER_SET = (
+    "teacher",
+    "spec",
+    "decides",
+    "style",
+    "run",
+    "client",
+    "arm",
+    "checkpoint",
+    "policy",
+)  # the same for all instances of a set
 CellKey = tuple[str, str, str, int]  # instance, clients, teacher, horizon
 
 
@@ -122,13 +130,12 @@ def make_cells(
     except InputError as error:
         raise InputError(f"{experiment.name}: clients {clients.label!r} on instance {entry.label!r}: {error}") from None
     cells = []
-    for number, spec in enumerate(requests[0].teacher_specs):
-        teacher = requests[0].teachers[number]
+    for number, teacher in enumerate(requests[0].teacher_labels):
         own = tuple(replace(request, teachers=(request.teachers[number],)) for request in requests)
         cells.append(
             ExperimentCell(
-                key=(entry.label, clients.label, spec, horizon),
-                name=_file_stem(entry.label, clients.label, TEACHERS.brief(teacher), str(horizon)),
+                key=(entry.label, clients.label, teacher, horizon),
+                name=_file_stem(entry.label, clients.label, teacher, str(horizon)),
                 requests=own,
                 seeds=entry.seed_numbers if entry.is_set else None,
                 digest=_hash_cell(own, loaded.digests, entry.seed_numbers),
@@ -138,10 +145,9 @@ def make_cells(
 
 
 def _file_stem(instance: str, clients: str, teacher: str, horizon: str) -> str:
-    """``fixed-mixed-twl-1-0-50000``."""
-    name, arguments = split_call(teacher, "teacher")
-    words = [instance, clients, name, *(value for _, value in arguments), horizon]
-    return "-".join(re.sub(r"[^A-Za-z0-9._]+", "-", word) for word in words)[:120]
+    """``fixed-mixed-tal-gamma1-0-50000``."""
+    words = (instance, clients, teacher, horizon)
+    return "-".join(re.sub(r"[^A-Za-z0-9._]+", "-", word).strip("-") for word in words)[:120]
 
 
 def hash_instance(instance: Instance) -> str:

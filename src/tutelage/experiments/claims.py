@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from tutelage.experiments.section import Section, TeacherSpecs, canonical_teachers
+from tutelage.experiments.section import Section, TeacherSpecs, label_teachers
 
 Factor = Annotated[float, Meta(gt=0, le=1.7976931348623157e308, description="a finite number greater than 0")]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -24,7 +24,7 @@ class ClaimSection(Section, frozen=True, kw_only=True, tag_field="kind"):
         return str(self.__struct_config__.tag)
 
     def check(self) -> None:
-        canonical_teachers(self, "teachers")
+        label_teachers(self, "teachers")
 
 
 class Comparison(ClaimSection, frozen=True, kw_only=True):
@@ -33,8 +33,8 @@ class Comparison(ClaimSection, frozen=True, kw_only=True):
     than: TeacherSpecs
 
     def check(self) -> None:
-        canonical_teachers(self, "teachers")
-        canonical_teachers(self, "than")
+        label_teachers(self, "teachers")
+        label_teachers(self, "than")
 
 
 class Below(Comparison, frozen=True, kw_only=True, tag="below"):

@@ -15,7 +15,7 @@ from tutelage import instances, simulator
 from tutelage.errors import InputError
 from tutelage.experiments.claims import Claim, Growth
 from tutelage.experiments.data_sets import find_data_set
-from tutelage.experiments.section import Label, PanelName, Positive, Section, TeacherSpecs, canonical_teachers
+from tutelage.experiments.section import Label, PanelName, Positive, Section, TeacherSpecs, label_teachers
 from tutelage.policies import POLICIES
 from tutelage.registry import split_top
 
@@ -136,7 +136,7 @@ class Experiment(Section, frozen=True, kw_only=True):
     panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()
 
     def check(self) -> None:
-        canonical_teachers(self, "teachers")
+        label_teachers(self, "teachers")
         if not isinstance(self.checkpoints, tuple):
             try:
                 simulator.checkpoint_rounds(self.checkpoints, 1)
@@ -235,8 +235,8 @@ def _check_panel(experiment: Experiment, panel: Panel, place: str) -> None:
 
 def _check_claim(experiment: Experiment, panel: Panel, claim: Claim, place: str) -> None:
     for key in ("teachers", "than"):
-        for spec in getattr(claim, key, ()):
-            _check_label(place, f"teacher in {key}", spec, list(experiment.teachers))
+        for label in getattr(claim, key, ()):
+            _check_label(place, f"teacher in {key}", label, list(experiment.teachers))
     if getattr(claim, "quantity", panel.quantity) is None and panel.quantity not in CURVES:
         raise InputError(f"{place}: missing key 'quantity': use regret or cost.")
     if isinstance(claim, Growth) and experiment.instance(panel.instance).is_set:

@@ -169,7 +169,7 @@ def _join_cells(cells: list[ExperimentCell], datasets: "dict[str, xr.Dataset]") 
     parts = [datasets[cell.file_name] for cell in cells]
     whole = join_teachers(parts)
     request = json.loads(parts[0].attrs["request"])
-    request["teachers"] = [str(spec) for spec in whole["teacher"].values]
+    request["teachers"] = [str(spec) for spec in whole["spec"].values]
     whole.attrs = {key: value for key, value in whole.attrs.items() if key not in ("cell", "content")}
     whole.attrs["request"] = json.dumps(request, ensure_ascii=False)
     return whole

@@ -60,10 +60,10 @@ def invalid_value(key: str, written: str, allowed: str) -> str:
     return f"invalid {key} {shorten(written)}: use {allowed}."
 
 
-def canonical_teachers(section: Any, key: str) -> None:
-    """Replace the teachers in ``key`` by their canonical SPECs; raise ``InputError`` for an unknown one."""
+def label_teachers(section: Any, key: str) -> None:
+    """Replace the teachers in ``key`` by their labels; raise ``InputError`` for an unknown one."""
     try:
-        specs = tuple(TEACHERS.spec(TEACHERS.parse(spec)) for spec in getattr(section, key))
+        labels = tuple(TEACHERS.label(TEACHERS.parse(spec)) for spec in getattr(section, key))
     except InputError as error:
         raise InputError(f"invalid {key}: {error}") from None
-    msgspec.structs.force_setattr(section, key, specs)
+    msgspec.structs.force_setattr(section, key, labels)

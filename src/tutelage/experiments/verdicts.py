@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.errors import InputError
 from tutelage.experiments.claims import Balance, Below, Claim, Comparison, Growth, MostlyBelow, Reaches, Spread
 from tutelage.experiments.definition import Panel
 from tutelage.results import NONE
-from tutelage.teachers import TEACHERS
 from tutelage.text import format_count, format_number
 
 if TYPE_CHECKING:
@@ -83,10 +81,8 @@ def _is_positive(differences: NDArray[np.float64]) -> bool | None:
 
 
 def _compare(claim: Comparison, what: str, written: dict[str, str]) -> str:
-    """``regret: twl(...) 5,047 compared with ng 51,060, na 1,724``."""
-    mine, others = (
-        ", ".join(f"{brief_spec(spec)} {written[spec]}" for spec in specs) for specs in (claim.teachers, claim.than)
-    )
+    """``regret: twl 5,047 compared with ng 51,060, na 1,724``."""
+    mine, others = (", ".join(f"{spec} {written[spec]}" for spec in specs) for specs in (claim.teachers, claim.than))
     return f"{what}: {mine} compared with {others}"
 
 
@@ -95,7 +91,7 @@ def _judge_mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset"
     for teacher, other in itertools.product(claim.teachers, claim.than):
         mine, its = (at_horizon(dataset, quantity, each) for each in (teacher, other))
         below = mine <= claim.factor * its
-        pair = f"{quantity} of {brief_spec(teacher)} is at most {factor}that of {brief_spec(other)}"
+        pair = f"{quantity} of {teacher} is at most {factor}that of {other}"
         yield (bool(below.mean() >= claim.share), f"{pair} in {below.sum()} of {format_count(below.size, 'run')}")
 
 
@@ -103,18 +99,17 @@ def _judge_growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterat
     rounds = dataset["checkpoint"].values
     half = int(np.searchsorted(rounds, rounds[-1] / 2, side="right")) - 1
     for teacher in claim.teachers:
-        name = brief_spec(teacher)
         if half < 0 or not 0.4 <= rounds[half] / rounds[-1] <= 0.5:
-            yield None, f"{name} has no checkpoint near the middle round"
+            yield None, f"{teacher} has no checkpoint near the middle round"
             continue
         means = dataset[quantity].sel(teacher=teacher).sum("client").mean("run").values
         if means[-1] == 0:
-            yield None, f"the {quantity} of {name} is 0"
+            yield None, f"the {quantity} of {teacher} is 0"
             continue
         share = 1 - means[half] / means[-1]
         logarithm = math.log(2) / math.log(max(rounds[-1], 2))
         holds = share >= LINEAR_FROM if claim.shape == "linear" else share <= LOGARITHMIC_TO
-        figures = f"the second half of the rounds adds {100 * share:.0f} % of the {quantity} of {name}"
+        figures = f"the second half of the rounds adds {100 * share:.0f} % of the {quantity} of {teacher}"
         yield bool(holds), f"{figures} (a straight line 50 %, a logarithm {100 * logarithm:.0f} %)"
 
 
@@ -184,7 +179,7 @@ def _judge_reaches(claim: Reaches, quantity: str, dataset: "xr.Dataset") -> Iter
         yield (
             decided - wrong >= claim.share * runs,
             (
-                f"{brief_spec(teacher)} decided for a best arm in {decided - wrong} of "
+                f"{teacher} decided for a best arm in {decided - wrong} of "
                 f"{format_count(runs, 'run')}, for another arm in {wrong}, and did not decide in {runs - decided}"
             ),
         )
@@ -210,14 +205,6 @@ def _totals(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.fl
     chosen = dataset[quantity].sel(teacher=teacher).isel(checkpoint=-1).sum("client")
     values: NDArray[np.float64] = chosen.values
     return values
-
-
-def brief_spec(spec: str) -> str:
-    """Return a teacher's SPEC for people: of many parameters only those that differ from the default."""
-    try:
-        return TEACHERS.brief(TEACHERS.parse(spec))
-    except InputError:  # of a package that is not installed here
-        return spec
 
 
 def count_decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:

@@ -47,9 +47,9 @@ class Measurement:
         return TEACHERS.spec(self.teacher)
 
     @property
-    def brief(self) -> str:
-        """The SPEC for people."""
-        return TEACHERS.brief(self.teacher)
+    def label(self) -> str:
+        """The SPEC without the parameters that have their default."""
+        return TEACHERS.label(self.teacher)
 
     @property
     def decisions(self) -> NDArray[np.int64]:
@@ -83,7 +83,8 @@ class Measurement:
         """Return the figures as plain values, with the statistics of ``tutelage simulate --json``."""
         decisions = self.decisions
         return {
-            "teacher": self.spec,
+            "teacher": self.label,
+            "spec": self.spec,
             "decided": self.decided,
             "round": vars(summarize_runs(decisions.astype(np.float64))) if decisions.size else None,
             "epochs": {str(epoch): runs for epoch, runs in self.epoch_counts.items()},

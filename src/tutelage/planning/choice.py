@@ -101,7 +101,7 @@ class Choice:
         rivals = [each for each in self.assessments if each.rejection is None]
         measurement = best.measurement
         decided = format_runs(measurement.decisions.size, measurement.rounds.size)
-        about = f"{measurement.brief} decided in {decided}, never for a wrong arm"
+        about = f"{measurement.label} decided in {decided}, never for a wrong arm"
         if len(rivals) == 1:
             only = f"no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
             return f"{about}, and {only}; its {self._formula()} is {format_number(best.score)}."
@@ -125,7 +125,7 @@ class Choice:
             - best.measurement.regret
             - weight * best.measurement.cost
         )
-        sentence = f"The second best is {second.measurement.brief} with {format_number(second.score)}"
+        sentence = f"The second best is {second.measurement.label} with {format_number(second.score)}"
         if extra.sd is None:
             return f"{sentence}; one run cannot show whether the difference is due to chance."
         error = 2 * extra.sd / math.sqrt(second.measurement.regret.size)
@@ -148,7 +148,7 @@ class Choice:
     def _cheaper_rejected(self, best: Assessment) -> list[str]:
         """The candidates that cannot be chosen although their sum is no higher, and why."""
         return [
-            f"{each.measurement.brief} is cheaper but {each.rejection}."
+            f"{each.measurement.label} is cheaper but {each.rejection}."
             for each in self.assessments
             if each.rejection and each.can_learn and each.score <= best.score
         ]
@@ -163,7 +163,7 @@ class Choice:
         nearest = min(candidates, key=lambda each: (-each.measurement.decided_rightly, each.score))
         if not nearest.measurement.decisions.size:
             return f"{sentence} None decided in any run."
-        return f"{sentence} {nearest.measurement.brief} came closest: it {nearest.rejection}."
+        return f"{sentence} {nearest.measurement.label} came closest: it {nearest.rejection}."
 
 
 def choose(measurements: Sequence[Measurement], rule: SelectionRule) -> Choice:

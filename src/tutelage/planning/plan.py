@@ -91,8 +91,8 @@ class Plan:
         if self.choice.best:
             return self.choice.why
         sentences = [self.choice.why]
-        horizons = [(each.horizon.value, each.brief) for each in self.remedies if is_enough(each.horizon)]
-        gaps = [(each.gap.value, each.brief) for each in self.remedies if is_enough(each.gap)]
+        horizons = [(each.horizon.value, each.teacher) for each in self.remedies if is_enough(each.horizon)]
+        gaps = [(each.gap.value, each.teacher) for each in self.remedies if is_enough(each.gap)]
         if horizons:
             sentences.append("The shortest horizon found to be enough is {:,.0f} rounds ({}).".format(*min(horizons)))
         if gaps:
@@ -123,7 +123,7 @@ def _choice_as_json(choice: Choice) -> dict[str, Any]:
     best = choice.best
     return {
         "teachers": [each.as_json() for each in choice.assessments],
-        "choice": best.measurement.spec if best else None,
+        "choice": best.measurement.label if best else None,
         "why": choice.why,
         "teaching_pays": choice.teaching_pays,
     }
@@ -212,7 +212,7 @@ def make_plan(request: PlanRequest, *, workers: int | None = None, progress: Pla
     remedies = []
     for failed in find_failing(choices[0]):
         if progress is not None:
-            progress.describe(f"remedies for {failed.measurement.brief}")
+            progress.describe(f"remedies for {failed.measurement.label}")
         search = RemedySearch(
             candidates,
             failed.measurement.teacher,

@@ -95,7 +95,7 @@ class Reachability:
             "epochs": [epoch.as_json() for epoch in self.epochs],
             "likely": {kind: ending.as_json() for kind, ending in self.likely.items()},
             "sure": {kind: ending.as_json() for kind, ending in self.sure.items()},
-            "unproved": [TEACHERS.spec(teacher) for teacher in self.unproved],
+            "unproved": [TEACHERS.label(teacher) for teacher in self.unproved],
             "on_average": self.on_average,
         }
 

@@ -41,7 +41,6 @@ class Remedy:
     """For a teacher that decides too seldom: a horizon and a gap that are enough (None: nothing to try)."""
 
     teacher: str
-    brief: str
     horizon: Trial | None
     gap: Trial | None
     has_formula: bool
@@ -107,8 +106,7 @@ def find_remedy(search: RemedySearch, failed: Assessment) -> Remedy:
     What would take too long to simulate is reported only if it is proved.
     """
     return Remedy(
-        teacher=failed.measurement.spec,
-        brief=failed.measurement.brief,
+        teacher=failed.measurement.label,
         horizon=_first_enough(
             _horizons(search), lambda value: search.share_at(search.gap, int(value)), search.rule, _sure_horizon(search)
         ),

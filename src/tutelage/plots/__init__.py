@@ -16,15 +16,7 @@ load_matplotlib()
 from tutelage.plots.checks import check_drawable  # noqa: E402
 from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter  # noqa: E402
 from tutelage.plots.layout import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, render_figure, save_figure  # noqa: E402
-from tutelage.plots.styles import (  # noqa: E402
-    BAND_ALPHA,
-    MARKERS,
-    TeacherStyle,
-    style_sheet,
-    teacher_label,
-    teacher_style,
-    teacher_styles,
-)
+from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, style_sheet, teacher_styles  # noqa: E402
 
 __all__ = [
     "BAND_ALPHA",
@@ -44,7 +36,5 @@ __all__ = [
     "render_figure",
     "save_figure",
     "style_sheet",
-    "teacher_label",
-    "teacher_style",
     "teacher_styles",
 ]

@@ -26,14 +26,14 @@ def _find_faults(dataset: "xr.Dataset", kinds: Sequence[str]) -> Iterator[str]:
     leading = ("instance",) if "instance" in dataset.sizes else ()
     for name in ("regret", "cost"):
         yield from _check_variable(dataset, name, (*leading, *_RESULT))
-    for name in ("teacher", "checkpoint"):
+    for name in ("teacher", "spec", "style", "checkpoint"):
         if name not in dataset.coords:
             yield f"the coordinate {name} is missing"
     for name, word in (*_DIMENSIONS.items(), *(("instance", "instances") for _ in leading)):
         if dataset.sizes[name] == 0:
             yield f"it contains no {word}"
-    if dataset["teacher"].dtype.kind not in "UO":
-        yield "the teachers are not SPECs"
+    if any(dataset[name].dtype.kind not in "UO" for name in ("teacher", "spec", "style")):
+        yield "the teachers are not named by texts"
     rounds = dataset["checkpoint"].values
     if rounds.dtype.kind not in "iu" or rounds[0] < 1 or (np.diff(rounds) <= 0).any():
         yield "the checkpoints are not increasing rounds from 1 on"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.plots import samples
 from tutelage.plots.samples import LogScale
-from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_label, teacher_styles, wrap_label
+from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_styles, wrap_label
 from tutelage.text import format_axis_number
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def draw_curves(
     if log == "none" and rounds.size > 1:
         rounds = np.concatenate([[0], rounds])
         lines = [np.concatenate([np.zeros((each.shape[0], 1)), each], axis=1) for each in lines]
-    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+    for n, style in enumerate(teacher_styles(dataset)):
         mean, q10, q90 = (each[n] for each in lines)
         properties = _line_properties(style)
         if rounds.size == 1:
@@ -86,7 +86,7 @@ def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> A
     regret = samples.totals(dataset, "regret")[:, :, -1]
     cost = samples.totals(dataset, "cost")[:, :, -1]
     across, up = samples.make_log_scale(regret), samples.make_log_scale(cost)
-    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+    for n, style in enumerate(teacher_styles(dataset)):
         axes.plot(
             across.place(regret[n]),
             up.place(cost[n]),
@@ -105,7 +105,7 @@ def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
     """Draw the share of each client's pulls that each arm received under one teacher, as a heat map.
 
     The numbers are percentages at the horizon, means over the runs; a mark above the map shows the best arms.
-    ``teacher`` is a SPEC in the dataset.  Raises ``InputError`` for another one and for a set of instances.
+    ``teacher`` is a label in the dataset.  Raises ``InputError`` for another one and for a set of instances.
     """
     shares = 100 * samples.compute_pull_shares(dataset, teacher)
     num_arms = shares.shape[1]
@@ -133,7 +133,7 @@ def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
     _set_ticks(axes, "y", _list_names(dataset, "client"))
     axes.set_xlabel("arm (▾ best arm)")
     axes.set_ylabel("client")
-    axes.set_title(wrap_label(teacher_label(teacher), 24), pad=6, parse_math=False)
+    axes.set_title(wrap_label(teacher, 24), pad=6, parse_math=False)
     return axes
 
 
@@ -143,7 +143,7 @@ def draw_per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret",
     over = samples.compute_band(values)
     num_teachers, num_clients = over.mean.shape
     clients = np.arange(num_clients)
-    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+    for n, style in enumerate(teacher_styles(dataset)):
         places = clients + _dodge(n, num_teachers)
         if samples.has_band(dataset):
             axes.vlines(places, over.q10[n], over.q90[n], color=style.colour, alpha=0.5, linewidth=1.2)
@@ -165,7 +165,7 @@ def draw_per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret",
 
 def legend_entries(dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34) -> "list[Artist]":
     """Return a legend's handles, one per teacher and one for the band; ``width`` is the letters in a line."""
-    styles = teacher_styles(samples.teacher_specs(dataset))
+    styles = teacher_styles(dataset)
     handles: list[Artist] = [
         Line2D([], [], linestyle=_line_style(style) if lines else "none", **_line_properties(style, width=width))
         for style in styles

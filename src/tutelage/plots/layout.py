@@ -128,18 +128,18 @@ def _draw_pair(dataset: "xr.Dataset", kind: str, log: str) -> Figure:
 
 def _draw_pull_maps(dataset: "xr.Dataset") -> Figure:
     """Draw one map for each teacher, with one colour scale."""
-    specs = samples.teacher_specs(dataset)
-    columns = min(4, len(specs)) if dataset.sizes["arm"] <= 8 else min(2, len(specs))
-    rows = math.ceil(len(specs) / columns)
+    labels = samples.teacher_labels(dataset)
+    columns = min(4, len(labels)) if dataset.sizes["arm"] <= 8 else min(2, len(labels))
+    rows = math.ceil(len(labels) / columns)
     height = min(3.0, max(1.3, 0.8 + 0.13 * dataset.sizes["client"]))
     width = _TWO_COLUMNS if columns > 1 else _ONE_COLUMN
     figure = Figure(figsize=(width, 0.5 + height * rows))
     figure.suptitle("Share of each client's pulls by arm", x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, spec in zip(grid.flat, specs, strict=False):
-        draw_pull_map(dataset, axes, spec)
+    for axes, label in zip(grid.flat, labels, strict=False):
+        draw_pull_map(dataset, axes, label)
         axes.label_outer()
-    for axes in list(grid.flat)[len(specs) :]:
+    for axes in list(grid.flat)[len(labels) :]:
         axes.set_axis_off()
     shown = grid[0, 0].images[0]
     bar = figure.colorbar(shown, ax=list(grid.flat), fraction=0.03, pad=0.01, aspect=30)

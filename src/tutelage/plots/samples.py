@@ -35,9 +35,9 @@ def is_set(dataset: "xr.Dataset") -> bool:
     return "instance" in dataset.sizes
 
 
-def teacher_specs(dataset: "xr.Dataset") -> list[str]:
-    """The SPECs of the teachers [N]."""
-    return [str(spec) for spec in dataset["teacher"].values]
+def teacher_labels(dataset: "xr.Dataset") -> list[str]:
+    """The labels of the teachers [N]."""
+    return [str(label) for label in dataset["teacher"].values]
 
 
 def horizon(dataset: "xr.Dataset") -> int:
@@ -97,10 +97,10 @@ def compute_pull_shares(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float
             "A set of instances has no map of pulls, because its instances have different arms: use the kind "
             "curves, scatter or clients."
         )
-    specs = teacher_specs(dataset)
-    if teacher not in specs:
-        raise InputError(f"Unknown teacher {teacher!r}: the result has {', '.join(specs)}.")
-    last = dataset["pulls"].isel(teacher=specs.index(teacher), checkpoint=-1)
+    labels = teacher_labels(dataset)
+    if teacher not in labels:
+        raise InputError(f"Unknown teacher {teacher!r}: the result has {', '.join(labels)}.")
+    last = dataset["pulls"].isel(teacher=labels.index(teacher), checkpoint=-1)
     pulls = last.mean("run").transpose("client", "arm").to_numpy()
     totals = pulls.sum(axis=1, keepdims=True)
     shares: NDArray[np.float64] = np.divide(pulls, totals, out=np.full(pulls.shape, np.nan), where=totals > 0)

@@ -9,14 +9,17 @@ import contextlib
 import itertools
 import textwrap
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from tutelage.errors import InputError
+import numpy as np
+
 from tutelage.plots.matplotlib_import import quiet_matplotlib
-from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Teacher
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 BAND_ALPHA = 0.16
 
@@ -53,24 +56,19 @@ _DASHES: tuple[tuple[float, ...], ...] = ((), (4.0, 1.5), (5.0, 1.5, 1.0, 1.5))
 _OTHERS = tuple(itertools.product(_OTHER_COLOURS, ("star", "diamond", "square", "circle"), _DASHES))
 
 
-def teacher_style(spec: str) -> TeacherStyle:
-    """Return the style of a teacher by its SPEC, the same in every figure."""
-    return teacher_styles([spec])[0]
+def teacher_styles(dataset: "xr.Dataset") -> list[TeacherStyle]:
+    """Return the styles of the teachers of a dataset, in their order.
 
-
-def teacher_styles(specs: Sequence[str]) -> list[TeacherStyle]:
-    """Return the styles of the teachers of one figure.
-
-    A teacher that declares a style has that one.  Any other has one chosen by its SPEC, or the next free one
-    where an earlier teacher of the same figure has that already.
+    A teacher that declared a style when it was simulated has that one.  Any other has one chosen by its SPEC, or
+    the next free one where an earlier teacher of the same dataset has that already.
     """
     used: set[int] = set()
     styles = []
-    for spec in specs:
-        teacher = _parse(spec)
-        label, declared = (teacher.label, teacher.style) if teacher else (spec, None)
+    columns = (np.atleast_1d(dataset[name].values).tolist() for name in ("teacher", "spec", "style"))
+    for label, spec, declared in zip(*columns, strict=True):
         if declared:
-            styles.append(TeacherStyle(label, declared.colour, declared.marker, declared.dash))
+            colour, marker, *dash = declared.split(" ")
+            styles.append(TeacherStyle(label, colour, marker, tuple(map(float, dash[0].split(","))) if dash else ()))
             continue
         first = zlib.crc32(spec.encode("utf-8", "backslashreplace")) % len(_OTHERS)
         tried = [(first + step) % len(_OTHERS) for step in range(len(_OTHERS))]
@@ -78,23 +76,6 @@ def teacher_styles(specs: Sequence[str]) -> list[TeacherStyle]:
         used.add(chosen)
         styles.append(TeacherStyle(label, *_OTHERS[chosen]))
     return styles
-
-
-def teacher_label(spec: str) -> str:
-    """Return a teacher's name in legends and tables: ``TAL(1,0)`` as in the paper, ``BLT``, ``known target``.
-
-    A SPEC that cannot be read, such as one of a package that is not installed, is its own label.
-    """
-    teacher = _parse(spec)
-    return teacher.label if teacher else spec
-
-
-def _parse(spec: str) -> Teacher | None:
-    try:
-        teacher: Teacher = TEACHERS.parse(spec)
-    except InputError:
-        return None
-    return teacher
 
 
 def wrap_label(label: str, width: int) -> str:

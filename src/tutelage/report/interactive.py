@@ -58,7 +58,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
     )
     items: list[tuple[str, list[Any]]] = []
     hover_targets: list[Any] = []
-    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+    for n, style in enumerate(teacher_styles(dataset)):
         columns = {"round": rounds} | {
             name: np.concatenate([[0.0], line[n]])
             for name, line in (("mean", over.mean), ("q10", over.q10), ("q90", over.q90))
@@ -111,7 +111,7 @@ def _plot_scatter(dataset: "xr.Dataset") -> Any:
     )
     items: list[tuple[str, list[Any]]] = []
     hover_targets: list[Any] = []
-    for n, style in enumerate(teacher_styles(samples.teacher_specs(dataset))):
+    for n, style in enumerate(teacher_styles(dataset)):
         source = ColumnDataSource(
             {
                 "across": across.place(regret[n])[shown],

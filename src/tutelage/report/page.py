@@ -3,8 +3,7 @@
 The page needs no other file: its own content security policy forbids the browser to load anything.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -15,11 +14,12 @@ from markupsafe import Markup
 
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
-from tutelage.experiments.verdicts import brief_spec, count_decided
-from tutelage.plots import TeacherStyle, samples, teacher_label, teacher_styles
+from tutelage.experiments.verdicts import count_decided
+from tutelage.plots import TeacherStyle, samples, teacher_styles
 from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
 from tutelage.report.record import PageRecord
-from tutelage.report.summary import TeacherRow, count_runs, make_rows, never_decides
+from tutelage.report.summary import TeacherRow, count_runs, make_rows
+from tutelage.teachers import TEACHERS
 from tutelage.text import format_count, format_number, join_words
 from tutelage.versions import package_version
 
@@ -31,7 +31,6 @@ _VERDICTS = {  # by Verdict.holds: CSS class, mark, words
     False: ("unsupported", "✗", "Not supported."),
     None: ("inconclusive", "?", "Inconclusive."),
 }
-_ORDINARY_WORDS = ("known", "none")  # SPECs that may be words of a sentence, too
 _SWATCH = Markup(
     '<svg width="30" height="8" aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="{}" '
     'stroke-width="2.5" stroke-dasharray="{}"/></svg>'
@@ -114,22 +113,22 @@ def _group_missing(result: ExperimentResult) -> dict[str, str]:
 
 def _tabulate_decisions(result: ExperimentResult) -> list[list[str]]:
     """Return a table of how many runs decided: a heading, and a row for each instance and kind of clients."""
-    every = (spec for data in result.panels for spec in samples.teacher_specs(data.dataset))
-    specs = [spec for spec in dict.fromkeys(every) if not never_decides(spec)]
+    rows = (row for data in result.panels for row in make_rows(data.dataset))
+    teachers = list(dict.fromkeys(row.teacher for row in rows if row.decides))
     datasets: dict[tuple[str, str, int], xr.Dataset] = {}
     for data in result.panels:
         place = (data.panel.instance, data.panel.clients, samples.horizon(data.dataset))
         datasets.setdefault(place, data.dataset)
-    table = [["instance, clients", "rounds", "runs", *map(teacher_label, specs)]]
+    table = [["instance, clients", "rounds", "runs", *teachers]]
     for (instance, clients, horizon), dataset in datasets.items():
-        present = samples.teacher_specs(dataset)
-        cells = [_write_decisions(dataset, spec) if spec in present else "" for spec in specs]
+        present = samples.teacher_labels(dataset)
+        cells = [_write_decisions(dataset, teacher) if teacher in present else "" for teacher in teachers]
         table.append([f"{instance}, {clients}", f"{horizon:,}", f"{count_runs(dataset):,}", *cells])
     return table
 
 
-def _write_decisions(dataset: "xr.Dataset", spec: str) -> str:
-    decided, wrong, _ = count_decided(dataset, spec)
+def _write_decisions(dataset: "xr.Dataset", teacher: str) -> str:
+    decided, wrong, _ = count_decided(dataset, teacher)
     return f"{decided} ({wrong} wrong)" if wrong else str(decided)
 
 
@@ -144,7 +143,7 @@ def _make_panel(data: PanelResult) -> PagePanel:
         caption=" ".join([_describe_plot(data), *_describe_outliers(data)]),
         height=HEIGHTS[panel.quantity],
         heading="Claims of the paper and our results" if from_paper else "Claims and results",
-        claims=[_make_claim(verdict, dataset, from_paper=from_paper) for verdict in data.verdicts],
+        claims=[_make_claim(verdict, from_paper=from_paper) for verdict in data.verdicts],
         below=tables[:split],
         beside=tables[split:],
         json=_mark_json(write_panel_json(dataset, panel.quantity, f"plot-{panel.name}")),
@@ -159,7 +158,7 @@ def _describe_outliers(data: PanelResult) -> Iterator[str]:
     """Yield a sentence where a mean lies outside the band of 80 %."""
     if not samples.has_band(data.dataset):
         return
-    styles = teacher_styles(samples.teacher_specs(data.dataset))
+    styles = teacher_styles(data.dataset)
     for quantity in data.panel.quantity.split("-"):
         over = samples.compute_band(samples.totals(data.dataset, quantity))
         slack = 1e-9 * over.mean
@@ -187,29 +186,17 @@ def _describe_plot(data: PanelResult) -> str:
     return f"The mean of {count} runs of {horizon} rounds, and the band of {samples.band_name(dataset)}."
 
 
-def _make_claim(verdict: Verdict, dataset: "xr.Dataset", *, from_paper: bool) -> PageClaim:
+def _make_claim(verdict: Verdict, *, from_paper: bool) -> PageClaim:
     prefix = "Section\N{NO-BREAK SPACE}" if from_paper and verdict.section else ""
     return PageClaim(
-        *_VERDICTS[verdict.holds],
-        text=verdict.text,
-        section=prefix + verdict.section,
-        figures=_replace_specs(verdict.figures, samples.teacher_specs(dataset)),
+        *_VERDICTS[verdict.holds], text=verdict.text, section=prefix + verdict.section, figures=verdict.figures
     )
-
-
-def _replace_specs(text: str, specs: Iterable[str]) -> str:
-    """Replace SPECs, written in full or briefly, by the labels of their teachers."""
-    labels = {form: teacher_label(spec) for spec in specs for form in (spec, brief_spec(spec))}
-    forms = [form for form in labels if form not in _ORDINARY_WORDS]
-    longest_first = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
-    pattern = rf"(?<![\w(=])(?:{longest_first})(?![\w(=])"
-    return re.sub(pattern, lambda found: labels[found[0]], text) if forms else text
 
 
 def _make_tables(data: PanelResult) -> Iterator[PageTable]:
     """Yield one table for each quantity of the panel."""
     dataset = data.dataset
-    styles = teacher_styles(samples.teacher_specs(dataset))
+    styles = teacher_styles(dataset)
     for quantity in data.panel.quantity.split("-"):
         yield PageTable(
             f"{quantity.capitalize()} at round {samples.horizon(dataset):,}",
@@ -237,7 +224,7 @@ def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
         ]
         runs = " and ".join(dict.fromkeys(counts))
         facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds"))
-        facts.append(("teachers", ", ".join(each.teachers)))
+        facts.append(("teachers", ", ".join(TEACHERS.spec(TEACHERS.parse(label)) for label in each.teachers)))
         facts.append(("clients", "; ".join(f"{entry.label}: {entry.spec}" for entry in each.clients)))
         instances = "; ".join(
             f"{entry.label}: {entry.spec}" + (f", seeds {entry.seeds}" if entry.seeds else "")

@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tutelage.errors import InputError
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.verdicts import count_decided
 from tutelage.metrics import RunStatistics, summarize_runs
-from tutelage.teachers import TEACHERS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,11 +15,13 @@ if TYPE_CHECKING:
 class TeacherRow(msgspec.Struct, frozen=True):
     """A teacher in a panel: regret and cost at the horizon over the samples, and its decisions.
 
-    A sample is a run, or an instance of a set; ``decided`` counts the runs with a target, ``wrong`` those of
-    them whose target is not a best arm.
+    ``teacher`` is its label.  A sample is a run, or an instance of a set; ``decided`` counts the runs with a
+    target, ``wrong`` those of them whose target is not a best arm; ``decides`` is whether it can ever have one.
     """
 
     teacher: str
+    spec: str
+    decides: bool
     regret: RunStatistics
     cost: RunStatistics
     decided: int
@@ -30,7 +30,7 @@ class TeacherRow(msgspec.Struct, frozen=True):
 
     def write_counts(self) -> tuple[str, str]:
         """Return ``decided`` and ``wrong`` for people; ``-`` where there is nothing to count."""
-        decided = "-" if never_decides(self.teacher) else f"{self.decided:,} of {self.runs:,}"
+        decided = f"{self.decided:,} of {self.runs:,}" if self.decides else "-"
         return decided, f"{self.wrong:,}" if self.decided else "-"
 
 
@@ -112,14 +112,6 @@ def _summarize(data: PanelResult) -> PanelSummary:
     )
 
 
-def never_decides(spec: str) -> bool:
-    """Whether a teacher never chooses a target; False for a SPEC of a package that is not installed."""
-    try:
-        return not TEACHERS.parse(spec).decides
-    except InputError:
-        return False
-
-
 def count_runs(dataset: "xr.Dataset") -> int:
     """Return the number of runs of each teacher, over all instances of a set."""
     return int(dataset.sizes["run"] * dataset.sizes.get("instance", 1))
@@ -130,7 +122,15 @@ def make_rows(dataset: "xr.Dataset") -> list[TeacherRow]:
     from tutelage.plots import samples
 
     regret, cost = (samples.totals(dataset, quantity)[:, :, -1] for quantity in ("regret", "cost"))
+    teachers = zip(samples.teacher_labels(dataset), dataset["spec"].values, dataset["decides"].values, strict=True)
     return [
-        TeacherRow(spec, summarize_runs(regret[n]), summarize_runs(cost[n]), *count_decided(dataset, spec))
-        for n, spec in enumerate(samples.teacher_specs(dataset))
+        TeacherRow(
+            label,
+            str(spec),
+            bool(decides),
+            summarize_runs(regret[n]),
+            summarize_runs(cost[n]),
+            *count_decided(dataset, label),
+        )
+        for n, (label, spec, decides) in enumerate(teachers)
     ]

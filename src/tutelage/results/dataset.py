@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tutelage.request import SimulationRequest
 from tutelage.results.documents import describe_request, encode_json
+from tutelage.teachers.base import Teacher
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
@@ -31,13 +32,24 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+def _write_style(teacher: Teacher) -> str:
+    """Write the style that a teacher declares as ``#d55e00 square 4,2``: colour, marker, dash; empty for none."""
+    style = getattr(teacher, "style", None)
+    if style is None:
+        return ""
+    return " ".join([style.colour, style.marker, ",".join(f"{length:g}" for length in style.dash)]).strip()
+
+
 def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]]) -> "xr.Dataset":
     """Name the arrays of a result: dimensions teacher, run, client, arm, checkpoint and event."""
     import xarray as xr
 
     instance = request.instance
     coordinates: dict[str, Any] = {
-        "teacher": np.array(request.teacher_specs),
+        "teacher": np.array(request.teacher_labels),
+        "spec": ("teacher", np.array(request.teacher_specs)),
+        "decides": ("teacher", np.array([teacher.decides for teacher in request.teachers])),
+        "style": ("teacher", np.array([_write_style(teacher) for teacher in request.teachers])),
         "run": np.arange(request.runs),
         "client": np.arange(instance.num_clients),
         "arm": np.arange(instance.num_arms),

@@ -74,9 +74,10 @@ class TargetDocument(Struct, frozen=True):
 
 
 class TeacherDocument(Struct, frozen=True):
-    """One teacher over all runs, at the horizon."""
+    """One teacher over all runs, at the horizon: its label, its SPEC with every parameter, and its figures."""
 
     teacher: str
+    spec: str
     regret: RunStatistics
     cost: RunStatistics
     regret_per_client: list[float]

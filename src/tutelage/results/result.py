@@ -74,16 +74,17 @@ class SimulationResult:
             horizon=request.horizon,
             runs=request.runs,
             seed=request.seed,
-            teachers=[self._summarize_teacher(n, spec) for n, spec in enumerate(request.teacher_specs)],
+            teachers=[self._summarize_teacher(n) for n in range(len(request.teachers))],
         )
 
-    def _summarize_teacher(self, teacher: int, spec: str) -> TeacherDocument:
+    def _summarize_teacher(self, teacher: int) -> TeacherDocument:
         regret, cost = self.totals(teacher)
         rounds, targets = self.decided_in[teacher], self.target[teacher]
         decided = rounds[rounds != NONE].tolist()
         counts = np.bincount(targets[targets != NONE], minlength=self.request.instance.num_arms)
         return TeacherDocument(
-            teacher=spec,
+            teacher=self.request.teacher_labels[teacher],
+            spec=self.request.teacher_specs[teacher],
             regret=summarize_runs(regret),
             cost=summarize_runs(cost),
             regret_per_client=self.regret[teacher, :, :, -1].mean(axis=0).tolist(),

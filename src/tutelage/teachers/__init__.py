@@ -27,7 +27,6 @@ TEACHERS: "Table[Teacher]" = Table(
         "needs_best_arm",
         "simulation_only",
         "decides",
-        "label",
         "segments",
         "begin",
         "directive",

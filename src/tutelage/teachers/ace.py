@@ -31,7 +31,6 @@ class ACE(FixedTarget):
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
     fit: str = parameter("scaled", help="how a shifted reward is kept within [0, 1]", choices=("scaled", "clipped"))
 
-    title: ClassVar[str] = "ACE"
     sentence: ClassVar[str] = "shifting all other arms below the known target, arm {target}"
 
     @property

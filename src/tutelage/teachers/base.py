@@ -27,9 +27,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.registry import check_parameters, parameters_of, write_value
+from tutelage.registry import check_parameters
 from tutelage.rules import Rule
-from tutelage.teachers import TEACHERS
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,6 @@ class Teacher(Protocol):
     """
 
     state_type: ClassVar[type]
-    title: ClassVar[str] = ""  # the name in legends and tables; empty: the name in the table
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ()  # variants compared by default: arguments
     likely_caveat: ClassVar[str] = ""  # ends a sentence about the round of likely_pulls(); empty: none
 
@@ -152,14 +150,6 @@ class Teacher(Protocol):
     def decides(self) -> bool:
         """Whether it can ever name a target."""
         return True
-
-    @property
-    def label(self) -> str:
-        """Name in legends and tables: the title, and the parameters that differ from their defaults."""
-        title = self.title or TEACHERS.spec(self).partition("(")[0]
-        values = [(item, getattr(self, item.name)) for item in parameters_of(type(self))]
-        changed = [f"{item.name}={write_value(value)}" for item, value in values if value != item.default]
-        return f"{title}({', '.join(changed)})" if changed else title
 
     @property
     def style(self) -> Style | None:

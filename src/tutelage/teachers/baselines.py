@@ -13,7 +13,6 @@ from tutelage.teachers.families.fixed import Fixed, FixedTarget
 class KnownTarget(FixedTarget):
     """Known target: reveals every other arm as 0 from the start (Rangi et al. 2021)."""
 
-    title: ClassVar[str] = "known target"
     sentence: ClassVar[str] = "teaching the known target, arm {target}"
     rule: ClassVar[Rule] = Set(0.0)
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
@@ -27,7 +26,6 @@ class KnownTarget(FixedTarget):
 class NoTeaching(Fixed):
     """No teaching: reveals every reward as it is."""
 
-    title: ClassVar[str] = "no teaching"
     sentence: ClassVar[str] = "not teaching"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     style: ClassVar[Style | None] = Style("#7f7f7f", "hex", (8.0, 2.0))

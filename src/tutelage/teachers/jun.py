@@ -31,7 +31,6 @@ class Jun(FixedTarget):
     margin: float = parameter(0.5, help="distance between the revealed means, 0 for eps-greedy clients only", minimum=0)
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
 
-    title: ClassVar[str] = "Jun"
     sentence: ClassVar[str] = "holding all other arms below the known target, arm {target}"
 
     @property

@@ -16,7 +16,6 @@ from tutelage.teachers.families.fixed import Fixed, FixedState
 class NaivelyGuess(Fixed):
     """Naively-Guess: teaches one arm drawn at random per run as if it were known to be the best."""
 
-    title: ClassVar[str] = "NG"
     sentence: ClassVar[str] = "teaching a guess, arm {target}"
     rule: ClassVar[Rule] = Set(0.0)
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
@@ -35,7 +34,6 @@ class NaivelyAlign(Fixed):
     the clients of a round, so that no client's random numbers depend on the others.
     """
 
-    title: ClassVar[str] = "NA"
     sentence: ClassVar[str] = "aligning every reward with the global model"
     rule: ClassVar[Rule] = ALIGN
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)

@@ -41,7 +41,6 @@ class TAL(EpochTeacher):
     )
 
     state_type: ClassVar[type] = TalState
-    title: ClassVar[str] = "TAL"
     rules_out_arms: ClassVar[bool] = False
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({}, {"gamma1": 0.0, "gamma2": 0.0})
 

@@ -37,7 +37,6 @@ class TWL(EpochTeacher):
     gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)
 
     state_type: ClassVar[type] = TwlState
-    title: ClassVar[str] = "TWL"
     rules_out_arms: ClassVar[bool] = True
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
     likely_caveat: ClassVar[str] = "assumes clients that stop pulling an arm once it is ruled out"

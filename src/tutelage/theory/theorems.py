@@ -114,5 +114,5 @@ def _client(policy: Policy, best_mean: float, setting: TheorySetting, horizon: i
 
 
 def _no_theorem(teacher: Teacher, policies: Sequence[Policy]) -> InputError:
-    clients = " and ".join(Counter(POLICIES.brief(policy) for policy in policies))
-    return InputError(f"There is no theorem on {TEACHERS.brief(teacher)} with {clients} clients: {_EXISTING}.")
+    clients = " and ".join(Counter(POLICIES.label(policy) for policy in policies))
+    return InputError(f"There is no theorem on {TEACHERS.label(teacher)} with {clients} clients: {_EXISTING}.")

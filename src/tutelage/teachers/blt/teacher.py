@@ -81,7 +81,6 @@ class BLT(Teacher):
     freeze_share: float = parameter(0.9, help="f: level as a share of the client's mean reward", minimum=0)
 
     state_type: ClassVar[type] = BltState
-    title: ClassVar[str] = "BLT"
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
 
     @property

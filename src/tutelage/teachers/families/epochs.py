@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from numpy.random import Generator
 
-from tutelage.registry import write_value
 from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, error_probability
 from tutelage.teachers.families.intervals import SegmentSums, append_segments, no_sums, schedule_of
 
@@ -32,11 +31,6 @@ class EpochTeacher(Teacher):
     @abstractmethod
     def count_epochs(self, state: Any) -> int:
         """Return the number of epochs from which conclusions were drawn."""
-
-    @property
-    def label(self) -> str:
-        """``TAL(1,0)``, as in the paper."""
-        return f"{self.title}({write_value(self.gamma1)},{write_value(self.gamma2)})"
 
     def error_bound(self, problem: Problem) -> str:
         """Shi et al., Lemmas tal_good_event and twl_arm_elim."""

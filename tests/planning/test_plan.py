@@ -62,7 +62,7 @@ def test_the_document(paper):
     assert summary["why"]
     for each in summary["teachers"]:
         assert set(each) == {
-            "teacher", "decided", "round", "epochs", "regret", "cost", "wrong", "score", "rejection"
+            "teacher", "spec", "decided", "round", "epochs", "regret", "cost", "wrong", "score", "rejection"
         }  # fmt: skip
         assert 0 <= each["decided"] <= 1
         assert set(each["regret"]) == set(each["cost"]) == {"mean", "sd", "q10", "q50", "q90"}

@@ -24,7 +24,7 @@ FAULTS = {
     "cost is not finite everywhere": lambda data: data.assign(cost=data.cost + np.inf),
     "regret is negative somewhere": lambda data: data.assign(regret=-data.regret - 1),
     "regret does not consist of numbers": lambda data: data.assign(regret=data.regret.astype(str)),
-    "teachers are not SPECs": lambda data: data.assign_coords(teacher=np.arange(5)),
+    "teachers are not named": lambda data: data.assign_coords(teacher=np.arange(5)),
     "the checkpoints are not increasing rounds": lambda data: data.assign_coords(checkpoint=-data.checkpoint),
 }
 

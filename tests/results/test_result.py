@@ -15,10 +15,11 @@ TIED = Instance("tied", np.array([[0.2, 0.6, 0.6], [0.4, 0.8, 0.8]]), np.array([
 def test_dataset_holds_every_run(outcome, dataset):
     """Pulls, cost, target, decision and events of each run are those that simulate_run gives."""
     request = outcome.request
-    for n, spec in enumerate(request.teacher_specs):
+    assert dataset.spec.values.tolist() == list(request.teacher_specs)
+    for n, label in enumerate(request.teacher_labels):
         for number in range(request.runs):
             played = simulate_run(request, n, number)
-            saved = dataset.sel(teacher=spec, run=number)
+            saved = dataset.sel(teacher=label, run=number)
             assert np.array_equal(saved.pulls.transpose("client", "checkpoint", "arm"), played.pulls)
             assert np.array_equal(saved.cost.transpose("client", "checkpoint"), played.costs)
             assert int(saved.target) == (-1 if played.target is None else played.target)
@@ -79,6 +80,7 @@ def test_summary_is_finite_and_complete(outcome):
     twl, known, none = document["teachers"]
     assert list(twl) == [
         "teacher",
+        "spec",
         "regret",
         "cost",
         "regret_per_client",

@@ -7,6 +7,7 @@ darkened; tests/plots/test_styles.py measures how different they look to a colou
 
 import contextlib
 import itertools
+import re
 import textwrap
 import zlib
 from collections.abc import Iterator
@@ -51,6 +52,7 @@ class TeacherStyle:
     dash: tuple[float, ...]
 
 
+_BREAK = "\u200b"  # where a line may end although there is no space
 _OTHER_COLOURS = ("#332288", "#882255", "#117733", "#8c510a", "#2a8c82", "#aa4499")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4.0, 1.5), (5.0, 1.5, 1.0, 1.5))
 _OTHERS = tuple(itertools.product(_OTHER_COLOURS, ("star", "diamond", "square", "circle"), _DASHES))
@@ -79,8 +81,9 @@ def teacher_styles(dataset: "xr.Dataset") -> list[TeacherStyle]:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break the label into lines of at most ``width`` letters."""
-    return "\n".join(textwrap.wrap(label, width)) or label
+    """Break the label into lines of at most ``width`` letters, at spaces and after commas."""
+    lines = textwrap.wrap(re.sub(r",(?! )", f",{_BREAK} ", label), width)
+    return "\n".join(line.replace(f"{_BREAK} ", "").rstrip(_BREAK) for line in lines) or label
 
 
 @contextlib.contextmanager

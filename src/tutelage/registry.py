@@ -16,6 +16,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar, cast
 
+from tutelage.code_errors import describe_code_error, locate_error
 from tutelage.errors import InputError
 from tutelage.text import format_exact, format_value, join_words
 from tutelage.validation import Bounds, describe_error, is_number, is_whole
@@ -168,7 +169,7 @@ class Table(Generic[Entry]):
         try:
             found = _load(name)
         except (Exception, SystemExit) as error:  # the module's own code runs, which may raise anything
-            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            reason = describe_code_error(error, name.partition(":")[0])
             raise InputError(f"The {self.kind} {name!r} cannot be imported: {reason}.") from error
         if not isinstance(found, type):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
@@ -217,7 +218,8 @@ class Table(Generic[Entry]):
         except (Exception, SystemExit) as error:
             if name in self.entries and not isinstance(error, TypeError | ValueError):
                 raise
-            raise InputError(f"Invalid {self.kind} {spec!r}: {describe_error(error)}.") from error
+            place = "" if name in self.entries else locate_error(error, cls)
+            raise InputError(f"Invalid {self.kind} {spec!r}: {describe_error(error)}{place}.") from error
 
     def resolve(self, given: str | Entry) -> Entry:
         """The object that a SPEC names, or the object itself if it has every attribute of an entry."""

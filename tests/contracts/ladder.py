@@ -32,6 +32,7 @@ class Ladder(Teacher):
     length: int = parameter(12, help="consultations before it decides")
 
     state_type: ClassVar[type] = LadderState
+    counts_are_cuts: ClassVar[bool] = False
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """1, 2, 3, ... and a quarter more each time."""

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tutelage.registry import Table
 from tutelage.teachers import TEACHERS
 from tutelage.testing import TeacherContract
 
@@ -21,10 +20,7 @@ class TestTeachers(TeacherContract):
 class TestLadder(TeacherContract):
     """A teacher that uses everything that the contract offers."""
 
-    table = Table("teacher", "teachers", {**TEACHERS.entries, "ladder": "tests.contracts.ladder:Ladder"})
-    counts_are_cuts = False
-
-    @pytest.fixture(params=["ladder(mode=any)", "ladder(mode=all)"])
+    @pytest.fixture(params=[f"tests.contracts.ladder:Ladder(mode={mode})" for mode in ("any", "all")])
     def spec(self, request):
         """Its SPEC for both kinds of quota."""
         return request.param

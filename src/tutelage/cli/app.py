@@ -1,16 +1,19 @@
 """The commands, and how their errors are reported.  A new command is one file here and one line below."""
 
 import contextlib
+import functools
+import inspect
 import re
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from tutelage.cli import campaign, db, key, ledger
 from tutelage.cli.bound import bound
+from tutelage.cli.check import check
 from tutelage.cli.config import config
 from tutelage.cli.data import data
 from tutelage.cli.demo import demo
@@ -37,11 +40,40 @@ app.command()(run)
 app.command()(data)
 app.command()(plan)
 app.command()(bound)
+app.command()(check)
 app.command()(serve)
 app.command()(demo)
 app.command()(config)
 for group, name in ((campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
     app.add_typer(group.app, name=name)
+
+
+_TRACEBACK = "--traceback"
+
+
+def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--traceback``, which :func:`execute` reads."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, show_traceback: bool = False, **options: Any) -> None:
+        command(*arguments, **options)
+
+    help = "Print the traceback of an error before its sentence."
+    option = inspect.Parameter(
+        "show_traceback",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option(_TRACEBACK, help=help)],
+    )
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in inspect.signature(command).parameters.values()]
+    run.__signature__ = inspect.Signature([*own, option])  # type: ignore[attr-defined]
+    return run
+
+
+for commands in (app, campaign.app, key.app, ledger.app, db.app):
+    for registered in commands.registered_commands:
+        if registered.callback is not None:
+            registered.callback = _add_traceback_option(registered.callback)
 
 # typer exports no name for the base class of usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -73,16 +105,21 @@ def execute(arguments: Sequence[str]) -> int:
         return _flush_output(0)
     except typer.Exit as stop:
         return _flush_output(stop.exit_code)
-    except InputError as error:
-        return _report(str(error), 2)
-    except _UsageError as error:
-        return _report(_usage_sentence(error), 2)
-    except MemoryError as error:
-        return _report(f"Not enough memory: ask for fewer runs, checkpoints or clients ({error}).", 1)
     except BrokenPipeError:
         raise
-    except OSError as error:
-        return _report_system_error(error)
+    except (InputError, _UsageError, MemoryError, OSError) as error:
+        if _TRACEBACK in arguments:
+            with contextlib.suppress(OSError):
+                traceback.print_exception(error)
+        return _report_error(error)
+
+
+def _report_error(error: Exception) -> int:
+    if isinstance(error, InputError):
+        return _report(str(error), 2)
+    if isinstance(error, MemoryError):
+        return _report(f"Not enough memory: ask for fewer runs, checkpoints or clients ({error}).", 1)
+    return _report_system_error(error) if isinstance(error, OSError) else _report(_usage_sentence(error), 2)
 
 
 def _flush_output(status: int) -> int:

@@ -23,6 +23,7 @@ _SPEC_WIDTH = 22
 def print_plan(plan: Plan) -> None:
     """Print the whole plan to standard output."""
     printer = Printer()
+    printer.print(*plan.answers.sentences, "")
     printer.print_definitions(_describe_request(plan))
     printer.print("", Text("When the teachers decide", style="bold"), "")
     printer.print(_create_epoch_rows(plan), "", *_describe_epochs(plan))
@@ -91,7 +92,7 @@ def _describe_epochs(plan: Plan) -> Iterator[str]:
         'active arm; "round" is when clients that explore evenly have made them of all arms. An epoch '
         "detects its likely gap with probability about 1/2, and its sure gap with probability 1 - 1/T."
     )
-    if not plan.reach.likely:
+    if plan.request.case.gap == 0:
         yield "The best arms are tied, and no epoch separates them. blt with a tolerance would decide."
     caveats = _caveats(plan)
     for kind, likely in plan.reach.likely.items():

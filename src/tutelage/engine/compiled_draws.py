@@ -1,4 +1,4 @@
-"""The compiled twins of ``draws.py``: numpy's numbers from SFC64 words in an array row.
+"""The compiled twins of ``draws.py`` and of ``arrays.py``: numpy's numbers from SFC64 words in an array row.
 
 All distributions except beta are numba's own ports of numpy's C code with another source of bits.  A row
 continues exactly like the ``numpy.random.Generator`` it was copied from (tests/test_draws.py).
@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba.extending import intrinsic
 from numba.np.random import distributions
 
-from tutelage import draws
+from tutelage import arrays, draws
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
 _TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
@@ -65,7 +66,14 @@ def beta(stream: Any, a: float, b: float) -> float:
         return math.exp(lead - math.log1p(math.exp(lead)))
 
 
-TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
+@intrinsic
+def read_only(_context: Any, array: Any) -> Any:
+    """Give an array the type of one that cannot be written: code that writes it is then not compiled."""
+    return array.copy(readonly=True)(array), lambda _context, _builder, _signature, arguments: arguments[0]
+
+
+TWINS: dict[Callable[..., Any], Any] = {
+    arrays.read_only: read_only,
     draws.random: next_double,
     draws.index: index,
     draws.beta: beta,

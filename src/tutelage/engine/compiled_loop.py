@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.arrays import read_only
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
@@ -85,7 +86,9 @@ def advance(
                 memory.first_reward_counts[client],
                 memory.later_sums[client],
             )
-            learner = Learner(revealed_rewards.pulls, revealed_rewards.means, memory.policy_states[client])
+            learner = Learner(
+                read_only(revealed_rewards.pulls), read_only(revealed_rewards.means), memory.policy_states[client]
+            )
             segments, sums, quota_rounds = (
                 memory.completed_segments[client],
                 memory.segment_sums[client],

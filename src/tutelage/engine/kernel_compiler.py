@@ -35,6 +35,8 @@ _INNER_OPTIONS: dict[str, Any] = {**_OPTIONS, "forceinline": True}
 def compiled(function: Plain) -> Any:
     """Return the numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
     source = TWINS.get(function, function)
+    if not isinstance(source, FunctionType):  # an intrinsic of numba
+        return source
     ours = str(source.__module__).partition(".")[0] in ("tutelage", "numba")
     return numba.njit(boundscheck=not ours, **_INNER_OPTIONS)(_relinked(source, {}))
 
@@ -89,7 +91,6 @@ def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
     seen: set[Plain] = set()
 
     def add_function(current: Plain, bound: dict[str, Plain]) -> None:
-        current = TWINS.get(current, current)
         if current in seen:
             return
         seen.add(current)
@@ -108,6 +109,8 @@ def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
 
     def add_value(value: Any) -> None:
         value = getattr(value, "py_func", value)  # a function that is compiled already
+        if isinstance(value, FunctionType):
+            value = TWINS.get(value, value)
         if isinstance(value, FunctionType):
             add_function(value, {})
         elif isinstance(value, CodeType):

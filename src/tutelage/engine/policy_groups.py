@@ -8,11 +8,19 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.arrays import read_only
+from tutelage.code_errors import describe_code_error, is_foreign, locate_error, locate_function
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.distributions.base import RewardDistribution
 from tutelage.engine.compiled_loop import kernel_for
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
-from tutelage.policies.base import Policy
+from tutelage.policies.base import Learner, Policy
+from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
+from tutelage.text import format_value
+from tutelage.validation import is_whole
+
+_PLAIN_ROUNDS = 2000  # in which a policy is expected to fail again
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,40 +41,105 @@ def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_a
     members: dict[Any, list[int]] = {}
     for client, policy in enumerate(policies):
         members.setdefault((policy.choose, policy.learn), []).append(client)
-    groups, values, sizes = [], [], []
-    try:
-        for clients in members.values():
-            policy = policies[clients[0]]
+    groups = []
+    for clients in members.values():
+        policy = policies[clients[0]]
+        try:
             groups.append((kernel_for(policy.choose, policy.learn, rewards.draw), np.array(clients)))
-        for policy in policies:
-            values.append(policy.parameters())
-            sizes.append(policy.state_size(num_arms))
-    except Exception as error:  # noqa: BLE001
-        raise_policy_error(policy, error)
-    for policy, size in zip(policies, sizes, strict=True):
-        if size < 0:
-            raise InputError(f"The policy {POLICIES.spec(policy)} has state_size() {size}: give 0 or more.")
-    parameters = np.zeros((len(policies), max(1, *map(len, values))))
-    for client, numbers in enumerate(values):
-        parameters[client, : len(numbers)] = numbers
-    return PolicyGroups(tuple(groups), parameters, max(sizes))
+        except Exception as error:  # noqa: BLE001
+            raise_code_error(policy, rewards, error)
+    numbers = [_numbers_of(policy) for policy in policies]
+    parameters = np.zeros((len(policies), max(1, *(each.size for each in numbers))))
+    for client, each in enumerate(numbers):
+        parameters[client, : each.size] = each
+    return PolicyGroups(tuple(groups), read_only(parameters), max(_size_of(policy, num_arms) for policy in policies))
 
 
-def raise_policy_error(policy: Policy, error: Exception) -> NoReturn:
-    """Raise what a policy's code raised; of a policy from another package as ``InputError`` with its name."""
-    spec = POLICIES.spec(policy)
-    if ":" not in spec or isinstance(error, InputError | OSError | MemoryError):
+def _numbers_of(policy: Policy) -> NDArray[np.float64]:
+    """Return the parameters of a policy as an array [P]."""
+    given = _ask(policy, "parameters")
+    try:
+        numbers = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(())
+    if numbers.ndim != 1:
+        fault = f"returned {format_value(given)} from parameters(): it must be a tuple of numbers"
+        raise _fault(policy, f"{fault}{locate_function(policy.parameters)}")
+    return numbers
+
+
+def _size_of(policy: Policy, num_arms: int) -> int:
+    """Return how many numbers a policy stores for a client."""
+    size = _ask(policy, "state_size", num_arms)
+    if not is_whole(size) or size < 0:
+        place = locate_function(policy.state_size)
+        raise _fault(policy, f"has state_size() {format_value(size)}: give 0 or more{place}")
+    return int(size)
+
+
+def _ask(policy: Policy, name: str, *arguments: Any) -> Any:
+    """Call a function of a policy; what a policy of another package raises becomes ``InputError``."""
+    try:
+        return getattr(policy, name)(*arguments)
+    except Exception as error:
+        if not is_foreign(policy) or isinstance(error, InputError):
+            raise
+        raise _fault(policy, f"failed in {name}(): {describe_code_error(error, policy)}") from error
+
+
+def raise_code_error(policy: Policy, rewards: RewardDistribution, error: Exception, num_arms: int = 2) -> NoReturn:
+    """Raise what a kernel raised; of the code of another package as ``InputError`` that says whose it is and where."""
+    if isinstance(error, InputError | MemoryError):
         raise error
-    compiling = type(error).__module__.startswith("numba")
-    what = "cannot be compiled by numba" if compiling else "failed"
-    raise InputError(f"The policy {spec} {what}: {_reason(error)}") from error
+    entries = [(f"policy {POLICIES.spec(policy)}", policy.choose)]
+    entries += [(f"reward distribution {DISTRIBUTIONS.spec(rewards)}", rewards.draw)]
+    foreign = [(name, function) for name, function in entries if is_foreign(function)]
+    located = [(name, place) for name, function in foreign if (place := locate_error(error, function))]
+    if not foreign or (isinstance(error, OSError) and not located):
+        raise error
+    if isinstance(error, IndexError) and not located:  # numba does not say where
+        located = [(name, _find_place(policy, num_arms)) for name, function in foreign if function is policy.choose]
+    name, place = located[0] if located else (foreign[0][0], "")
+    what = "cannot be compiled by numba" if type(error).__module__.startswith("numba") else "failed"
+    what = "used an index outside an array" if isinstance(error, IndexError) else what
+    raise InputError(f"The {name} {what}: {_reason(error)}{place}.") from error
+
+
+def policy_chose_no_arm(policy: Policy, num_arms: int) -> InputError:
+    """Return the error for an arm that does not exist."""
+    place = locate_function(policy.choose)
+    return _fault(policy, f"chose an arm outside 0 to {num_arms - 1}: choose() must return one of these{place}")
+
+
+def _fault(policy: Policy, fault: str) -> InputError:
+    return InputError(f"The policy {POLICIES.spec(policy)} {fault}.")
+
+
+def _find_place(policy: Policy, num_arms: int) -> str:
+    """Play a policy in plain Python until it fails, and return where it does; empty if it does not."""
+    revealed, generator = new_revealed_rewards(num_arms), np.random.default_rng(0)
+    state = np.zeros(_size_of(policy, num_arms))
+    learner = Learner(read_only(revealed.pulls), read_only(revealed.means), state)
+    parameters = read_only(_numbers_of(policy))
+    try:
+        for round in range(1, _PLAIN_ROUNDS + 1):
+            arm = policy.choose(round, learner, parameters, generator)
+            reward = float(generator.random() < 0.5)
+            add_revealed_reward(revealed, arm, reward)
+            policy.learn(arm, reward, learner, parameters, generator)
+    except Exception as error:  # noqa: BLE001
+        return locate_error(error, policy.choose)
+    return ""
 
 
 def _reason(error: Exception) -> str:
     """Return the first line of numba's message that says what is wrong, as the end of a sentence."""
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    if "Cannot modify readonly array" in text:
+        return "it writes an array that it may only read"
+    lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in")]
     if len(lines) > 1 and lines[0].endswith(":"):  # the signature that it means comes in the next line
         lines[0] += lines[1].lstrip(">")
     reason = lines[0] if lines else "no reason given"
-    return f"{type(error).__name__}: {reason.rstrip('.')}."
+    return f"{type(error).__name__}: {reason.rstrip('.')}"

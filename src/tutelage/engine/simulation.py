@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.arrays import read_only
 from tutelage.engine.compiled_loop import (
     STOP_AT_ALL,
     STOP_AT_ANY,
@@ -25,10 +26,8 @@ from tutelage.engine.compiled_loop import (
     quota_kernels,
 )
 from tutelage.engine.memory import NOT_REACHED, new_memory
-from tutelage.engine.policy_groups import group_clients, raise_policy_error
+from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
-from tutelage.errors import InputError
-from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.rules import OFF_TARGET, make_rule_arrays
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome
@@ -151,9 +150,9 @@ class _Simulation:
     def _apply(self, change: ScheduledChange) -> None:
         """Shift the means, or exclude a client unless it is the last one that is evidence."""
         if change.phase is not None:
-            local_means = np.ascontiguousarray(change.phase.local_means)
             self.reward_arrays = self.reward_arrays._replace(
-                local_means=local_means, global_means=change.phase.global_means
+                local_means=read_only(np.ascontiguousarray(change.phase.local_means)),
+                global_means=read_only(change.phase.global_means),
             )
         elif self.is_evidence.sum() > 1:
             self.is_evidence[change.client] = False
@@ -272,16 +271,11 @@ class _Simulation:
                 last,
                 stop,
             )
-        except IndexError as error:
-            policy = POLICIES.spec(self.request.policies[clients[0]])
-            if str(error):  # the kernel of a policy from another package, compiled with bounds checked
-                raise InputError(f"The policy {policy} used an index outside an array: {error}.") from None
-            raise InputError(
-                f"The policy {policy} chose an arm outside 0 to {self.problem.num_arms - 1}: "
-                "choose() must return one of these."
-            ) from None
         except Exception as error:  # noqa: BLE001
-            raise_policy_error(self.request.policies[clients[0]], error)
+            policy, num_arms = self.request.policies[clients[0]], self.problem.num_arms
+            if isinstance(error, IndexError) and not str(error):
+                raise policy_chose_no_arm(policy, num_arms) from None
+            raise_code_error(policy, self.request.instance.rewards, error, num_arms)
 
     def _evidence(self) -> Evidence:
         """Return the segments that all clients in evidence have completed since the last consultation."""
@@ -291,7 +285,7 @@ class _Simulation:
             new = self.memory.segment_sums[:, arm, first:end].T.copy() if first < end else self.no_segments
             if self.excluded:
                 new[:, self.excluded] = 0.0
-            sums.append(new)
+            sums.append(read_only(new))
         self.delivered_segments = completed
         return Evidence(tuple(sums))
 

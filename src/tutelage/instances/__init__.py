@@ -9,10 +9,12 @@ import importlib.util
 import re
 from pathlib import PurePath
 
+from tutelage.code_errors import describe_code_error, is_foreign, locate_function
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, InstanceSource
 from tutelage.paths import is_file
 from tutelage.registry import Table, parameters_of, split_top, unquote
+from tutelage.text import format_value
 
 __all__ = ["INSTANCES", "Instance", "InstanceSource", "load", "parse"]
 
@@ -42,7 +44,23 @@ def load(spec: str | PurePath) -> Instance:
 
     Raises ``InputError`` with the offending part and the remedy.
     """
-    return parse(spec).load()
+    source = parse(spec)
+    try:
+        loaded = source.load()
+    except InputError:
+        raise
+    except Exception as error:
+        if not is_foreign(source):
+            raise
+        raise InputError(
+            f"The instance {str(spec)!r} failed in load(): {describe_code_error(error, source)}."
+        ) from error
+    if not isinstance(loaded, Instance):
+        raise InputError(
+            f"The instance {str(spec)!r} returned {format_value(loaded)} from load(): it must be an Instance"
+            f"{locate_function(source.load)}."
+        )
+    return loaded
 
 
 def parse(spec: str | PurePath) -> InstanceSource:

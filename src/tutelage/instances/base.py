@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.arrays import read_only
+from tutelage.code_errors import describe_code_error, is_foreign
 from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
@@ -155,13 +157,22 @@ class Instance:
 
     def reward_arrays(self) -> RewardArrays:
         """The means, parameters and samples as the compiled ``draw`` reads them."""
+        try:
+            parameters = np.array(self.rewards.parameters(), dtype=np.float64)
+        except Exception as error:
+            if not is_foreign(self.rewards) or isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"The reward distribution {DISTRIBUTIONS.spec(self.rewards)} failed in parameters(): "
+                f"{describe_code_error(error, self.rewards)}."
+            ) from error
         return RewardArrays(
-            local_means=np.ascontiguousarray(self.local_means),
-            global_means=self.global_means,
-            parameters=np.array(self.rewards.parameters(), dtype=np.float64),
-            offsets=self.samples.offsets,
-            values=self.samples.values,
-            cumulative=self.samples.cumulative,
+            local_means=read_only(np.ascontiguousarray(self.local_means)),
+            global_means=read_only(self.global_means),
+            parameters=read_only(parameters),
+            offsets=read_only(self.samples.offsets),
+            values=read_only(self.samples.values),
+            cumulative=read_only(self.samples.cumulative),
         )
 
 

@@ -104,13 +104,15 @@ class Choice:
         about = f"{measurement.label} decided in {decided}, never for a wrong arm"
         if len(rivals) == 1:
             only = f"no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
-            return f"{about}, and {only}; its {self._formula()} is {format_number(best.score)}."
+            return f"{about}, and {only}; its {self.formula} is {format_number(best.score)}."
         return (
             f"{about}, and of the {len(rivals)} teachers that can be chosen it has the lowest "
-            f"{self._formula()}: {format_number(best.score)}. {self._second_best(best, rivals[1])}"
+            f"{self.formula}: {format_number(best.score)}. {self._second_best(best, rivals[1])}"
         )
 
-    def _formula(self) -> str:
+    @property
+    def formula(self) -> str:
+        """What the score is, in words."""
         weight = self.rule.cost_weight
         if weight == 0:
             return "regret (cost does not count)"

@@ -9,6 +9,7 @@ import msgspec
 from tutelage import simulator
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
+from tutelage.planning.answers import PlanAnswers, answer
 from tutelage.planning.candidates import CandidateSimulator, shift_progress
 from tutelage.planning.cases import Case, KnownInstance
 from tutelage.planning.choice import Choice, SelectionRule, choose
@@ -86,6 +87,12 @@ class Plan:
     remedies: tuple[Remedy, ...]
 
     @property
+    def answers(self) -> PlanAnswers:
+        """The answers in three sentences."""
+        request = self.request
+        return answer(request.case, request.first.instance, request.horizon, self.choice, self.remedies)
+
+    @property
     def why(self) -> str:
         """Why this teacher is chosen; if none can be, also the smallest horizon and gap that are enough."""
         if self.choice.best:
@@ -104,6 +111,7 @@ class Plan:
         request = self.request
         return {
             "tutelage": package_version(),
+            "answers": self.answers.as_json(),
             "instance": _case_as_json(request),
             "clients": list(request.first.client_specs),
             "horizon": request.horizon,

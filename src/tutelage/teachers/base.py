@@ -45,6 +45,9 @@ class Problem:
     best_arm: int | None = None
 
 
+QuotaMode = Literal["all", "any"]
+
+
 @dataclass(frozen=True)
 class Quota:
     """When to consult the teacher again: once every client has ``counts[k]`` pulls of the listed arms k.
@@ -54,7 +57,7 @@ class Quota:
     """
 
     counts: tuple[int, ...]
-    mode: Literal["all", "any"] = "all"
+    mode: QuotaMode = "all"
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,23 @@ Subclass a suite in a test module, name it ``Test...``, and give the one fixture
             return request.param
 
 ``PolicyContract`` and ``TeacherContract`` ask for ``spec``, ``StoreContract`` for ``address``, the URL of an
-empty store.  Install what the suites need with ``pip install 'tutelage[testing]'``.
+empty store.  Install what the suites need with ``pip install 'tutelage[testing]'``.  ``tutelage check SPEC``
+checks the same rules of a policy or teacher without pytest.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tutelage.testing.policies import PolicyContract
+    from tutelage.testing.pytest_suites import PolicyContract, TeacherContract
     from tutelage.testing.single_client import SingleClient, count_choices, generator_words
     from tutelage.testing.stores import StoreContract
-    from tutelage.testing.teachers import TeacherContract
 
 _HOMES = {
-    "PolicyContract": "policies",
+    "PolicyContract": "pytest_suites",
     "SingleClient": "single_client",
     "StoreContract": "stores",
-    "TeacherContract": "teachers",
+    "TeacherContract": "pytest_suites",
     "count_choices": "single_client",
     "generator_words": "single_client",
 }
@@ -39,12 +39,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'tutelage.testing' has no attribute {name!r}")
     try:
-        import pytest
+        if name == "StoreContract":
+            import pytest
 
-        # Failures then show the values that were compared.
-        pytest.register_assert_rewrite(
-            *(f"tutelage.testing.{module}" for module in ("checked_teacher", *_HOMES.values()))
-        )
+            pytest.register_assert_rewrite("tutelage.testing.stores")  # failures show the values that were compared
         return getattr(import_module(f"tutelage.testing.{_HOMES[name]}"), name)
     except ImportError as error:
         raise ImportError(

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.arrays import read_only
 from tutelage.engine.kernel_compiler import compiled
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, client_generator, client_streams
+from tutelage.testing.contract_rules import require
 
 
 class SingleClient:
@@ -33,13 +35,15 @@ class SingleClient:
             self.stream = client_streams(seed, 0, 1)[0, POLICY]
         if not compile_it:  # a policy may write its state and nothing else
             self.learner = self.learner._replace(
-                counts=_read_only(self.learner.counts), means=_read_only(self.learner.means)
+                counts=read_only(self.learner.counts), means=read_only(self.learner.means)
             )
-            self.parameters.flags.writeable = False
+            self.parameters = read_only(self.parameters)
 
     def choose_arm(self, round: int) -> int:
-        """Return the arm that the client pulls in a round."""
+        """Return the arm that the client pulls in a round; it must exist."""
         arm: int = self.choose(round, self.learner, self.parameters, self.stream)
+        last = self.revealed.pulls.size - 1
+        require(arm in range(last + 1), f"choose() returned {arm!r}, but arms are 0 to {last}")
         return arm
 
     def see(self, arm: int, reward: float) -> None:
@@ -52,7 +56,6 @@ class SingleClient:
         arms: list[int] = []
         for round in range(1, rounds + 1):
             arm = self.choose_arm(round)
-            assert arm in range(len(self.revealed.pulls))
             self.see(arm, reward_of(arm))
             arms.append(arm)
         return arms
@@ -60,12 +63,6 @@ class SingleClient:
 
 def _unchanged(function: Any) -> Any:
     return function
-
-
-def _read_only(array: Any) -> Any:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def generator_words(generator: Any) -> list[int]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.arrays import read_only
 from tutelage.teachers.base import Evidence, Problem, Quota
 
 
@@ -86,7 +87,7 @@ class CollectedEvidence:
                 sums[:, client] = clients[client][:number]
                 del clients[client][:number]
             self.delivered[arm] = end
-            taken.append(sums)
+            taken.append(read_only(sums))
         return Evidence(tuple(taken))
 
     def count_missing(self) -> NDArray[np.int64]:

@@ -86,7 +86,9 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_runs(some: int, runs: int) -> str:
-    """How many of the runs: ``3 of 20 runs``, ``all 20 runs``, ``its only run``."""
+    """How many of the runs: ``3 of 20 runs``, ``all 20 runs``, ``none of the 20 runs``, ``its only run``."""
+    if not some:
+        return f"none of the {runs} runs" if runs > 1 else "no run"
     if some == runs:
         return "its only run" if runs == 1 else f"all {runs} runs"
     return f"{some} of {runs} runs"

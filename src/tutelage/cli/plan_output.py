@@ -8,7 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, fold_spec, format_mean, format_number, format_range
+from tutelage.cli.table_cells import (
+    create_table,
+    explain_outlying_mean,
+    fold_spec,
+    format_mean,
+    format_number,
+    format_range,
+)
 from tutelage.metrics import summarize_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Assessment, Choice
@@ -29,6 +36,9 @@ def print_plan(plan: Plan) -> None:
     printer.print(_create_epoch_rows(plan), "", *_describe_epochs(plan))
     printer.print("", Text("Regret and cost", style="bold"), "")
     printer.print(_create_teacher_rows(plan.choice.assessments, plan.choice), "")
+    outlying = [*_explain_outlying_means(plan.choice)]
+    if outlying:
+        printer.print(*outlying, "")
     printer.print_definitions(_explain_columns(plan))
     printer.print("", *_describe_measured_epochs(plan.choice), _describe_excluded(plan.choice))
     if plan.smaller:
@@ -163,6 +173,13 @@ def _create_teacher_rows(assessments: Sequence[Assessment], choice: Choice) -> T
             style="green" if chosen else None,
         )
     return table
+
+
+def _explain_outlying_means(choice: Choice) -> Iterator[str]:
+    for each in choice.assessments:
+        measurement = each.measurement
+        yield from explain_outlying_mean(measurement.label, "regret", measurement.regret)
+        yield from explain_outlying_mean(measurement.label, "cost", measurement.cost)
 
 
 def _format_decided(assessment: Assessment) -> Text:

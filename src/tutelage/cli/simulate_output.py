@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
+from tutelage.cli.comparison import describe_comparison
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, fold_spec, format_mean
+from tutelage.cli.table_cells import create_table, explain_outlying_mean, fold_spec, format_mean
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
@@ -29,10 +30,16 @@ def print_result(result: SimulationResult, saved_to: Path | None = None) -> None
     printer = Printer()
     printer.print_definitions(_describe_request(result.request))
     printer.print("", _create_rows(result), "")
+    outlying = [*_explain_outlying_means(result)]
+    if outlying:
+        printer.print(*outlying, "")
     printer.print_definitions(_explain_columns(result.request))
     if len(result.request.teachers) > 1:
         printer.print("", "All teachers were simulated with the same random numbers.")
     printer.print("", *describe_decisions(result))
+    conclusions = [*describe_comparison(result, result.request.teacher_labels)]
+    if conclusions:
+        printer.print("", Text("In short", style="bold"), "", *conclusions)
     if saved_to is not None:
         printer.print("", f"Every run is saved in {saved_to}.")
 
@@ -101,6 +108,13 @@ def _create_rows(result: SimulationResult) -> Table:
     return table
 
 
+def _explain_outlying_means(result: SimulationResult) -> Iterator[str]:
+    for teacher, label in enumerate(result.request.teacher_labels):
+        regret, cost = result.totals(teacher)
+        yield from explain_outlying_mean(label, "regret", regret)
+        yield from explain_outlying_mean(label, "cost", cost)
+
+
 def _format_decided(result: SimulationResult, teacher: int) -> Text:
     rounds = _decision_rounds(result, teacher)
     if not rounds.size:
@@ -162,11 +176,9 @@ def _describe_decision(result: SimulationResult, teacher: int) -> str:
     best = "a best arm" if len(result.request.final_phase.best_arms) > 1 else "the best arm"
     counts = [(right, best), (wrong, "a wrong arm")]
     decided = " and ".join(f"{arm} in {format_runs(some, runs)}" for some, arm in counts if some)
-    parts = []
-    if rounds.any():
-        parts.append(f"decided on {decided}")
-    elif decided:
-        parts.append(f"taught {decided}, from the start")
+    if not rounds.size:
+        return f"decided in {format_runs(0, runs)}{_list_reasons(result, teacher)}"
+    parts = [f"decided on {decided}" if rounds.any() else f"taught {decided}, from the start"]
     if rounds.size < runs:
         undecided = format_runs(runs - rounds.size, runs)
         parts.append(f"was undecided at the horizon in {undecided}{_list_reasons(result, teacher)}")

@@ -1,9 +1,13 @@
 """Tables of results and the text in their cells."""
 
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.metrics import RunStatistics
+from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.registry import split_top
 
 _RANGE_WIDTH = 13  # characters of a range on one line
@@ -53,6 +57,20 @@ def format_mean(over: RunStatistics) -> Text:
     if over.sd is None or over.q10 == over.q90 == over.mean:
         return Text(format_number(over.mean))
     return Text.assemble(format_number(over.mean), "\n", (format_range(over), "dim"))
+
+
+def explain_outlying_mean(label: str, quantity: str, values: NDArray[np.float64]) -> Iterator[str]:
+    """Explain a mean over runs [R] that lies outside the range of 80 % of them."""
+    over = summarize_runs(values)
+    if over.sd is None or over.q10 <= over.mean <= over.q90 or format_number(over.q10) == format_number(over.q90):
+        return
+    is_above = over.mean > over.q90
+    runs = int((values > over.q90).sum() if is_above else (values < over.q10).sum())
+    side, extreme = ("above", values.max()) if is_above else ("below", values.min())
+    yield (
+        f"The mean {quantity} of {label} lies {side} the range of 80 % of its runs, because {runs} of {values.size} "
+        f"runs are far {side} the range: up to {format_number(float(extreme))}."
+    )
 
 
 def format_range(over: RunStatistics) -> str:

@@ -91,8 +91,10 @@ def raise_code_error(policy: Policy, rewards: RewardDistribution, error: Excepti
     """Raise what a kernel raised; of the code of another package as ``InputError`` that says whose it is and where."""
     if isinstance(error, InputError | MemoryError):
         raise error
-    entries = [(f"policy {POLICIES.spec(policy)}", policy.choose)]
-    entries += [(f"reward distribution {DISTRIBUTIONS.spec(rewards)}", rewards.draw)]
+    entries: list[tuple[str, Any]] = [
+        (f"policy {POLICIES.spec(policy)}", policy.choose),
+        (f"reward distribution {DISTRIBUTIONS.spec(rewards)}", rewards.draw),
+    ]
     foreign = [(name, function) for name, function in entries if is_foreign(function)]
     located = [(name, place) for name, function in foreign if (place := locate_error(error, function))]
     if not foreign or (isinstance(error, OSError) and not located):

@@ -20,7 +20,8 @@ class PlanAnswers:
 
     ``round`` is the median round of the chosen teacher's decision where the horizon is enough; else the
     shortest horizon that was found to be enough, None if none was.  ``best_arms`` is empty where each run has
-    its own means.  ``teacher`` is a SPEC, None if no teacher can be chosen.  ``sentences`` say all this.
+    its own means.  ``teacher`` is a SPEC without
+    defaults, None if no teacher can be chosen.  ``sentences`` say all this.
     """
 
     is_horizon_enough: bool
@@ -42,7 +43,7 @@ def answer(case: Case, instance: Instance, horizon: int, choice: Choice, remedie
         is_horizon_enough=best is not None,
         round=round,
         best_arms=() if case.varied else instance.best_arms,
-        teacher=best.measurement.spec if best else None,
+        teacher=best.measurement.label if best else None,
         sentences=(first, _describe_best_arm(case, instance, choice), _describe_teacher(choice)),
     )
 
@@ -55,12 +56,12 @@ def _answer_horizon(horizon: int, choice: Choice, remedies: Sequence[Remedy]) ->
         decisions = summarize_runs(measurement.decisions.astype(np.float64))
         runs = measurement.rounds.size
         spread = f" (median of {runs} runs; 90 % of them by round {decisions.q90:,.0f})" if runs > 1 else ""
-        sentence = f"{subject} enough: {measurement.brief} decides in round {decisions.q50:,.0f}{spread}."
+        sentence = f"{subject} enough: {measurement.label} decides in round {decisions.q50:,.0f}{spread}."
         return int(decisions.q50), sentence
     if not any(each.can_learn for each in choice.assessments):
         return None, f"{subject} not enough for these teachers: none of them learns a target."
     reason = f"no teacher decided in at least {100 * choice.rule.min_decided:g} % of the runs and never for a wrong arm"
-    found = [(int(each.horizon.value), each.brief) for each in remedies if is_enough(each.horizon)]
+    found = [(int(each.horizon.value), each.teacher) for each in remedies if is_enough(each.horizon)]
     if not found:
         return None, f"{subject} not enough: {reason}, and no longer horizon was found that is."
     needed, brief = min(found)
@@ -73,7 +74,7 @@ def _describe_best_arm(case: Case, instance: Instance, choice: Choice) -> str:
     if best is not None:
         measurement = best.measurement
         right = int((~measurement.wrong[measurement.rounds >= 0]).sum())
-        found = f"{measurement.brief} decided on {{}} in {format_runs(right, measurement.rounds.size)}"
+        found = f"{measurement.label} decided on {{}} in {format_runs(right, measurement.rounds.size)}"
     if case.varied:
         sentence = "No arm looks best before the start, because each run has its own random means"
         return f"{sentence}; {found.format('the best arm of the run')}." if found else f"{sentence}."
@@ -94,12 +95,12 @@ def _describe_teacher(choice: Choice) -> str:
     if best is None:
         return f"No teacher can be recommended{f'; the {without}' if without else ''}."
     if not untaught:
-        return f"Run {best.measurement.brief}: its {choice.formula} is {format_number(best.score)}."
+        return f"Run {best.measurement.label}: its {choice.formula} is {format_number(best.score)}."
     if choice.teaching_pays:
         less = format_number(untaught[0] - best.score)
         about = f"its {choice.formula} is {format_number(best.score)}"
-        return f"Run {best.measurement.brief}: {about}, {less} less than without teaching."
+        return f"Run {best.measurement.label}: {about}, {less} less than without teaching."
     return (
-        f"Run {best.measurement.brief} only if deciding is worth it: its {choice.formula} is "
+        f"Run {best.measurement.label} only if deciding is worth it: its {choice.formula} is "
         f"{format_number(best.score)}, but the {without}."
     )

@@ -3,7 +3,6 @@
 Each statistical check is wrong with probability at most 1e-8 (Hoeffding's inequality).
 """
 
-import dataclasses
 import math
 from typing import Any
 
@@ -181,8 +180,7 @@ def is_a_frozen_value(spec: str) -> None:
     """A policy is a frozen dataclass; all of a kind share their two functions, so one kernel serves them."""
     policy, again = POLICIES.parse(spec), POLICIES.parse(spec)
     cls: Any = type(policy)
-    frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen
-    require(frozen, f"{cls.__name__} is not a frozen dataclass: write @dataclass(frozen=True)")
+    require_frozen(cls)
     require(policy == again and hash(policy) == hash(again), "Two policies of the same SPEC are not equal")
     for name in ("choose", "learn"):
         same = getattr(policy, name) is getattr(again, name)
@@ -219,6 +217,12 @@ def unknown_word(spec: str) -> None:
 def is_documented(spec: str) -> None:
     """The class says in one line what it is; every parameter has a default and a help text."""
     require_documented(type(POLICIES.parse(spec)))
+
+
+def require_frozen(cls: Any) -> None:
+    """Require a frozen dataclass."""
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    require(frozen, f"{cls.__name__} is not a frozen dataclass: write @dataclass(frozen=True)")
 
 
 def require_documented(cls: type) -> None:

@@ -11,7 +11,7 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Evidence, decode_state, encode_state
 from tutelage.testing.checked_teacher import begin, parts_of, play, problem_for
 from tutelage.testing.contract_rules import ContractRules, RuleNotApplicable, require, require_input_error
-from tutelage.testing.policies import require_documented
+from tutelage.testing.policies import require_documented, require_frozen
 
 TEACHER_RULES = ContractRules()
 _PROBLEMS = [(1, 1, 1), (1, 1, 500), (3, 1, 500), (1, 4, 500), (2, 5, 2), (2, 5, 1)]  # M, K and T
@@ -182,5 +182,4 @@ def is_documented(spec: str) -> None:
     cls: Any = type(TEACHERS.parse(spec))
     require_documented(cls)
     for each in (cls, cls.state_type):
-        frozen = getattr(getattr(each, "__dataclass_params__", None), "frozen", False)
-        require(frozen, f"{each.__name__} is not a frozen dataclass: write @dataclass(frozen=True)")
+        require_frozen(each)

@@ -1,4 +1,4 @@
-"""One word for one thing: names that people read use the words of docs/glossary.md."""
+"""One word for one thing: names that people read use the words of docs/glossary.md, and no name stands twice."""
 
 import ast
 import re
@@ -111,3 +111,28 @@ def test_class_names_are_unique():
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(path.relative_to(source).as_posix())
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+# File names that stand more than once, each with its reason.
+SHARED_MODULE_NAMES = {
+    "app.py": "the command line, and the server as an ASGI application",
+    "base.py": "the contract of the entries of a set: distributions, instances, policies, stores, teachers",
+    "campaign.py": "a campaign in memory, and the command about campaigns",
+    "checks.py": "of what a teacher returns, and of what a picture needs",
+    "connection.py": "of SQLite and of PostgreSQL",
+    "database.py": "of SQLite and of PostgreSQL",
+    "plan.py": "a plan, and the command that makes one",
+    "store.py": "what SQL stores share, and the stores in SQLite and PostgreSQL",
+    "tal.py": "the teacher, and its theorems",
+    "twl.py": "the teacher, and its theorems",
+    "ucb1.py": "the policy, and the theorems about its clients",
+}
+
+
+def test_module_names_are_unique():
+    """No two modules have the same file name, except for the pairs above."""
+    places = defaultdict(list)
+    for path in sorted((ROOT / "src" / "tutelage").rglob("*.py")):
+        if path.name != "__init__.py":
+            places[path.name].append(path)
+    assert {name for name, found in places.items() if len(found) > 1} == set(SHARED_MODULE_NAMES)

@@ -35,7 +35,7 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 
 
 def find_path(path: str) -> Path:
-    """The path of an existing file or folder, its ``~`` replaced.  Raises ``InputError`` where there is none."""
+    """The path of an existing file or folder, its ``~`` replaced.  Raises ``InputError`` if it does not exist."""
     found = expand_path(path)
     try:
         there = bool(path.strip()) and found.exists()

@@ -259,8 +259,10 @@ def _load(path: str) -> Any:
 
 
 def _suggest(word: str, words: Any) -> str:
-    near = difflib.get_close_matches(word.lower(), [str(item) for item in words], n=1, cutoff=0.5)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    """Name the word that is most similar, and the first of several."""
+    similarity = {item: difflib.SequenceMatcher(None, item, word.lower()).ratio() for item in map(str, words)}
+    nearest = max(similarity, key=similarity.__getitem__, default="")
+    return f" (did you mean {nearest!r}?)" if similarity.get(nearest, 0.0) >= 0.5 else ""
 
 
 def split_top(text: str, separator: str) -> list[str]:

@@ -41,7 +41,7 @@ class RunOutcome:
 
     ``pulls`` [M, C, K] and ``costs`` [M, C] are cumulative up to each of the request's ``recorded_rounds``.
     ``target`` is the target at the horizon and ``decided_in`` the round in which it was decided, 0 if it was
-    known from the start; both are None if there is no target.
+    known from the start; both are None without a target.
     """
 
     teacher: int

@@ -101,7 +101,7 @@ def test_page_of_a_vacuous_bound(capsys):
     late = f"{paper_epochs.learning_time(50_000):,}"
     assert f"These bounds are vacuous: learning may take until round {late}, and the horizon is 50,000." in text
     least = next(horizon for horizon in range(50_000, 100_000) if paper_epochs.learning_time(horizon) <= horizon)
-    assert f"They are informative from a horizon of {least:,} on." in text
+    assert f"They are informative from a horizon of {least:,} rounds." in text
     assert "The bound on the regret exceeds the largest regret possible in 50,000 rounds, 100,000" in text
 
 

@@ -20,6 +20,7 @@ BAD = [
     (["simulate", "uniform:arms=0"], "arms=0"),
     ([*PAPER, "--teacher", "twll"], "'twll' (did you mean 'twl'?)"),
     ([*PAPER, "--teacher", "twl(gama1=1)"], "'gama1' (did you mean 'gamma1'?)"),
+    ([*PAPER, "--teacher", "twl(gama=1)"], "'gama' (did you mean 'gamma1'?)"),
     ([*PAPER, "--teacher", "twl(gamma1=1,gamma1=1)"], "'gamma1' appears twice"),
     ([*PAPER, "--teacher", "twl(gamma1=1.5)"], "Invalid gamma1=1.5 in 'twl(gamma1=1.5)': use a number in [0, 1]"),
     ([*PAPER, "--teacher", "tal(gamma2=-0.1)"], "gamma2=-0.1 in 'tal(gamma2=-0.1)': use a number in [0, 1]"),

@@ -96,8 +96,17 @@ def test_page_where_nothing_can_be_chosen(capsys):
     assert "The shortest horizon found to be enough is" in text
 
 
+def test_page_without_epochs(capsys):
+    """Without TAL and TWL among the candidates no epochs are shown, nor arms called tied that are not."""
+    assert execute(["plan", "paper", "--horizon", "1500", "--runs", "2", "--teacher", "blt"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "When the teachers decide blt has no epochs; the table below shows when it decided." in text
+    assert "tied" not in text
+    assert "no other teacher" not in text
+
+
 def test_page_of_tied_arms(capsys):
-    """Neither an epoch nor a horizon tells them apart."""
+    """Neither an epoch nor a horizon separates them."""
     case = ["plan", "planted:clients=2,arms=2,gap=0,seed=1", "--teacher", "twl", "--horizon", "900"]
     assert execute([*case, "--runs", "1"]) == 0
     text = " ".join(capsys.readouterr().out.split())

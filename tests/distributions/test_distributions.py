@@ -8,7 +8,7 @@ from tutelage.distributions.base import RewardArrays
 from tutelage.distributions.empirical import draw
 from tutelage.errors import InputError
 from tutelage.instances import load
-from tutelage.instances.readers.observed import tally
+from tutelage.instances.readers.reward_counts import tally
 
 
 def reference(arrays, cell, share):
@@ -52,7 +52,7 @@ def test_tally_dense_and_sorted_agree(monkeypatch):
     generator = np.random.default_rng(3)
     cells, values = generator.integers(0, 6, 100), generator.integers(0, 5, 100) / 4
     dense = tally(cells, values, None, 2, 3)
-    monkeypatch.setattr("tutelage.instances.readers.observed._DENSE", 0)
+    monkeypatch.setattr("tutelage.instances.readers.reward_counts._DENSE", 0)
     by_sorting = tally(cells, values, None, 2, 3)
     for field in ("cells", "values", "counts"):
         assert np.array_equal(getattr(dense, field), getattr(by_sorting, field))

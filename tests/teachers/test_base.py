@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tutelage.errors import InputError
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, decode_state, encode_state
-from tutelage.teachers.families.fixed import Fixed
+from tutelage.teachers.families.fixed_teacher import FixedTeacher
 from tutelage.teachers.families.intervals import Intervals, SegmentSums
 from tutelage.teachers.tal import TalState
 
@@ -96,7 +96,7 @@ def test_a_teacher_of_another_package_needs_only_the_necessary_functions():
     """Everything that people are shown of a teacher has a default."""
 
     @dataclass(frozen=True)
-    class Plain(Fixed):
+    class Plain(FixedTeacher):
         """Reveals every reward as it is."""
 
         sentence: ClassVar[str] = "nothing"

@@ -14,7 +14,7 @@ from tutelage.policies import POLICIES
 from tutelage.rules import KEEP, Level, Lift, Set, Shift, Sink
 from tutelage.teachers.base import Directive, Quota, Teacher
 from tutelage.teachers.baselines import NoTeaching
-from tutelage.teachers.families.fixed import FixedState
+from tutelage.teachers.families.fixed_teacher import FixedState
 
 ALL = (0, 1, 2, 3, 4)
 

@@ -16,7 +16,7 @@ from tutelage.theory import Bound, Guarantee
 _COLUMNS = [
     ("learning", "part due to the rounds in which gamma1 is revealed for active arms"),
     ("teaching", "part due to the rounds in which gamma2 is revealed for other arms than the target"),
-    ("remainder", "part of the runs in which an event fails that the other parts assume"),
+    ("remainder", "part due to the runs in which the other parts do not hold"),
     ("bound", "the sum: an upper bound on the expected total over all clients"),
     ("simulated", "mean of the runs"),
     ("ratio", "bound divided by simulated"),
@@ -49,7 +49,7 @@ def _describe_request(
     ]
     if promised.decides_by != promised.learning_time:
         definitions.append(
-            ("decides by", f"round {promised.decides_by:,}, since it does not wait for arms that are ruled out")
+            ("decides by", f"round {promised.decides_by:,}, because it does not wait for arms that are ruled out")
         )
     if result:
         definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
@@ -78,13 +78,13 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
         yield (
             f"These bounds are vacuous: learning may take until round {promised.decides_by:,}, and the horizon "
             f"is {promised.horizon:,}. They are true, but do not show that learning ends in time. They are "
-            f"informative from a horizon of {promised.needed_horizon:,} on."
+            f"informative from a horizon of {promised.needed_horizon:,} rounds."
         )
     else:
         yield (
             f"These bounds are informative: learning ends by round {promised.decides_by:,}, unless one of the "
-            f"events fails that they assume (probability 1/{promised.horizon:,} each). This holds from a "
-            f"horizon of {promised.needed_horizon:,} on."
+            f"events that they assume does not happen (probability 1/{promised.horizon:,} each). Bounds are "
+            f"informative from a horizon of {promised.needed_horizon:,} rounds."
         )
         if promised.learning_time > promised.horizon:
             yield (

@@ -304,7 +304,7 @@ def _request(
         try:
             return response.json() if response.content else None
         except ValueError:
-            raise InputError(f"{_url(response)} is not a Tutelage server: its answer is not JSON.") from None
+            raise InputError(f"{_url(response)} is not a Tutelage server: its response is not JSON.") from None
 
 
 def _encode(content: Any) -> bytes:

@@ -103,7 +103,7 @@ def _check_options(teacher: str, horizon: int, seed: int, port: int | None) -> N
 
 @contextlib.contextmanager
 def _run_server(folder: Path, port: int | None) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Run a server in a process of its own, and kill it afterwards, since its file is not kept."""
+    """Run a server in a process of its own, and kill it afterwards, since its file is temporary."""
     try:
         with socket.create_server(("127.0.0.1", port or 0)) as free:
             port = free.getsockname()[1]

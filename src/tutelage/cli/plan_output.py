@@ -25,6 +25,12 @@ from tutelage.teachers import TEACHERS
 from tutelage.text import format_count
 
 _SPEC_WIDTH = 22
+_RANGE = "below it, the range of the middle 80 % of the runs"
+_EPOCHS = (
+    'TAL and TWL decide at the end of an epoch, when every client has pulled each active arm "pulls" times. '
+    '"round" is the round in which clients that explore evenly have pulled every arm that often. An epoch '
+    "detects its likely gap with probability about 1/2, and its sure gap with probability 1 - 1/T."
+)
 
 
 def print_plan(plan: Plan) -> None:
@@ -33,7 +39,9 @@ def print_plan(plan: Plan) -> None:
     printer.print(*plan.answers.sentences, "")
     printer.print_definitions(_describe_request(plan))
     printer.print("", Text("When the teachers decide", style="bold"), "")
-    printer.print(_create_epoch_rows(plan), "", *_describe_epochs(plan))
+    if any(has_formula(teacher) for teacher in plan.request.teachers):
+        printer.print(_create_epoch_rows(plan), "", _EPOCHS)
+    printer.print(*_describe_decision_times(plan))
     printer.print("", Text("Regret and cost", style="bold"), "")
     printer.print(_create_teacher_rows(plan.choice.assessments, plan.choice), "")
     outlying = [*_explain_outlying_means(plan.choice)]
@@ -95,13 +103,8 @@ def _create_epoch_rows(plan: Plan) -> Table:
     return table
 
 
-def _describe_epochs(plan: Plan) -> Iterator[str]:
-    """Explain the epochs, and say when each kind of teacher decides."""
-    yield (
-        "TAL and TWL decide at the end of an epoch, when every client has made the epoch's pulls of each "
-        'active arm; "round" is when clients that explore evenly have made them of all arms. An epoch '
-        "detects its likely gap with probability about 1/2, and its sure gap with probability 1 - 1/T."
-    )
+def _describe_decision_times(plan: Plan) -> Iterator[str]:
+    """Say when each kind of teacher decides."""
     if plan.request.case.gap == 0:
         yield "The best arms are tied, and no epoch separates them. blt with a tolerance would decide."
     caveats = _caveats(plan)
@@ -209,11 +212,11 @@ def _explain_columns(plan: Plan) -> list[tuple[str, str]]:
         "a wrong arm in any run"
     )
     return [
-        ("decided", "share of the runs in which the teacher decided on a target arm, and how many of them were wrong"),
-        ("round", "median round of the decision and, below it, the range of 80 % of them"),
-        ("regret", "reward that all clients lose; the mean and, below it, the range of 80 % of the runs"),
-        ("cost", "total change to rewards, the sum of |revealed - observed|; mean and range likewise"),
-        ("sum", f"regret + {rule.cost_weight:g} x cost (--cost-weight); the lowest is chosen"),
+        ("decided", "share of the runs in which the teacher decided on a target, and the number of wrong decisions"),
+        ("round", f"median round of the decision; {_RANGE}"),
+        ("regret", f"reward lost by all clients together, mean over the runs; {_RANGE}"),
+        ("cost", f"total change to the rewards, the sum of |revealed - observed|, mean over the runs; {_RANGE}"),
+        ("sum", f"regret + {rule.cost_weight:g} x cost (--cost-weight); the teacher with the lowest sum is chosen"),
         ("not chosen", never),
     ]
 
@@ -229,7 +232,7 @@ def _describe_measured_epochs(choice: Choice) -> Iterator[str]:
 
 def _describe_excluded(choice: Choice) -> str:
     reasons = [f"{each.measurement.label} {each.rejection}" for each in choice.assessments if not each.can_learn]
-    return f"Shown for comparison, never chosen: {'; '.join(reasons)}."
+    return f"Only shown for comparison and never chosen: {'; '.join(reasons)}."
 
 
 def _best_of_kinds(choice: Choice) -> list[Assessment]:

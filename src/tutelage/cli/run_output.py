@@ -44,11 +44,11 @@ def print_experiments(played: "ExperimentResult", report: Path) -> None:
     for sentence, names in group_by_remedy(played.missing).items():
         printer.print(f"Left out: {', '.join(names)}. {sentence}", "")
     new = sum(cell.is_new for cell in played.cells)
-    kept = len(played.cells) - new
+    reused = len(played.cells) - new
     printer.print(
-        f"{format_count(new, 'cell')} simulated and {format_count(kept, 'cell')} reused, in {played.folder}."
+        f"{format_count(new, 'cell')} simulated and {format_count(reused, 'cell')} reused, in {played.folder}."
         if new
-        else f"All {format_count(kept, 'cell')} in {played.folder} were up to date; nothing was simulated.",
+        else f"All {format_count(reused, 'cell')} in {played.folder} were up to date; nothing was simulated.",
         f"The report is {report}.",
     )
 

@@ -143,7 +143,7 @@ def _last_tenth_share(result: SimulationResult, teacher: int) -> float:
 
 
 def _last_tenth_position(request: SimulationRequest) -> int:
-    """Return the last checkpoint within the first 90 % of the horizon, or -1 if there is none."""
+    """Return the last checkpoint within the first 90 % of the horizon, or -1 without one."""
     return int(np.searchsorted(request.checkpoints, _LAST_TENTH_FROM * request.horizon, side="right")) - 1
 
 

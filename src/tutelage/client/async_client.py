@@ -32,7 +32,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two requests; double
 _FIRST_REST, _LONGEST_REST = 0.5, 10.0  # seconds between two deliveries of reports
 _REPORTS_PER_REQUEST = 1_000
 _REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
-_MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # no more of an answer is read
+_MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # of a response that are read
 
 
 class AsyncClient:
@@ -68,7 +68,7 @@ class AsyncClient:
     async def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.
 
-        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values
+        Raises :class:`PullRefusal` if the server refuses the pull permanently, and ``ValueError`` for values
         that no server accepts.  A server that fails raises nothing.
         """
         ids = None if id is None else [id]
@@ -109,7 +109,7 @@ class AsyncClient:
         raise AssertionError  # the pauses never end
 
     async def _try(self, pulls: list[Pull], seconds: float) -> list[RevealedReward] | Failure:
-        """Send one request.  When the time is over it is left alone, and ends by itself.
+        """Send one request.  When the time is over it continues in the background and ends by itself.
 
         It is never cancelled: httpx may then lose a connection that is being opened, and once it has lost as
         many as its limit allows, it opens no more.
@@ -136,7 +136,7 @@ class AsyncClient:
             task.exception()  # marks it as seen; a call that still waits gets it too
 
     async def _send(self, pulls: list[Pull], seconds: float) -> ServerAnswer:
-        """Return the answer, cut off at the length that no answer to these pulls exceeds.
+        """Return the response, cut off at the length that no response to these pulls exceeds.
 
         The answer must not be compressed, since its length would then be unknown.
         """
@@ -160,7 +160,7 @@ class AsyncClient:
                     if time.monotonic() > end:
                         raise TimeoutError
             else:
-                raise httpx.DecodingError(f"the answer is compressed ({encoding}), which was not requested")
+                raise httpx.DecodingError(f"the response is compressed ({encoding}), which was not requested")
         finally:
             await response.aclose()
         return ServerAnswer(response.status_code, bytes(content), response.headers.get("Retry-After"))

@@ -48,7 +48,7 @@ class Client:
     def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.
 
-        Raises :class:`PullRefusal` if the server refuses the pull for good, and ``ValueError`` for values
+        Raises :class:`PullRefusal` if the server refuses the pull permanently, and ``ValueError`` for values
         that no server accepts.  A server that fails raises nothing.
         """
         return self._run(self._client.reveal(client, arm, reward, id=id))

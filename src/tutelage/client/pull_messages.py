@@ -1,4 +1,4 @@
-"""The messages of the client: pulls as they are sent, answers, and what an answer means for the caller."""
+"""The messages of the client: pulls as they are sent, responses, and what a response means for the caller."""
 
 import contextlib
 import email.utils
@@ -29,9 +29,9 @@ Pull = dict[str, Any]  # as it is sent: id, client, arm, reward, and bypassed if
 
 
 class PullRefusal(Exception):
-    """The server refuses the request for good; the text is its sentence and the first fault.
+    """The server refuses the request permanently; the text is its sentence and the first fault.
 
-    ``status`` is the HTTP status, ``problem`` the body of the answer.  ``faults`` are objects with ``index``
+    ``status`` is the HTTP status, ``problem`` the body of the response.  ``faults`` are objects with ``index``
     (place of the pull in the request, from 0), ``id``, ``field`` and ``what``, a sentence.
     """
 
@@ -70,7 +70,7 @@ class RevealedReward:
 
 @dataclass(frozen=True)
 class Failure:
-    """The reason why there is no usable answer.
+    """The reason why no usable response came.
 
     ``is_temporary``: another request may succeed.  ``retry_after`` is the number of seconds that the server
     asks to wait.  ``may_be_pulls``: one of the pulls may be the cause, so that others would be answered.
@@ -142,10 +142,10 @@ def parse_report(content: object) -> Pull:
 
 
 def interpret_answer(answer: ServerAnswer, pulls: Sequence[Pull]) -> list[RevealedReward] | Failure:
-    """Return what an answer says.  Raises :class:`PullRefusal` if the pulls are refused for good."""
+    """Return what a response says.  Raises :class:`PullRefusal` if the pulls are refused permanently."""
     content = _json(answer.content)
     if answer.status == httpx.codes.OK:
-        return _read(content, pulls) or Failure("the answer is not that of a Tutelage server", may_be_pulls=True)
+        return _read(content, pulls) or Failure("the response is not that of a Tutelage server", may_be_pulls=True)
     problem = content if isinstance(content, dict) else {}
     kind = problem.get("type")
     is_callers_problem = (
@@ -178,11 +178,11 @@ def _line(text: str) -> str:
 
 def _read(content: Any, pulls: Sequence[Pull]) -> list[RevealedReward] | None:
     """Return the rewards, or None unless they answer these pulls with finite numbers."""
-    answers = content.get("pulls") if isinstance(content, dict) else None
-    if not isinstance(answers, list) or len(answers) != len(pulls):
+    responses = content.get("pulls") if isinstance(content, dict) else None
+    if not isinstance(responses, list) or len(responses) != len(pulls):
         return None
     found = []
-    for one, pull in zip(answers, pulls, strict=True):
+    for one, pull in zip(responses, pulls, strict=True):
         if not isinstance(one, dict) or one.get("id") != pull["id"] or type(one.get("directive")) is not int:
             return None
         reward, adjustment = one.get("reward"), one.get("adjustment")
@@ -220,5 +220,5 @@ def mark_bypassed(pulls: Sequence[Pull]) -> list[Pull]:
 
 
 def reveal_observed(pulls: Sequence[Pull]) -> list[RevealedReward]:
-    """Return the observed rewards, to be revealed without an answer."""
+    """Return the observed rewards, to be revealed without a response."""
     return [RevealedReward(pull["reward"], 0.0, pull["id"], bypassed=True) for pull in pulls]

@@ -60,7 +60,7 @@ def first_silent_round(
 ) -> int:
     """Return the first round in which a client's silence exceeds ``exclude_after`` usual intervals.
 
-    0 if there is none up to the horizon.  The usual interval is the number of rounds up to the client's
+    0 if it is beyond the horizon.  The usual interval is the number of rounds up to the client's
     latest pull divided by its pulls; a client with fewer than two pulls has none.
     """
     wait, pulls, latest = delay, 0, 0

@@ -102,7 +102,7 @@ DATA_SETS = (
 
 
 def find_data_set(name: str) -> DataSet:
-    """Return the data set of that name; raise ``InputError`` if there is none."""
+    """Return the data set of that name; raise ``InputError`` if it does not exist."""
     for each in DATA_SETS:
         if each.name == name:
             return each

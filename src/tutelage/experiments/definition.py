@@ -144,7 +144,7 @@ class Experiment(Section, frozen=True, kw_only=True):
                 raise InputError(f"invalid checkpoints: {error}") from None
 
     def instance(self, label: str) -> InstanceEntry:
-        """Return the entry of that label; raise ``InputError`` if there is none."""
+        """Return the entry of that label; raise ``InputError`` if it does not exist."""
         for entry in self.instances:
             if entry.label == label:
                 return entry

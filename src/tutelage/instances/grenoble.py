@@ -29,7 +29,7 @@ _REMEDY = "use rewards=bernoulli, or the K7 file itself: radio:PATH,rewards=empi
 
 @dataclass(frozen=True)
 class Grenoble:
-    """Real means: packet delivery of imperfect links on the 16 channels, FIT IoT-lab Grenoble, January 2018.
+    """Measured means: packet delivery of imperfect links on the 16 channels, FIT IoT-lab Grenoble, January 2018.
 
     The same links as ``radio:PATH`` draws from the K7 file with the same ``clients`` and ``seed``, with means
     of six decimals.  Source, licence and command: ``data/grenoble.csv`` and ``data/grenoble-LICENSE.txt``.

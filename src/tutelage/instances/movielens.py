@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.readers.movies import Movie, find_movies
-from tutelage.instances.readers.observed import Observed, tally
 from tutelage.instances.readers.ratings import Ratings, read_ratings
+from tutelage.instances.readers.reward_counts import RewardCounts, tally
 from tutelage.instances.support.building import (
     build,
     make_generators,
@@ -69,7 +69,7 @@ class MovieLens:
         observed = _count(ratings, groups, layers, self.clients, self.arms)
         return self._build(ratings, observed, names)
 
-    def _build(self, ratings: Ratings, observed: Observed, names: Sequence[str] | None) -> Instance:
+    def _build(self, ratings: Ratings, observed: RewardCounts, names: Sequence[str] | None) -> Instance:
         smallest = observed.smallest(
             lambda client: f"client {client}",
             lambda arm: f"arm {arm}" + (f" ({names[arm]})" if names else ""),
@@ -164,7 +164,7 @@ def _genres(ratings: Ratings, arms: int, movies: dict[str, Movie] | None) -> tup
 
 def _count(
     ratings: Ratings, groups: NDArray[np.int64], layers: list[NDArray[np.int64]], num_clients: int, num_arms: int
-) -> Observed:
+) -> RewardCounts:
     """Count the scaled ratings by client and arm, slice by slice to save memory."""
     parts = []
     for start in range(0, ratings.values.size, _SLICE):

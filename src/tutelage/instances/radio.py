@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.instances.readers.k7 import read_k7
-from tutelage.instances.readers.observed import Observed
+from tutelage.instances.readers.reward_counts import RewardCounts
 from tutelage.instances.support.building import (
     build,
     make_generators,
@@ -104,7 +104,7 @@ def channel_names(channels: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"channel {channel}" for channel in channels)
 
 
-def inside(observed: Observed, low: float, high: float) -> NDArray[np.bool_]:
+def inside(observed: RewardCounts, low: float, high: float) -> NDArray[np.bool_]:
     """Whether the mean delivery of a row, over the channels with bursts, lies in the range."""
     means = observed.means.sum(axis=1) / (observed.sizes > 0).sum(axis=1)
     wanted: NDArray[np.bool_] = (means >= low) & (means <= high)

@@ -107,7 +107,7 @@ def sufficient_exploration(
     instance = Instance("constant rewards", rewards, equal_weights(1), Constant())
     request = make_request(instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints)
     taus = request.checkpoints
-    if others:  # tau is not the round, so every round is kept
+    if others:  # tau is not the round, so every round is recorded
         request = make_request(instance, "none", policy, horizon=horizon, runs=runs, seed=seed, checkpoints=horizon)
     pulls = simulate_request(request, workers=workers).pulls[0, :, 0, :, :arms]
     if others:

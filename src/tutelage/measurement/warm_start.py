@@ -91,7 +91,7 @@ def warm_start_pulls(
     The lemmas: tal_teaching_UCB for UCB1 with gamma1 > gamma2 (or both 0, after a history as long for each
     arm), tal_teaching_epsilon for eps-greedy with both 0; the target's mean above gamma2.
 
-    Raises ``InputError`` for lengths below 0, a constant outside [0, 1], a target that is no arm, and
+    Raises ``InputError`` for lengths below 0, a constant outside [0, 1], a target that is not an arm, and
     whatever :func:`tutelage.simulate` raises.
     """
     arguments.instance_of(str, "reward distribution", rewards)
@@ -108,7 +108,7 @@ def warm_start_pulls(
     request = make_request(
         instance,
         _AfterHistory(lengths, gamma1, gamma2, aim),
-        WarmStarted(inner, lengths, POLICIES.spec(inner)),
+        PolicyWithHistory(inner, lengths, POLICIES.spec(inner)),
         horizon=sum(lengths) + horizon,
         runs=runs,
         seed=seed,
@@ -206,7 +206,7 @@ class _AfterHistory(Teacher):
 
 
 @dataclass(frozen=True)
-class WarmStarted:
+class PolicyWithHistory:
     """A policy that is first given a history: so many pulls of each arm, arms in turn."""
 
     inner: Policy
@@ -263,7 +263,7 @@ def _learn_itself(arm: int, reward: float, learner: Learner, parameters: NDArray
 
 @functools.cache
 def _with_history(choose: Choose, learn: Learn) -> tuple[Choose, Learn]:
-    """The functions of a policy that is first given a history; kernels are kept by function."""
+    """The functions of a policy that is first given a history; cached, because kernels are cached by function."""
     names = globals() | {"_choose_itself": choose, "_learn_itself": learn}
     first, second = (FunctionType(function.__code__, names) for function in (_choose, _learn))
     return first, second

@@ -135,9 +135,9 @@ class AssumedInstance:
 def with_gap(instance: Instance, gap: float) -> Instance:
     """The instance with its best arm moved until it leads the second by ``gap``, in (0, 1].
 
-    An arm is moved by stretching its local means towards 0 or 1, so the clients go on disagreeing.  Where
-    there is no room above, all other arms are lowered first.  Observed rewards cannot be moved: law
-    ``empirical`` becomes ``bernoulli``.
+    An arm is moved by stretching its local means towards 0 or 1, so that clients still differ.  If its mean
+    would exceed 1, the means of all other arms are lowered first.  The distribution ``empirical`` has fixed
+    values and is replaced by ``bernoulli``.
     """
     means = instance.local_means.copy()
     best = instance.best_arm

@@ -62,8 +62,8 @@ class Assessment:
     def can_learn(self) -> bool:
         """Whether it is a candidate at all, that is, may decide for an arm that it has learned itself."""
         teacher = self.measurement.teacher
-        is_told = teacher.needs_best_arm or teacher.simulation_only
-        return teacher.decides and not (is_told or self.measurement.is_guess)
+        has_privileged_input = teacher.needs_best_arm or teacher.simulation_only
+        return teacher.decides and not (has_privileged_input or self.measurement.is_guess)
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures, the score and the reason as plain values."""
@@ -103,8 +103,9 @@ class Choice:
         decided = format_runs(measurement.decisions.size, measurement.rounds.size)
         about = f"{measurement.label} decided in {decided}, never for a wrong arm"
         if len(rivals) == 1:
-            only = f"no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
-            return f"{about}, and {only}; its {self.formula} is {format_number(best.score)}."
+            if any(each.can_learn and each is not best for each in self.assessments):
+                about += f", and no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
+            return f"{about}; its {self.formula} is {format_number(best.score)}."
         return (
             f"{about}, and of the {len(rivals)} teachers that can be chosen it has the lowest "
             f"{self.formula}: {format_number(best.score)}. {self._second_best(best, rivals[1])}"
@@ -148,7 +149,7 @@ class Choice:
         return sentences
 
     def _cheaper_rejected(self, best: Assessment) -> list[str]:
-        """The candidates that cannot be chosen although their sum is no higher, and why."""
+        """The candidates that cannot be chosen although their sum is not higher, and why."""
         return [
             f"{each.measurement.label} is cheaper but {each.rejection}."
             for each in self.assessments

@@ -8,7 +8,7 @@ Epoch psi separates an arm with gap D from the best one
 
 So the likely epoch is the one before the sure one.  The likely round is that of clients that pull the active
 arms evenly.  The sure round is that of ``tutelage bound``, which also depends on how the clients explore
-(:func:`tutelage.theory.learning_end`); where nothing is proved about them there is none.  Where clients act
+(:func:`tutelage.theory.learning_end`); without a proof no round is sure.  Where clients act
 seldom or late, rounds are multiplied by the average number of rounds that the slowest client takes for a
 pull: then half of all runs need a little more, and no round is sure.
 """

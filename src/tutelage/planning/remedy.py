@@ -188,7 +188,7 @@ def _sure_gap(search: RemedySearch) -> float | None:
 
 
 def _of_any_means(search: RemedySearch) -> Teacher:
-    """The teacher; where means vary TAL instead of TWL, whose round depends on them and is no later."""
+    """The teacher; where means vary TAL instead of TWL, whose round depends on them and is not later."""
     if search.candidates.case.varied and isinstance(search.teacher, TWL):
         first = search.instances(search.gap)[0]
         if sure_round(search.teacher, search.policies, first, search.horizon) is not None:

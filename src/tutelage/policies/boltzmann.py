@@ -27,7 +27,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class Boltzmann:
-    """Boltzmann (softmax): an arm with probability proportional to exp(mean / temperature_t).
+    """Boltzmann (softmax): an arm with probability proportional to exp(mean log t / scale).
 
     The temperature is scale / log t.  With a scale of at least the largest gap, which 1 is for rewards in
     [0, 1], no arm's probability falls faster than 1 / (K t), so no arm is ever abandoned (Singh et al.

@@ -29,7 +29,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class BoltzmannGumbel:
-    """Boltzmann-Gumbel: the largest mean + sqrt(C^2 / n) Z, Z a fresh Gumbel number for each arm.
+    """Boltzmann-Gumbel: the largest mean + sqrt(C^2 / n) Z, Z a new Gumbel number for each arm.
 
     1/2 is the paper's choice C = sigma: rewards in [0, 1] are 1/4-subgaussian.
     """

@@ -23,13 +23,13 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class EpsilonFirst:
-    """epsilon-first: any arm in its first ``pulls`` pulls, then the best mean; means are always updated.
+    """epsilon-first: a random arm for a number of pulls, then the best mean, updated by every reward.
 
     Afterwards it leaves an arm only when the arm's mean falls, so an arm that looked bad when exploration
     ended may never be pulled again.
     """
 
-    pulls: int = parameter(100, help="number of pulls spent on exploration", minimum=0)
+    pulls: int = parameter(100, help="length of the exploration, in pulls", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(no_learning)

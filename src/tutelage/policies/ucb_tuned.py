@@ -36,7 +36,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 @dataclass(frozen=True)
 class UCBTuned:
-    """UCB-tuned: the largest mean + sqrt(log t / n min(1/4, V + sqrt(2 log t / n))), V the variance seen.
+    """UCB-tuned: the largest mean + sqrt(log t / n min(1/4, V + sqrt(2 log t / n))), V the variance of rewards.
 
     Better than UCB1 in its authors' experiments; they prove no bound.
     """

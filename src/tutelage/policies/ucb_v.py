@@ -37,7 +37,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 @dataclass(frozen=True)
 class UCBV:
-    """UCB-V: the largest mean + sqrt(2 V zeta log t / n) + 3 c zeta log t / n, V the variance seen.
+    """UCB-V: the largest mean + sqrt(2 V zeta log t / n) + 3 c zeta log t / n, V the variance of rewards.
 
     The defaults are those of the paper's theorem with constants: the regret is at most 10 times the sum
     over suboptimal arms of (variance / Delta + 2), times log T.

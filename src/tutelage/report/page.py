@@ -60,7 +60,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class PagePanel:
-    """A panel as the page shows it; ``below`` and ``beside`` are the tables under and next to its plot."""
+    """A panel as the page shows it; ``below`` and ``side_tables`` are the tables under and next to its plot."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ class PagePanel:
     heading: str
     claims: list[PageClaim]
     below: list[PageTable]
-    beside: list[PageTable]
+    side_tables: list[PageTable]
     json: Markup
 
 
@@ -145,7 +145,7 @@ def _make_panel(data: PanelResult) -> PagePanel:
         heading="Claims of the paper and our results" if from_paper else "Claims and results",
         claims=[_make_claim(verdict, from_paper=from_paper) for verdict in data.verdicts],
         below=tables[:split],
-        beside=tables[split:],
+        side_tables=tables[split:],
         json=_mark_json(write_panel_json(dataset, panel.quantity, f"plot-{panel.name}")),
     )
 

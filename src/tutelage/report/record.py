@@ -37,7 +37,7 @@ def seal_page(page: str) -> bytes:
 
 
 def read_record(page: Path) -> PageRecord | None:
-    """Read the record of a page; None where there is no page or it is not as it was written."""
+    """Read the record of a page; None if the page is missing or was changed."""
     try:
         content = page.read_bytes()
     except OSError:

@@ -44,11 +44,11 @@ class Collector:
     def put(self, outcome: RunOutcome) -> None:
         """Add the outcome of one run."""
         at = (outcome.teacher, outcome.run)
-        kept = self.checkpoint_positions
-        self.pulls[at] = outcome.pulls[:, kept]
+        checkpoints = self.checkpoint_positions
+        self.pulls[at] = outcome.pulls[:, checkpoints]
         regret = compute_phased_regret(outcome.pulls, self.recorded_rounds, self.phases)
-        self.regret[at] = regret[:, kept]
-        self.cost[at] = outcome.costs[:, kept]
+        self.regret[at] = regret[:, checkpoints]
+        self.cost[at] = outcome.costs[:, checkpoints]
         self.target[at] = _or_none(outcome.target)
         self.decided_in[at] = _or_none(outcome.decided_in)
         self.consultations[at] = outcome.report.consultations

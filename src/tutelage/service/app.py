@@ -33,7 +33,7 @@ HTML = "text/html; charset=utf-8"
 
 
 def build(store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None) -> Gateway:
-    """Return the application on an open store.  ``stopping`` is called if the store has failed for good."""
+    """Return the application on an open store.  ``stopping`` is called if the store has failed permanently."""
     address, insecure = configuration.advertise or "", configuration.insecure
     handoff = Handoff(store, address=address, most_waiting=configuration.max_waiting_pulls)
     readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)

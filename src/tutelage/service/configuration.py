@@ -41,7 +41,7 @@ def _check_teachers(names: str) -> str:
 
 
 def _check_root_path(path: str) -> str:
-    """Refuse a prefix that cannot be told from the server's own addresses where a proxy cuts it off."""
+    """Refuse a prefix that the server cannot distinguish from its own paths when a proxy cuts it off."""
     if path and not path.startswith("/"):
         raise ValueError("a path that begins with a slash, as in /tutelage")
     folder = path[1:].partition("/")[0]

@@ -48,7 +48,7 @@ class Setting:
 
     @property
     def shown_default(self) -> str:
-        """The default as one writes it in an option; empty where there is none."""
+        """The default as one writes it in an option; empty without a default."""
         if isinstance(self.default, bool):
             return str(self.default).lower()
         return "" if self.default is None else str(self.default).removesuffix(".0")

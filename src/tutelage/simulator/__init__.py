@@ -10,7 +10,8 @@ from tutelage.instances import Instance
 from tutelage.policies.base import Policy
 from tutelage.request import SimulationRequest
 from tutelage.results import Collector, SimulationResult
-from tutelage.simulator.arguments import (
+from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
+from tutelage.simulator.requests import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
     DEFAULT_EXECUTOR,
@@ -20,7 +21,6 @@ from tutelage.simulator.arguments import (
     make_request,
     parse_clients,
 )
-from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.teachers.base import Teacher
 
 if TYPE_CHECKING:

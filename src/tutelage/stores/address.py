@@ -43,9 +43,9 @@ def reason_without_password(reason: str, address: str, shown: str) -> str:
 
     libpq's message ends with the part that it cannot read, which may be a password: it is left out.
     """
-    kept = reason.replace(address, shown).partition(': "')[0]
+    hidden = reason.replace(address, shown).partition(': "')[0]
     secret = f"{address}\n{unquote(address)}"
-    return _QUOTED.sub(lambda quoted: "***" if quoted[2] in secret and quoted[2] not in shown else quoted[0], kept)
+    return _QUOTED.sub(lambda quoted: "***" if quoted[2] in secret and quoted[2] not in shown else quoted[0], hidden)
 
 
 def _hidden(parameter: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ exists: the database itself refuses it.
 * A change is refused with :class:`LeaseLost` unless the campaign's head still has the token and the position
   from which the change starts: a server that was overtaken by another leader writes nothing any more.
 * After any other :class:`StoreError` nothing was written and the same call may be tried again.
-* :meth:`Store.load` reads a head, and a snapshot that is no newer; the rows between the two are read with
+* :meth:`Store.load` reads a head, and a snapshot that is not newer; the rows between the two are read with
   :meth:`Store.read`, in pages.  Together they give the campaign as it was last committed.
 * Strings are compared byte by byte, and may contain anything but NUL and lone surrogates.  Numbers come back
   as exactly the floats and 64-bit integers that went in, including -0.0 and subnormal numbers.
@@ -230,10 +230,10 @@ class Keys(Reader, Protocol):
         """Sentences for an operator at the start: a file was created, a library has a known fault."""
 
     def create_key(self, key: KeyRow) -> None:
-        """Store a key.  Raises ``CampaignExists`` if its name is taken, also if by a revoked key."""
+        """Store a key.  Raises ``CampaignExists`` if its name is in use, also by a revoked key."""
 
     def revoke_key(self, name: str, time: int) -> None:
-        """Mark a key as revoked, for good; the first time counts.  Raises ``CampaignNotFound``."""
+        """Mark a key as revoked permanently; the first time counts.  Raises ``CampaignNotFound``."""
 
 
 class Store(Keys, Protocol):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tutelage.registry import parameter
 from tutelage.rules import Rule, Shift
-from tutelage.teachers.families.fixed import FixedTarget
+from tutelage.teachers.families.fixed_teacher import FixedTarget
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ACE(FixedTarget):
     """
 
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
-    fit: str = parameter("scaled", help="how a shifted reward is kept within [0, 1]", choices=("scaled", "clipped"))
+    fit: str = parameter("scaled", help="how a shifted reward is brought into [0, 1]", choices=("scaled", "clipped"))
 
     sentence: ClassVar[str] = "shifting all other arms below the known target, arm {target}"
 

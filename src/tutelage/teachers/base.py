@@ -92,7 +92,7 @@ class Report:
     """The progress of a teacher, for people: results, dashboard, ledger.
 
     ``consultations`` counts the consultations so far whose evidence is in use.
-    ``lower`` and ``upper`` [K] are the latest confidence bounds of the arms, None where there is none.
+    ``lower`` and ``upper`` [K] are the latest confidence bounds of the arms, None for an arm without bounds.
     ``reachable`` says whether the next decision fits into the horizon.
     ``evidence`` [K] of a teacher that bets is log W divided by the log of its threshold, for the bet against
     that arm which is nearest to its threshold: 1 rules the arm out.  It is empty for other teachers and
@@ -141,7 +141,7 @@ class Teacher(Protocol):
 
     @property
     def needs_best_arm(self) -> bool:
-        """Whether it must be told ``Problem.best_arm``; such a teacher cannot run on the live server."""
+        """Whether it needs ``Problem.best_arm``; such a teacher cannot run on the live server."""
         return False
 
     @property

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tutelage.rules import Rule, Set
 from tutelage.teachers.base import Style
-from tutelage.teachers.families.fixed import Fixed, FixedTarget
+from tutelage.teachers.families.fixed_teacher import FixedTarget, FixedTeacher
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class KnownTarget(FixedTarget):
 
 
 @dataclass(frozen=True)
-class NoTeaching(Fixed):
+class NoTeaching(FixedTeacher):
     """No teaching: reveals every reward as it is."""
 
     sentence: ClassVar[str] = "not teaching"

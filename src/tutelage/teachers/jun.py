@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tutelage.registry import parameter
 from tutelage.rules import Rule, Sink
-from tutelage.teachers.families.fixed import FixedTarget
+from tutelage.teachers.families.fixed_teacher import FixedTarget
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from numpy.random import Generator
 from tutelage.draws import index
 from tutelage.rules import ALIGN, Rule, Set
 from tutelage.teachers.base import Problem, Style
-from tutelage.teachers.families.fixed import Fixed, FixedState
+from tutelage.teachers.families.fixed_teacher import FixedState, FixedTeacher
 
 
 @dataclass(frozen=True)
-class NaivelyGuess(Fixed):
+class NaivelyGuess(FixedTeacher):
     """Naively-Guess: teaches one arm drawn at random per run as if it were known to be the best."""
 
     sentence: ClassVar[str] = "teaching a guess, arm {target}"
@@ -27,7 +27,7 @@ class NaivelyGuess(Fixed):
 
 
 @dataclass(frozen=True)
-class NaivelyAlign(Fixed):
+class NaivelyAlign(FixedTeacher):
     """Naively-Align: replaces each reward with one of the global model, which only a simulation can see.
 
     Departs from the paper: Y is drawn for every pull from that client's generator instead of being shared by

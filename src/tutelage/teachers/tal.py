@@ -7,7 +7,7 @@ from typing import ClassVar
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
 from tutelage.teachers.base import Directive, Problem, Style
-from tutelage.teachers.families.epochs import EpochTeacher
+from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
     Intervals,
     SegmentSums,

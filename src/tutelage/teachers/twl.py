@@ -7,7 +7,7 @@ from typing import ClassVar
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
 from tutelage.teachers.base import Directive, Problem, Style
-from tutelage.teachers.families.epochs import EpochTeacher
+from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
     Intervals,
     SegmentSums,
@@ -33,7 +33,7 @@ class TwlState:
 class TWL(EpochTeacher):
     """Teaching-While-Learning: reveals gamma1 for active arms and gamma2 for others until one is left."""
 
-    gamma1: float = parameter(1.0, help="reward revealed for active arms while there are several", minimum=0, maximum=1)
+    gamma1: float = parameter(1.0, help="reward revealed for active arms while learning", minimum=0, maximum=1)
     gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)
 
     state_type: ClassVar[type] = TwlState

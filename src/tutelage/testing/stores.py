@@ -138,7 +138,7 @@ class StoreContract:
         assert store.find("c", ["new"]) == {}
 
     def test_the_last_id_is_the_greatest_in_bytes(self, store: Any) -> None:
-        """Of one campaign alone, whatever came last; nothing if it has no pull."""
+        """Of one campaign only, whatever came last; nothing if it has no pull."""
         store.create("d", "{}", 1, 1, "{}")
         token, other = store.lead("c", "here"), store.lead("d", "here")
         assert store.last_id("c") == ""
@@ -239,7 +239,7 @@ class StoreContract:
         assert store.load("c")[0].head.state == '{"directive": 9}'
 
     def test_a_row_that_clashes_undoes_the_transaction(self, store: Any) -> None:
-        """An id that is stored already, or one twice, is refused with everything beside it."""
+        """An id that is stored already, or one twice, is refused with everything in the same transaction."""
         token = store.lead("c", "here")
         position = grow(store, token, 0, 3)
         for ids in (["new", "pull-00000002"], ["new", "new"]):
@@ -258,7 +258,7 @@ class StoreContract:
             store.append([type(wrong)("c", token, 0, Head(2, 1, "running", "{}"), wrong.pulls)])
         assert store.read("c", 0, 10) == []
 
-    def test_whoever_was_overtaken_is_fenced(self, store: Any) -> None:
+    def test_an_overtaken_leader_is_fenced(self, store: Any) -> None:
         """A takeover ends the earlier token's changes; tokens only grow."""
         first = store.lead("c", "here")
         position = grow(store, first, 0, 2)
@@ -397,7 +397,7 @@ class StoreContract:
             grow(store, token, 8, 1)
 
     def test_a_campaign_that_never_started_is_deleted_at_once(self, store: Any) -> None:
-        """It holds no pulls, whoever has registered."""
+        """It holds no pulls, whichever clients have registered."""
         token = store.lead("c", "here")
         store.append([change(token, 0, entry(1, "registered"), status="registering")])
         store.delete("c")
@@ -421,7 +421,7 @@ class StoreContract:
         assert [key.name for key in list(store.keys())] == ["of all"]
 
     def test_keys_are_listed_and_revoked(self, store: Any) -> None:
-        """A key comes back as it was made; the first revocation counts, and its name stays taken."""
+        """A key comes back as it was made; the first revocation counts, and its name stays in use."""
         keys = [_key("é"), _key("b", "reporter", "c", ("x", "🎰")), _key("a", "viewer")]
         for key in keys:
             store.create_key(key)
@@ -440,10 +440,10 @@ class StoreContract:
         with_none.create_key(_key("first"))
         with_none.close()
         store = opened(stores.open_store(address))
-        beside = opened(stores.open_keys(address))
-        beside.create_key(_key("second"))
+        other_keys = opened(stores.open_keys(address))
+        other_keys.create_key(_key("second"))
         assert [key.name for key in list(store.keys())] == ["first", "second"]
-        beside.revoke_key("first", 9)
+        other_keys.revoke_key("first", 9)
         assert store.keys()[0].revoked == 9
         store.create("c", "{}", 1, 1, "{}")
         assert grow(store, store.lead("c", "here"), 0, 5) == 5

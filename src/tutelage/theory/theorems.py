@@ -40,7 +40,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
     epsilon-greedy and gamma1 = gamma2 = 0; thm:tal_general, client by client, for UCB1 clients and mixes of
     both with gamma1 = gamma2 = 0, for TAL and for TWL, which then is TAL.
 
-    Raises ``InputError``, with the existing theorems, where there is none.
+    Raises ``InputError``, with the existing theorems, for other teachers and clients.
     """
     arguments.instance_of(Instance, "instance", instance)
     policies = arguments.one_each("policies", policies, instance.num_clients)

@@ -40,7 +40,7 @@ def target_lead(best_mean: float, gamma1: float, gamma2: float) -> float:
     gives gamma1 - gamma2: a mean of gamma1 and rewards of mean mu_dagger is at least gamma1.  Where
     gamma1 = gamma2 = 0, see :func:`total_pulls_of_ucb1`.
 
-    Raises ``InputError`` where there is no lead: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2;
+    Raises ``InputError`` if no arm leads: gamma1 = gamma2 > 0, gamma1 < gamma2, mu_dagger <= gamma2;
     and for a number outside [0, 1].
     """
     best_mean = arguments.real("mean of the best arm", best_mean)

@@ -24,8 +24,8 @@ from tutelage.service.dashboard.pages import (
 )
 from tutelage.service.dashboard.panels import PANELS, render_panels
 from tutelage.service.dashboard.templating import mark_code
+from tutelage.service.monitoring.load_checks import UnservableRefusal
 from tutelage.service.monitoring.status import status_of
-from tutelage.service.monitoring.unservable import CannotBeServed
 
 HOSTILE = (
     "<img src=x onerror=document.title='owned'>",
@@ -141,7 +141,7 @@ def test_no_page_has_inline_styles_or_scripts():
     view = list(factories.every_status(5, 5, clients=HOSTILE, arms=HOSTILE).values())
     texts = [render_campaign_page(each, render_panels(each)) for each in view]
     texts += [render_client_page(each, 1) for each in view]
-    unservable = [CannotBeServed(name, HOSTILE[1]).campaign for name in ("one", "two")]
+    unservable = [UnservableRefusal(name, HOSTILE[1]).campaign for name in ("one", "two")]
     texts.append(render_index_page([*view, *unservable], signed_in=True))
     texts.append(render_unservable_page(unservable[0], "../../"))
     texts.append(render_login_page("", HOSTILE[1], HOSTILE[0], reload=True))

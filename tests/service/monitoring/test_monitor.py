@@ -11,10 +11,10 @@ from tests.stores import cluster
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
+from tutelage.service.monitoring.load_checks import UnservableCampaign
 from tutelage.service.monitoring.monitor import MAX_PAST_VIEWS, Monitor
 from tutelage.service.monitoring.prometheus import render_metrics
 from tutelage.service.monitoring.status import status_of
-from tutelage.service.monitoring.unservable import UnservableCampaign
 from tutelage.stores import open_store
 from tutelage.stores.base import Change, EntryRow, Head, StoreBroken, StoreError, StoreFull
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.service.factories import every_status, learning_view, silence_client, with_activity, with_metrics
 
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, rank, status_of
-from tutelage.service.monitoring.status.silence import find_silent_clients
+from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
 
 EXAMPLES = every_status()

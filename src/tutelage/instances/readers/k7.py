@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.instances.readers.delimited import Layout, fields, first_lines, stream_columns
 from tutelage.instances.readers.files import DataFile, locate, parse_json
-from tutelage.instances.readers.observed import Observed, tally
+from tutelage.instances.readers.reward_counts import RewardCounts, tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,10 +40,10 @@ class RadioTrace:
     header: dict[str, Any]
     links: tuple[tuple[str, str], ...]
     channels: tuple[int, ...]
-    observed: Observed
+    observed: RewardCounts
     skipped: int
 
-    def by_sender(self) -> tuple[tuple[str, ...], Observed]:
+    def by_sender(self) -> tuple[tuple[str, ...], RewardCounts]:
         """The senders, and the bursts of all links of a sender together."""
         senders = tuple(dict.fromkeys(sender for sender, _ in self.links))
         place = {sender: number for number, sender in enumerate(senders)}
@@ -125,7 +125,7 @@ def _measured(data: DataFile, names: list[str]) -> tuple["pl.DataFrame", int]:
     return kept.hstack(rounds), lines.height - kept.height
 
 
-def _observe(frame: "pl.DataFrame", links: tuple[tuple[str, str], ...], channels: tuple[int, ...]) -> Observed:
+def _observe(frame: "pl.DataFrame", links: tuple[tuple[str, str], ...], channels: tuple[int, ...]) -> RewardCounts:
     """The ratios by link and channel, with a 0 for each burst that a listening receiver has no line for."""
     import polars as pl
 

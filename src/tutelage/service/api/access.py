@@ -91,7 +91,7 @@ def make_key(name: str, role: str, campaign: str | None, clients: Iterable[str],
 class AccessControl:
     """The keys as they were last read, and the rules.
 
-    With ``insecure``, any machine may do anything while there is no key.
+    With ``insecure``, any machine may do anything while no key exists.
     """
 
     def __init__(self, *, insecure: bool = False) -> None:

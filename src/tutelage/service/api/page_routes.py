@@ -16,8 +16,8 @@ from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.dashboard.templating import render_icon
 from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.load_checks import UnservableRefusal
 from tutelage.service.monitoring.monitor import Monitor
-from tutelage.service.monitoring.unservable import CannotBeServed
 
 _CACHED = {"Cache-Control": "max-age=300"}
 _FILES = ("style.css", "page.js")
@@ -62,7 +62,7 @@ class PageHandlers:
         if at is None:
             try:
                 view = await self.monitor.view(call.name)
-            except CannotBeServed as error:
+            except UnservableRefusal as error:
                 return _send_unservable(error, call, "../../")
             panels = await self.renderer.panels(view)
         else:
@@ -93,7 +93,7 @@ class PageHandlers:
     async def show_client(self, call: Call) -> Response:
         try:
             view = await self.monitor.view(call.name)
-        except CannotBeServed as error:
+        except UnservableRefusal as error:
             return _send_unservable(error, call, "../../../")
         client = call.parameters["client"] or call.request.query_params.get("name", "")
         if client not in view.metrics.clients:
@@ -123,6 +123,6 @@ def _send_page(page: str, status: int = 200) -> Response:
     return HTMLResponse(page, status, headers=HEADERS)
 
 
-def _send_unservable(error: CannotBeServed, call: Call, root: str) -> Response:
+def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:
     page = pages.render_unservable_page(error.campaign, root, signed_in=_is_signed_in(call))
     return _send_page(page, 503)

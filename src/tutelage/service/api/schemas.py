@@ -214,7 +214,7 @@ class CampaignStatusItem(msgspec.Struct):
     ]
     message: Annotated[str, Meta(description="What is the case.")]
     action: Annotated[str, Meta(description="What to do about it; empty if nothing.")]
-    command: Annotated[str, Meta(description="Command line that does it; empty if there is none.")]
+    command: Annotated[str, Meta(description="Command line that does it; empty if none is needed.")]
     client: Annotated[str | None, Meta(description="The client concerned; null if it is the campaign.")]
 
 

@@ -104,8 +104,8 @@ def draw_time_axis(axis: Axis, y: float) -> list[str]:
 def thin_out(count: int, maximum: int) -> NDArray[np.int64]:
     """At most ``maximum`` + 1 of the indices 0 .. count - 1, including the last."""
     step = max(1, -(-count // maximum))
-    kept: NDArray[np.int64] = np.arange((count - 1) % step, count, step)
-    return kept
+    labelled: NDArray[np.int64] = np.arange((count - 1) % step, count, step)
+    return labelled
 
 
 def spread_labels(places: Sequence[float], distance: float, low: float, high: float) -> list[float]:

@@ -127,12 +127,12 @@ def _compute_shares(view: CampaignView, window: ChartWindow) -> tuple[Array, Arr
     reach = max(1, steps // 60, min(math.ceil(enough), steps // 10))
     made = pulls[reach:] - pulls[:-reach]
     totals = made.sum(axis=1)
-    kept = totals > 0
-    *_, before, last = (-1, -1, *np.flatnonzero(kept))
+    drawn = totals > 0
+    *_, before, last = (-1, -1, *np.flatnonzero(drawn))
     if before >= 0 and 4 * totals[last] < totals[before]:
-        kept[last] = False
-    shares: Array = made[kept] / totals[kept, None]
-    ago = window.ago[reach:][kept]
+        drawn[last] = False
+    shares: Array = made[drawn] / totals[drawn, None]
+    ago = window.ago[reach:][drawn]
     if ago.size == 1:
         shares, ago = np.repeat(shares, 2, axis=0), np.array([-window.span, ago[0]])
     if ago.size and ago[-1] < 0.0:

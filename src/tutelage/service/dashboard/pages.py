@@ -9,8 +9,8 @@ from tutelage.service.dashboard.panels import PANELS, CampaignPanels, format_rat
 from tutelage.service.dashboard.templating import BrowserTab, environment, icon_address, make_tab
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
+from tutelage.service.monitoring.load_checks import UnservableCampaign
 from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, rank, status_of
-from tutelage.service.monitoring.unservable import UnservableCampaign
 from tutelage.text import format_name
 
 

@@ -1,6 +1,6 @@
-"""Campaigns that another server leads: each is rebuilt from its ledger once, then kept up to date from it.
+"""Campaigns that another server leads: each is rebuilt from its ledger once, then updated from it.
 
-A few are kept in memory; for all others the ledger is read again at every request.
+A few stay in memory; for all others the ledger is read again at every request.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Follower:
 
 
 class Followers:
-    """The followers in memory.  Each is used by one thread at a time: it is taken out while it reads."""
+    """The followers in memory.  Each is used by one thread at a time: it is removed while it reads."""
 
     def __init__(self, readers: ReaderPool, clock: Callable[[], float]) -> None:
         self._readers, self._clock = readers, clock
@@ -80,9 +80,9 @@ class Followers:
         self._kept.pop(name, None)
 
     async def _read(self, name: str, server: ServerHealth) -> CampaignView:
-        kept, _ = self._kept.pop(name, (None, 0.0))
+        follower, _ = self._kept.pop(name, (None, 0.0))
         now = self._clock()
-        follower, view = await self._readers.read(lambda reader: _follow(reader, name, kept, server, now))
+        follower, view = await self._readers.read(lambda reader: _follow(reader, name, follower, server, now))
         view = replace(view, now=self._clock())
         if len(self._kept) >= MAX_FOLLOWERS:
             oldest = min(self._kept, key=lambda each: self._kept[each][1])
@@ -94,14 +94,14 @@ class Followers:
 
 
 def _follow(
-    reader: Reader, name: str, kept: Follower | None, server: ServerHealth, now: float
+    reader: Reader, name: str, follower: Follower | None, server: ServerHealth, now: float
 ) -> tuple[Follower, CampaignView]:
     stored, snapshot = reader.load(name)
-    if kept is not None and kept.can_catch_up(stored):
-        kept.catch_up(reader, stored)
+    if follower is not None and follower.can_catch_up(stored):
+        follower.catch_up(reader, stored)
     else:
-        kept = Follower(reader, stored, snapshot, now)
-    return kept, kept.view(server, now)
+        follower = Follower(reader, stored, snapshot, now)
+    return follower, follower.view(server, now)
 
 
 def _drop_pull_cache(session: Session) -> None:

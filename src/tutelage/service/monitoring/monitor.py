@@ -31,10 +31,10 @@ from tutelage.service.monitoring.campaign_view import (
 from tutelage.service.monitoring.event_log import EventLog
 from tutelage.service.monitoring.followers import Followers
 from tutelage.service.monitoring.ledger_views import ReaderPool, load_history, read_entries, view_at_round
+from tutelage.service.monitoring.load_checks import LoadChecks, UnservableCampaign, UnservableRefusal
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.monitoring.status.outdated import describe_unreachable
 from tutelage.service.monitoring.status.unservable import unservable
-from tutelage.service.monitoring.unservable import CannotBeServed, LoadChecks, UnservableCampaign
 from tutelage.stores.base import CampaignNotFound, StoreError
 
 LOG = logging.getLogger("tutelage.pages")
@@ -134,7 +134,7 @@ class Monitor:
         """None if the campaign was just deleted."""
         try:
             return await self.view(name)
-        except CannotBeServed as error:
+        except UnservableRefusal as error:
             return error.campaign
         except _FAILURES as error:
             if _is_deleted(error):
@@ -144,13 +144,13 @@ class Monitor:
     async def view(self, name: str) -> CampaignView:
         """Return a campaign's view, at most a second old.  Raises :class:`Refusal` for an unknown name.
 
-        If the server is too busy, the view is older and says so.  Raises :class:`CannotBeServed` with the
+        If the server is too busy, the view is older and says so.  Raises :class:`UnservableRefusal` with the
         reason if the campaign cannot be loaded.
         """
         if name in self._handoff.engine.sessions:
             self._load_checks.forget(name)
         if reason := self._load_checks.faults().get(name):
-            raise CannotBeServed(name, reason)
+            raise UnservableRefusal(name, reason)
         campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
         async with campaign.lock:
             old, now = campaign.view, self._clock()
@@ -179,7 +179,7 @@ class Monitor:
             if reason is not None:
                 self._campaigns.pop(name, None)
                 LOG.warning("cannot be served", extra={"campaign": name, "reason": reason})
-                raise CannotBeServed(name, reason) from error
+                raise UnservableRefusal(name, reason) from error
         if not is_known:
             self._campaigns.pop(name, None)
             if isinstance(error, TimeoutError):

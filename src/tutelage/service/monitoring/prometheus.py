@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, status_of
-from tutelage.service.monitoring.status.silence import find_silent_clients
+from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

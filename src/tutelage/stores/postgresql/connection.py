@@ -26,8 +26,8 @@ def hide_password(url: str) -> str:
     except ValueError:
         return hidden
     user, at, hosts = parts.netloc.rpartition("@")
-    kept = [(name, value) for name, value in parse_qsl(parts.query) if not is_secret(name)]
-    query = "?" + urlencode(kept, safe="/:,") if kept else ""
+    options = [(name, value) for name, value in parse_qsl(parts.query) if not is_secret(name)]
+    query = "?" + urlencode(options, safe="/:,") if options else ""
     return f"{parts.scheme}://{user.partition(':')[0]}{at}{hosts}{parts.path}{query}"
 
 

@@ -49,7 +49,7 @@ class SqlKeys(SqlReader):
             raise
 
     def create_key(self, key: KeyRow) -> None:
-        """Store a key.  Raises ``CampaignExists`` if its name is taken."""
+        """Store a key.  Raises ``CampaignExists`` if its name is in use."""
         values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
         sentence = f"A key named {key.name!r} already exists: choose another name."
         with self._refusing_duplicates(sentence), self._transaction():

@@ -196,7 +196,7 @@ class SqliteStore(SqliteKeys, SqlStore):
         """Move the log's pages into the file, if there are enough of them.
 
         What was committed is safe whatever happens here.  A failure that a retry cannot mend is raised at the
-        next transaction; a full disk is no failure, because the log keeps what could not be moved.
+        next transaction; a full disk is not a failure, because the log keeps what could not be moved.
         """
         if self._unmoved < at_least:
             return

@@ -26,7 +26,7 @@ FARTHEST = 2.0  # the limit of x; without a tolerance predictions meet before
 
 @dataclass(frozen=True)
 class Grid:
-    """The pull counts n_0 = 0, n_1, ... at which bets are settled, and their positions among the cuts.
+    """The pull counts n_0 = 0, n_1, ... at which capital is computed, and their positions among the cuts.
 
     ``cuts`` are the counts n_i and h + rho n_i, merged, h being the head start.  ``at[i]`` is the number of
     cuts that are completed with n_i pulls, ``at_leading[i]`` with h + rho n_i, and both are NEVER where a

@@ -58,18 +58,21 @@ class BLT(Teacher):
     growth: float = parameter(0.05, help="relative growth of the steps of the betting grid", above=0)
     tolerance: float = parameter(0.0, help="how much worse than the best arm the target may be", minimum=0, below=1)
     lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
-    stakes: int = parameter(0, help="number of stakes, or 0 for as many as the horizon needs", minimum=0)
+    stakes: int = parameter(
+        0, help="number of stakes bet at once on each pair; 0 chooses it from the horizon", minimum=0
+    )
     head_start: int = parameter(
         8, help="h: first pulls of an arm that determine which rivals are worth betting on", minimum=0
     )
     hope: float = parameter(
         2.0,
-        help="stop learning where a gap this many standard errors larger could not be decided",
+        help="optimism about the gap, in standard errors: learning stops once not even a gap larger by this could be "
+        "decided before the horizon",
         minimum=0,
         maximum=math.inf,
     )
-    offset: float = parameter(2.5, help="a: how far above 0 the line of revealed sums starts", minimum=0)
-    band: float = parameter(1.0, help="b: how far a revealed sum may be from its line", minimum=0)
+    offset: float = parameter(2.5, help="a: height at which the line of an arm's revealed sum starts", minimum=0)
+    band: float = parameter(1.0, help="b: largest distance between a revealed sum and its line", minimum=0)
     slack: float = parameter(5.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0)
     slack_share: float = parameter(
         0.1, help="additional slack, as a share of the pulls of the arm with the fewest", minimum=0

@@ -8,7 +8,7 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.service.monitoring.status.silence import SilenceThresholds, find_silent_clients
+from tutelage.service.monitoring.status.stalled import SilenceThresholds, find_silent_clients
 from tutelage.service.settings_field import setting
 from tutelage.text import format_count, format_name, format_rough_duration
 

@@ -21,7 +21,7 @@ class StatusItem:
     """One thing that an operator must know about a campaign.
 
     ``title`` is free of running numbers, so that it can stand in a browser's tab; ``details`` has them.
-    ``action`` says what to do, ``command`` is the line to type for it; either is empty if there is none.
+    ``action`` says what to do, ``command`` is the line to type for it; each may be empty.
     ``client`` is the number of the client that causes it, ``colour`` that of the item on the page.
     """
 

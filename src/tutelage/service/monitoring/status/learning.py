@@ -5,7 +5,7 @@ import math
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
-from tutelage.service.monitoring.status.silence import SilenceThresholds, waits_for_silent_clients
+from tutelage.service.monitoring.status.stalled import SilenceThresholds, waits_for_silent_clients
 from tutelage.text import format_percent, format_rough_duration
 
 

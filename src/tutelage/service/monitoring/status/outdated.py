@@ -25,7 +25,7 @@ class AgeThresholds:
 def outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresholds) -> StatusItem | None:
     """Compare the age of the metrics with the threshold.
 
-    Warning: The page received no answer for 5 s, or the server did not update the campaign's data for 5
+    Warning: The page received no response for 5 s, or the server did not update the campaign's data for 5
     s.
     Action: The page says how old its data is. Check whether the server is overloaded or has stopped.
     """

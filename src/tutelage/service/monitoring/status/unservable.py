@@ -1,4 +1,4 @@
-"""The server cannot load the campaign; there is no view of it."""
+"""The server cannot load the campaign, and therefore has no view of it."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Forecast

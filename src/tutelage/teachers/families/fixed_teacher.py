@@ -24,7 +24,7 @@ class FixedState:
         return tuple(range(self.num_arms)) if self.target is None else (self.target,)
 
 
-class Fixed(Teacher):
+class FixedTeacher(Teacher):
     """A teacher that learns nothing and therefore uses no evidence.
 
     ``rule`` is the rule for every arm except the target, which is revealed as it is; ``sentence`` is that of
@@ -68,7 +68,7 @@ class Fixed(Teacher):
 
 
 @dataclass(frozen=True)
-class FixedTarget(Fixed):
+class FixedTarget(FixedTeacher):
     """A teacher that knows its target from the start."""
 
     target: int | None = parameter(None, help="number of the target arm, by default that of the best arm", minimum=0)

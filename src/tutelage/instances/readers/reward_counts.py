@@ -13,7 +13,7 @@ _DENSE = 10_000_000  # up to this many (cell, value) pairs are counted in one ar
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class RewardCounts:
     """How often each value was seen in each cell.
 
     Entry i says that ``values[i]`` in [0, 1] was seen ``counts[i]`` times in cell ``cells[i]``, which is
@@ -44,14 +44,14 @@ class Observed:
         np.add.at(sums, self.cells, amounts)
         return sums.reshape(self.num_clients, self.num_arms)
 
-    def of_clients(self, chosen: NDArray[np.int64]) -> "Observed":
+    def of_clients(self, chosen: NDArray[np.int64]) -> "RewardCounts":
         """Return only the chosen clients, which must be in ascending order."""
         place = np.full(self.num_clients, -1, dtype=np.int64)
         place[chosen] = np.arange(chosen.size)
         client, arm = np.divmod(self.cells, self.num_arms)
         kept = place[client] >= 0
         cells = place[client[kept]] * self.num_arms + arm[kept]
-        return Observed(chosen.size, self.num_arms, cells, self.values[kept], self.counts[kept])
+        return RewardCounts(chosen.size, self.num_arms, cells, self.values[kept], self.counts[kept])
 
     def samples(self) -> Samples:
         """Return the cells as the empirical distribution resamples them."""
@@ -79,7 +79,7 @@ def tally(
     counts: NDArray[np.int64] | None,
     num_clients: int,
     num_arms: int,
-) -> Observed:
+) -> RewardCounts:
     """Count observations, given in any order and with repeats (``counts`` of each, or 1)."""
     levels = np.unique(values)
     codes = np.searchsorted(levels, values)
@@ -92,4 +92,4 @@ def tally(
     else:
         kept, inverse = np.unique(keys, return_inverse=True)
         totals = np.bincount(inverse, weights=counts)
-    return Observed(num_clients, num_arms, kept // span, levels[kept % span], totals.astype(np.int64))
+    return RewardCounts(num_clients, num_arms, kept // span, levels[kept % span], totals.astype(np.int64))

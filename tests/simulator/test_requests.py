@@ -10,7 +10,7 @@ from tutelage.policies import POLICIES
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.policies.ucb1 import UCB1
 from tutelage.results import Collector
-from tutelage.simulator import arguments
+from tutelage.simulator import requests
 from tutelage.teachers import side_by_side
 from tutelage.teachers.twl import TWL
 
@@ -136,18 +136,18 @@ def test_results_larger_than_memory(monkeypatch):
     request = simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
     collector = Collector(request)
     size = collector.pulls.nbytes + collector.regret.nbytes + collector.cost.nbytes
-    monkeypatch.setattr(arguments, "_memory_size", lambda: size)
+    monkeypatch.setattr(requests, "_memory_size", lambda: size)
     simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
-    monkeypatch.setattr(arguments, "_memory_size", lambda: size - 1)
+    monkeypatch.setattr(requests, "_memory_size", lambda: size - 1)
     with pytest.raises(InputError, match=r"3 runs of 2 teachers with 200 checkpoints .*--checkpoints.*--runs"):
         simulator.make_request("paper", ["twl", "none"], horizon=1000, runs=3)
-    monkeypatch.setattr(arguments, "_memory_size", lambda: None)
+    monkeypatch.setattr(requests, "_memory_size", lambda: None)
     simulator.make_request("paper", runs=2**31 - 1)
 
 
 def test_memory_size_is_known_or_none(monkeypatch):
     """None where the operating system has no sysconf."""
-    size = arguments._memory_size()
+    size = requests._memory_size()
     assert size is None or size > 2**26
-    monkeypatch.delattr(arguments.os, "sysconf", raising=False)
-    assert arguments._memory_size() is None
+    monkeypatch.delattr(requests.os, "sysconf", raising=False)
+    assert requests._memory_size() is None

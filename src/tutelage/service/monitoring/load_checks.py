@@ -22,7 +22,7 @@ class UnservableCampaign:
     item: StatusItem
 
 
-class CannotBeServed(Refusal):
+class UnservableRefusal(Refusal):
     """No retry helps: this release cannot load the campaign, or its ledger is damaged."""
 
     def __init__(self, name: str, reason: str) -> None:

@@ -169,7 +169,7 @@ def test_an_export_that_was_not_noted_is_asked_for_again(server):
     assert server.call("DELETE", "/v1/campaigns/c").status_code == 204
 
 
-def test_a_hundred_faults_are_told(server):
+def test_a_hundred_faults_are_listed(server):
     """The first ones."""
     server.create()
     refused = server.pull(*(pull(str(n), client="nobody") for n in range(150)))

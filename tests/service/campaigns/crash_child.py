@@ -148,7 +148,7 @@ def migrate(url, statements):
     open_store(url).close()
 
 
-def live_until_told(pipe, url, address, tuning):
+def live_until_stopped(pipe, url, address, tuning):
     """Serve groups of jobs that come over the pipe, until None comes."""
     install()
     pull_cache.MIN_CACHED, session.SNAPSHOT_PULLS, sqlite.CHECKPOINT_PAGES = tuning

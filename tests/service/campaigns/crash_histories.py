@@ -141,7 +141,7 @@ class Server:
         _begin_nursery()
         self.pipe, other = self.context.Pipe()
         self.process = self.context.Process(
-            target=crash_child.live_until_told, args=(other, url, address, tuning), daemon=True
+            target=crash_child.live_until_stopped, args=(other, url, address, tuning), daemon=True
         )
         self.process.start()
         other.close()

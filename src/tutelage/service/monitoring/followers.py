@@ -80,9 +80,9 @@ class Followers:
         self._kept.pop(name, None)
 
     async def _read(self, name: str, server: ServerHealth) -> CampaignView:
-        follower, _ = self._kept.pop(name, (None, 0.0))
+        cached, _ = self._kept.pop(name, (None, 0.0))
         now = self._clock()
-        follower, view = await self._readers.read(lambda reader: _follow(reader, name, follower, server, now))
+        follower, view = await self._readers.read(lambda reader: _follow(reader, name, cached, server, now))
         view = replace(view, now=self._clock())
         if len(self._kept) >= MAX_FOLLOWERS:
             oldest = min(self._kept, key=lambda each: self._kept[each][1])

@@ -21,13 +21,13 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 	@echo 'Instance of the paper: five clients; three of them would prefer another arm than the one that is best for all.'
 	@echo
 	@$(BIN)/tutelage simulate paper \
-	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/paper.nc
+	    --clients '2*ucb1,2*eps-greedy,1*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/paper.nc --force
 	@$(BIN)/tutelage plot $(OUT)/paper.nc --out $(OUT)/paper.png
 	@echo
 	@echo 'Fifteen clients in a radio network that was measured in Grenoble:'
 	@echo
 	@$(BIN)/tutelage simulate grenoble:clients=15,seed=0 \
-	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/grenoble.nc
+	    --clients '5*ucb1,5*eps-greedy,5*ts' --horizon 50000 --runs 20 --seed 1 --out $(OUT)/grenoble.nc --force
 	@$(BIN)/tutelage plot $(OUT)/grenoble.nc --out $(OUT)/grenoble.png
 	@echo
 	@echo 'Next, try: $(BIN)/tutelage simulate uniform:clients=5,arms=5,seed=0 --teacher twl --teacher blt --clients ucb1 --horizon 50000 --runs 20 --seed 1'

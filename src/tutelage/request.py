@@ -32,6 +32,7 @@ class SimulationRequest:
     ``policies`` has one entry per client.  ``checkpoints`` [C] are rounds in 1 .. T, increasing, the last one
     T.  ``exclude`` maps clients to the round after which each is no longer evidence.  With ``exclude_after``
     a client is also excluded once it has not pulled for more than that many of its usual intervals.
+    ``command`` is the command that simulates it, empty for what only Python can ask for.
     ``simulator.make_request`` checks all of it.
     """
 
@@ -44,6 +45,7 @@ class SimulationRequest:
     checkpoints: NDArray[np.int64]
     exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
     exclude_after: float | None = None
+    command: str = ""
 
     @property
     def recorded_rounds(self) -> NDArray[np.int64]:

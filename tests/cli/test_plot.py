@@ -44,7 +44,7 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
     assert app.execute(["plot", str(saved), "--out", str(tmp_path / name), *chosen, "--json"]) == 0
     assert (tmp_path / name).read_bytes().startswith(start)
     document = json.loads(capsys.readouterr().out)
-    assert document == {"result": str(saved), "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}]}
+    assert document == {"results": [str(saved)], "pictures": [{"kind": kind or "curves", "file": str(tmp_path / name)}]}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,14 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
         (["--out", "x.pdf", "--kind", "pulls", "--kind", "curves"], "one file cannot hold pulls and curves"),
         (["--out", "nowhere/x.pdf"], "does not exist: create it first"),
         (["--out", "x.csv"], "Invalid --out 'x.csv'"),
-        (["--log", "tim"], "Invalid --log 'tim': use none, time, quantity, both"),
+        (["--log", "tim"], "Invalid --log 'tim': use auto, none, time, quantity, both"),
         (["--log", "time", "--kind", "pulls"], "--log time applies to curves only"),
+        (["--log", "quantity", "--kind", "pulls"], "--log quantity applies to curves and clients only"),
+        (["--width", "wide"], "Invalid --width 'wide': use column or page"),
+        (["--teacher", "twl"], "Unknown teacher 'twl': the result has blt, none"),
+        (["--label", "blt"], "Invalid --label 'blt': use NAME=TEXT"),
+        (["--label", "bit=x"], "Cannot label 'bit'"),
+        (["mine.nc"], "does not exist"),
     ],
 )
 def test_errors_before_anything_is_written(saved, tmp_path, capsys, monkeypatch, arguments, sentence):
@@ -81,7 +87,7 @@ def test_logarithmic_curves(saved, tmp_path):
     """The curves are other pictures, all else is as without."""
     for log in ("none", "time", "quantity", "both"):
         assert app.execute(["plot", str(saved), "--log", log, "--out", str(tmp_path / log)]) == 0
-    for kind, count in (("curves", 4), ("scatter", 1), ("clients", 1)):
+    for kind, count in (("curves", 4), ("scatter", 1), ("clients", 2)):
         assert len({path.read_bytes() for path in tmp_path.glob(f"*/mine-{kind}.png")}) == count
 
 
@@ -122,3 +128,30 @@ def test_unfinished_files_of_a_killed_process_are_removed(saved, tmp_path):
     (tmp_path / ".tutelage-0123456789abcdef.part").write_bytes(b"half")
     assert app.execute(["plot", str(saved), "--kind", "scatter", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"mine-scatter.pdf", "mine-scatter.png"}
+
+
+def test_several_results_in_one_figure(saved, tmp_path, capsys, monkeypatch):
+    """The picture is named after all of them, and its options reach the figure."""
+    from tutelage import plots
+
+    other = tmp_path / "other.nc"
+    tutelage.save(tutelage.simulate("paper", ["tal(gamma1=0)", "blt"], horizon=100, runs=2, checkpoints=3), other)
+    drawn = []
+    real = plots.draw_picture
+    monkeypatch.setattr(plots, "draw_picture", lambda *given, **named: drawn.append(real(*given, **named)) or drawn[-1])
+    options = ["--width", "column", "--title", "Both", "--teacher", "blt", "--teacher", "tal(gamma1=0)"]
+    labels = ["--label", "tal(gamma1=0)=TAL(0,0)", "--label", "mine=First = best"]
+    arguments = [str(saved), str(other), "--kind", "curves", *options, *labels, "--out", f"{tmp_path}/", "--json"]
+    assert app.execute(["plot", *arguments]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["results"] == [str(saved), str(other)]
+    names = {each["file"].rpartition("/")[2] for each in document["pictures"]}
+    assert names == {"mine-other-curves.pdf", "mine-other-curves.png"}
+    (figure,) = drawn
+    assert figure.get_size_inches()[0] == 3.5
+    assert figure.get_suptitle() == "Both"
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["First = best: regret", "First = best: cost", "other: regret", "other: cost"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["blt", "TAL(0,0)"]
+    assert app.execute(["plot", str(saved), str(saved)]) == 2
+    assert "named twice" in capsys.readouterr().err

@@ -45,6 +45,9 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         output_of(capsys, "campaign", "start", "c")
         output_of(capsys, "campaign", "stop", "c")
         output_of(capsys, "campaign", "export", "c", "--out", "c.ndjson")
+        assert execute(["campaign", "export", "c", "--out", "c.ndjson"]) == 2
+        assert "add --force" in capsys.readouterr().err
+        output_of(capsys, "campaign", "export", "c", "--out", "c.ndjson", "--force")
         kinds = [json.loads(line)["kind"] for line in (tmp_path / "c.ndjson").read_text().splitlines()]
         assert kinds == ["started", "pull", "excluded", "stopped", "started", "stopped"]
         assert "c: 7 positions agree" in output_of(capsys, "ledger", "verify", "--store", "sqlite:///t.db")

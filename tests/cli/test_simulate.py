@@ -45,6 +45,34 @@ def test_out_saves_what_the_library_returns(tmp_path, capsys):
     assert tutelage.load(path).identical(returned)
 
 
+def test_an_existing_result_is_replaced_only_by_force(tmp_path, capsys):
+    """The sentence names --force, and nothing is simulated or changed without it."""
+    path = tmp_path / "r.nc"
+    path.write_bytes(b"precious")
+    command = ["simulate", "paper", "--teacher", "none", *SMALL, "--out", str(path)]
+    assert execute(command) == 2
+    printed = capsys.readouterr()
+    assert printed.err == f"{str(path)!r} exists already: add --force to replace it, or use another --out.\n"
+    assert not printed.out
+    assert path.read_bytes() == b"precious"
+    assert execute([*command, "--force"]) == 0
+    assert tutelage.load(path).sizes["run"] == 3
+
+
+def test_teachers_are_selected_by_their_labels():
+    """A label is the SPEC without defaults; tables, documents and datasets have the same labels."""
+    request = simulator.make_request("paper", ["blt", "tal(gamma1=0,gamma2=0)", "twl(gamma1=1)"], horizon=50, runs=1)
+    result = simulator.simulate_request(request)
+    data = result.to_dataset()
+    labels = ["blt", "tal(gamma1=0)", "twl"]
+    assert data.teacher.values.tolist() == labels
+    assert [each.teacher for each in result.summary().teachers] == labels
+    assert data.spec.values.tolist() == [each.spec for each in result.summary().teachers]
+    assert str(data.spec.sel(teacher="blt").values).startswith("blt(rho=2,growth=0.05,")
+    assert data.regret.sel(teacher="tal(gamma1=0)").equals(data.regret.isel(teacher=1))
+    assert data.decides.values.all()
+
+
 def test_table_in_a_pipe_is_plain_and_narrow(capsys):
     """No colour, no box, at most 80 columns, no spaces at line ends."""
     assert execute(["simulate", "paper", *SMALL]) == 0
@@ -59,7 +87,7 @@ def test_table_says_what_it_shows(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "instance uniform:clients=5,arms=5,seed=3,rewards=bernoulli" in text
     assert "seed 3" in text
-    assert "2 x ucb1, 2 x eps-greedy(c=1,d=1), 1 x ts(update=bernoulli)" in text
+    assert "2 x ucb1, 2 x eps-greedy, 1 x ts" in text
     assert "3 runs of 400 rounds with each teacher, seed 4" in text
     for column in ("regret", "cost", "decided", "wrong", "best arm, last 10 %"):
         assert f" {column} " in text

@@ -195,7 +195,8 @@ def test_dollar_signs_are_printed_as_they_are(result, inside):
         draw_per_client(data, two)
         draw_pull_map(data, three, "$5 $6")
         figure.savefig(io.BytesIO(), format="png")
-    assert [text.get_text() for text in two.get_xticklabels()] == names
+    shown = [text.get_text() for text in two.get_xticklabels()]
+    assert all(name in text for name, text in zip(names, shown, strict=True))
     assert three.get_title() == "$5 $6" or three.get_title(loc="left") == "$5 $6"
 
 
@@ -205,3 +206,82 @@ def test_a_mean_above_its_band_is_inside_the_axes(result, axes):
     skewed.regret[:, 0] *= 1000
     draw_curves(skewed, axes)
     assert axes.get_ylim()[1] > max(line.get_ydata().max() for line in axes.lines)
+
+
+@pytest.mark.parametrize(("kind", "chosen", "ticks"), [
+    ("mixed", slice(None), ["0\nucb1", "1\nucb1", "2\neps-greedy", "3\neps-greedy", "4\nts"]),
+    ("same", [0, 1], ["0", "1"]),
+])  # fmt: skip
+def test_clients_are_named_with_their_policies(result, axes, kind, chosen, ticks):
+    """Each client has its policy below it, unless all have the same: then the axis names it."""
+    draw_per_client(result.isel(client=chosen), axes)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ticks
+    assert axes.get_xlabel() == {"mixed": "client and policy", "same": "client (policy ucb1)"}[kind]
+
+
+def test_logarithmic_clients(result, axes):
+    """The quantity is logarithmic, and a cost of 0 has a place of its own."""
+    draw_per_client(result, axes, "cost", log="quantity")
+    assert axes.get_yscale() == "log"
+    values = result.cost[..., -1].mean("run").values
+    assert axes.lines[1].get_ydata() == pytest.approx(values[1])
+    assert len(set(axes.lines[4].get_ydata())) == 1
+    assert axes.lines[4].get_ydata()[0] > 0
+
+
+def _first_client(data):
+    return data.sel(client=0)
+
+
+SELECTIONS = {  # what is selected: how the axis of curves, the band and the map of arms say so
+    "run": (lambda data: data.isel(run=2), "regret of all clients, run 2", None, "arm"),
+    "runs": (lambda data: data.isel(run=[0, 3]), "regret of all clients", "80 % of 2 of 4 runs", "arm"),
+    "client": (_first_client, "regret of client 0", "80 % of runs", "arm"),
+    "clients": (lambda data: data.isel(client=[0, 2]), "regret of 2 of 5 clients", "80 % of runs", "arm"),
+    "teacher": (lambda data: data.sel(teacher="blt"), "regret of all clients", "80 % of runs", "arm"),
+    "arms": (lambda data: data.isel(arm=[1, 4]), "regret of all clients", "80 % of runs", "2 of 5 arms"),
+    "checkpoint": (lambda data: data.isel(checkpoint=5), "regret of all clients", "80 % of runs", "arm"),
+    "all at once": (
+        lambda data: data.isel(run=0, client=1, teacher=2, checkpoint=-1, arm=4),
+        "regret of client 1, run 0",
+        None,
+        "1 of 5 arms",
+    ),
+    "one without attributes": (
+        lambda data: data.isel(client=[3, 4]).drop_attrs(),
+        "regret of 2 clients",
+        "80 % of 4 runs",
+        "5 arms",
+    ),
+}
+
+
+@pytest.mark.parametrize("selected", SELECTIONS)
+def test_selections_are_drawn_and_named(result, selected):
+    """Any selection by number or label is drawn by every function, and the axes say what it is of."""
+    select, quantity, band, arms = SELECTIONS[selected]
+    data = select(result)
+    figure = Figure()
+    curves, clients, scatter, pulls = figure.subplots(4)
+    draw_curves(data, curves)
+    draw_per_client(data, clients)
+    draw_scatter(data, scatter)
+    draw_pull_map(data, pulls, "blt")
+    assert curves.get_ylabel() == quantity
+    assert scatter.get_xlabel() == f"{quantity} at round {int(data.checkpoint.values.max()):,}"
+    assert pulls.get_xlabel() == f"{arms} (▾ best arm)"
+    assert (legend_labels(curves)[-1] if len(legend_labels(curves)) > len(curves.lines) else None) == band
+    whole = result.regret.sel(teacher="blt")
+    part = whole.sel({name: data[name] for name in ("run", "client", "checkpoint") if name in data.coords})
+    line = curves.lines[legend_labels(curves).index("blt")]
+    total = part.sum("client") if "client" in part.dims else part
+    last = total.isel(checkpoint=-1) if "checkpoint" in total.dims else total
+    assert line.get_ydata()[-1] == pytest.approx(float(last.mean()))
+
+
+def test_a_part_that_is_not_a_selection_is_refused(result, axes):
+    """A mean over runs and a single variable are no results; the sentence says what is wrong."""
+    with pytest.raises(InputError, match=r"contains regret\[teacher, client, checkpoint\] instead of"):
+        draw_curves(result.mean("run"), axes)
+    with pytest.raises(InputError, match=r"it is a DataArray, not an xarray\.Dataset"):
+        draw_curves(result.regret, axes)

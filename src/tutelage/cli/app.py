@@ -25,6 +25,7 @@ from tutelage.cli.reproduce import reproduce
 from tutelage.cli.run import run
 from tutelage.cli.serve import serve
 from tutelage.cli.simulate import simulate
+from tutelage.cli.verify import verify
 from tutelage.errors import InputError
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(plot)
+app.command()(verify)
 app.command()(reproduce)
 app.command()(run)
 app.command()(data)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tutelage.cli import interrupts
-from tutelage.cli.options import Json, Server
+from tutelage.cli.options import Force, Json, Server, check_new_file
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
 from tutelage.text import format_count
@@ -179,12 +179,14 @@ def export(
     format: Annotated[
         str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
     ] = "ndjson",
+    force: Force = False,
     server: Server = None,
 ) -> None:
     """Write all rows of a campaign's ledger to a file."""
     if out.is_dir() or not out.parent.is_dir():
         reason = "it is a folder" if out.is_dir() else f"the folder {out.parent} does not exist"
         raise InputError(f"Invalid --out {str(out)!r}: {reason}; name a file.")
+    check_new_file(out, force=force)
     unfinished = out.with_name(f".tutelage-{os.getpid()}.part")
     interrupts.remove_unfinished_in(out.parent)
     try:

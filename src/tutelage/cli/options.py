@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tutelage.errors import InputError
+from tutelage.paths import expand_path
 from tutelage.service.configuration import SETTINGS, load_configuration
 from tutelage.service.settings_field import Setting
 
@@ -44,6 +45,12 @@ def client_rounds(option: str, given: list[str] | None) -> dict[int, int]:
             raise InputError(f"{option} names client {int(client)} twice: give one round for it.")
         found[int(client)] = int(round)
     return found
+
+
+def check_new_file(out: Path, *, force: bool) -> None:
+    """Raise ``InputError`` if the file of ``--out`` exists, unless it may be replaced."""
+    if not force and expand_path(out).exists():
+        raise InputError(f"{str(out)!r} exists already: add --force to replace it, or use another --out.")
 
 
 def setting_option(setting: Setting) -> Any:
@@ -144,6 +151,7 @@ Executor = Annotated[
         help="Where to simulate runs: auto, threads, processes or dask://HOST:PORT; does not change results.",
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
 Server = Annotated[str | None, setting_option(SETTINGS["server"])]

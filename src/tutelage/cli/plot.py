@@ -1,4 +1,4 @@
-"""``tutelage plot``: pictures of a saved result."""
+"""``tutelage plot``: pictures of saved results."""
 
 import json
 import sys
@@ -12,14 +12,22 @@ from tutelage.cli.printing import checked_output
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import xarray as xr
 
 _SUFFIXES = (".pdf", ".png")  # of pictures in a folder
+_MOST_LETTERS = 200  # of the files' names in the name of a picture; file systems allow 255
 
 
 def plot(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", show_default=False, help="Result that tutelage simulate --out saved.")
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            show_default=False,
+            help="Results that tutelage simulate --out saved; several are drawn in panels of one figure.",
+        ),
     ],
     kind: Annotated[
         list[str] | None,
@@ -33,19 +41,47 @@ def plot(
         str | None,
         typer.Option(
             metavar="PATH",
-            show_default="the folder of FILE",
+            show_default="the folder of the first FILE",
             help="Folder for a PDF and a PNG of each kind, or one file that ends in .pdf, .png or .svg.",
         ),
     ] = None,
     log: Annotated[
         str,
         typer.Option(
-            metavar="AXIS", help="Logarithmic axis of the curves: none, time, quantity (regret and cost) or both."
+            metavar="AXIS",
+            help="Logarithmic axis of curves and clients: none, time, quantity (regret and cost), both, or auto: "
+            "quantity where a linear axis would hide differences.",
         ),
-    ] = "none",
+    ] = "auto",
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC", show_default="all in the results", help="Teacher to draw; repeat the option for several."
+        ),
+    ] = None,
+    width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTH",
+            show_default="column for scatter of one result, else page",
+            help="Width of the figure: column (3.5 in) or page (7.16 in) of a journal.",
+        ),
+    ] = None,
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", show_default=False, help="Title above all panels of the figure.")
+    ] = "",
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT",
+            show_default=False,
+            help="What the figure calls a teacher or, of several results, the FILE of this name without its ending; "
+            "repeat the option for others.",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Draw a saved result.
+    """Draw saved results.
 
     The pictures show regret and cost against time, against each other and by client, and how each client
     spread its pulls over the arms.
@@ -54,21 +90,32 @@ def plot(
     from tutelage.atomic_files import remove_unfinished, write_atomically
 
     kinds = tuple(dict.fromkeys(kind or ()))
-    for each in kinds:
-        if each not in plots.KINDS:
-            raise InputError(f"Invalid --kind {each!r}: use {', '.join(plots.KINDS)}.")
-    if log not in plots.LOGS:
-        raise InputError(f"Invalid --log {log!r}: use {', '.join(plots.LOGS)}.")
-    if log != "none" and kinds and "curves" not in kinds:
-        raise InputError(f"--log {log} applies to curves only: add --kind curves, or leave out --log.")
+    _check_choices(kinds, log, width)
     one_file = _is_file(out)
     if one_file:
         _check_one_file(str(out), kinds)
-    dataset = results.load(file)
-    kinds = kinds or (("curves",) if one_file else plots.drawable_kinds(dataset))
-    plots.check_drawable(dataset, kinds, repr(str(file)))
-    targets = list(_list_targets(file, out, kinds, one_file=one_file))
-    figures = {each: plots.draw_picture(dataset, each, log=log) for each in kinds}
+    names = [file.stem for file in files]
+    if len(set(names)) < len(names):
+        names = [str(file) for file in files]
+    if len(set(names)) < len(names):
+        raise InputError("A file is named twice: name each result once.")
+    loaded = {name: results.load(file) for name, file in zip(names, files, strict=True)}
+    kinds = kinds or (("curves",) if one_file else _drawable_kinds(loaded.values()))
+    for file, dataset in zip(files, loaded.values(), strict=True):
+        plots.check_drawable(dataset, kinds, repr(str(file)))
+    figures = {
+        each: plots.draw_picture(
+            loaded if len(files) > 1 else next(iter(loaded.values())),
+            each,
+            log=log,
+            teachers=teacher or (),
+            width=width,
+            title=title,
+            labels=dict(_read_label(text, loaded) for text in label or ()),
+        )
+        for each in kinds
+    }
+    targets = list(_list_targets(files, out, kinds, one_file=one_file))
     drawn = {path: (each, plots.render_figure(figures[each], path.suffix.lower())) for each, path in targets}
     for path, (_, content) in drawn.items():  # after everything is drawn
         interrupts.remove_unfinished_in(path.parent)
@@ -77,9 +124,44 @@ def plot(
     with checked_output():
         if as_json:
             pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]
-            sys.stdout.write(json.dumps({"result": str(file), "pictures": pictures}) + "\n")
+            sys.stdout.write(json.dumps({"results": [str(file) for file in files], "pictures": pictures}) + "\n")
         else:
             sys.stdout.writelines(f"{path} shows {each}\n" for path, (each, _) in drawn.items())
+
+
+def _check_choices(kinds: tuple[str, ...], log: str, width: str | None) -> None:
+    from tutelage import plots
+
+    for each in kinds:
+        if each not in plots.KINDS:
+            raise InputError(f"Invalid --kind {each!r}: use {', '.join(plots.KINDS)}.")
+    if log not in ("auto", *plots.LOGS):
+        raise InputError(f"Invalid --log {log!r}: use auto, {', '.join(plots.LOGS)}.")
+    applies = {"time": ("curves",), "both": ("curves",), "quantity": ("curves", "clients")}.get(log, kinds)
+    if kinds and not set(kinds) & set(applies):
+        raise InputError(
+            f"--log {log} applies to {' and '.join(applies)} only: add --kind {applies[0]}, or leave out --log."
+        )
+    if width is not None and width not in plots.WIDTHS:
+        raise InputError(f"Invalid --width {width!r}: use {' or '.join(plots.WIDTHS)}.")
+
+
+def _drawable_kinds(loaded: "Iterable[xr.Dataset]") -> tuple[str, ...]:
+    """Return the kinds that every result allows."""
+    from tutelage import plots
+
+    allowed = [plots.drawable_kinds(dataset) for dataset in loaded]
+    return tuple(kind for kind in plots.KINDS if all(kind in each for each in allowed))
+
+
+def _read_label(text: str, loaded: "Mapping[str, xr.Dataset]") -> tuple[str, str]:
+    """Read ``NAME=TEXT``, whose NAME may contain equals signs, as in ``tal(gamma1=0)=TAL``."""
+    known = {*loaded, *(str(label) for dataset in loaded.values() for label in dataset["teacher"].values)}
+    names = [name for name in known if text.startswith(f"{name}=")]
+    name, equals, _ = (max(names, key=len), "=", "") if names else text.rpartition("=")
+    if not equals:
+        raise InputError(f"Invalid --label {text!r}: use NAME=TEXT, as in --label 'twl=Teaching while learning'.")
+    return name, text[len(name) + 1 :]
 
 
 def _is_file(out: str | None) -> bool:
@@ -107,13 +189,13 @@ def _check_one_file(out: str, kinds: tuple[str, ...]) -> None:
 
 
 def _list_targets(
-    file: Path, out: str | None, kinds: tuple[str, ...], *, one_file: bool
+    files: list[Path], out: str | None, kinds: tuple[str, ...], *, one_file: bool
 ) -> "Iterator[tuple[str, Path]]":
     """List each kind of picture with its file.  Raises ``InputError`` for a file that cannot be written."""
     from tutelage.paths import expand_path
     from tutelage.results import check_writable
 
-    place = expand_path(file).parent if out is None else expand_path(out)
+    place = expand_path(files[0]).parent if out is None else expand_path(out)
     if one_file:
         yield kinds[0], check_writable(place)
         return
@@ -121,6 +203,7 @@ def _list_targets(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot create the folder {str(place)!r} ({error.strerror}): use another --out.") from None
+    stem = "-".join(file.stem for file in files)[:_MOST_LETTERS]
     for kind in kinds:
         for suffix in _SUFFIXES:
-            yield kind, check_writable(place / f"{file.stem}-{kind}{suffix}")
+            yield kind, check_writable(place / f"{stem}-{kind}{suffix}")

@@ -1,5 +1,6 @@
 """``tutelage simulate``: compare teachers on one instance."""
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,13 @@ from tutelage.conditions import with_options
 from tutelage.errors import InputError
 from tutelage.instances import load
 from tutelage.results import check_result_path, encode_json, save
+from tutelage.results import load as load_result
+
+_NEXT_TO_FILE = ("from_file", "workers", "executor", "out", "force", "as_json")  # options of their own
 
 
 def simulate(
+    context: typer.Context,
     instance: options.OptionalInstance = None,
     teacher: Annotated[
         list[str] | None,
@@ -67,9 +72,19 @@ def simulate(
     ] = None,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            show_default=False,
+            help="Simulate again what this result holds, instead of an INSTANCE and options.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default=False, help="NetCDF file in which to save every run.")
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     show_list: Annotated[
         bool, typer.Option("--list", help="List all instances, policies, teachers and reward distributions, and exit.")
@@ -86,29 +101,35 @@ def simulate(
         with checked_output():
             spec_list.print_specs(as_json=as_json)
         return
-    if instance is None:
+    if instance is None and from_file is None:
         raise InputError(
             "Missing INSTANCE: name one, as in tutelage simulate paper; tutelage simulate --list shows all."
         )
     if out is not None:
         interrupts.remove_unfinished_in(check_result_path(out).parent)
-    loaded = load(instance)
-    request = simulator.make_request(
-        loaded,
-        teacher or None,
-        clients,
-        horizon=horizon,
-        runs=runs,
-        seed=seed,
-        checkpoints=checkpoints,
-        conditions=with_options(
-            loaded.conditions, loaded.num_clients, activity, delay, options.client_rounds("--stop", stop)
-        ),
-        exclude=options.client_rounds("--exclude", exclude),
-        exclude_after=exclude_after,
-    )
+        options.check_new_file(out, force=force)
+    if from_file is not None:
+        _refuse_next_to_file(context)
+        request = simulator.restore_request(load_result(from_file))
+    else:
+        loaded = load(str(instance))
+        request = simulator.make_request(
+            loaded,
+            teacher or None,
+            clients,
+            horizon=horizon,
+            runs=runs,
+            seed=seed,
+            checkpoints=checkpoints,
+            conditions=with_options(
+                loaded.conditions, loaded.num_clients, activity, delay, options.client_rounds("--stop", stop)
+            ),
+            exclude=options.client_rounds("--exclude", exclude),
+            exclude_after=exclude_after,
+        )
+        request = dataclasses.replace(request, command=simulator.write_command(request, checkpoints))
     unsaved: Exception | None = None
-    with ProgressBar(runs * len(request.teachers)) as bar:
+    with ProgressBar(request.runs * len(request.teachers)) as bar:
         result = simulator.simulate_request(request, workers=workers, executor=executor, progress=bar)
         if out is not None:
             bar.describe(f"saving {out}")
@@ -123,3 +144,12 @@ def simulate(
             simulate_output.print_result(result, None if unsaved else out)
     if unsaved is not None:
         raise unsaved
+
+
+def _refuse_next_to_file(context: typer.Context) -> None:
+    """Raise ``InputError`` if an option is given whose value the file of ``--from`` holds."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in _NEXT_TO_FILE:
+            name = parameter.opts[0] if parameter.param_type_name == "option" else "INSTANCE"
+            raise InputError(f"{name} and --from exclude each other: leave one of them out.")

@@ -41,6 +41,7 @@ _PER_SET = (
     "arm",
     "checkpoint",
     "policy",
+    "policy_label",
 )  # the same for all instances of a set
 CellKey = tuple[str, str, str, int]  # instance, clients, teacher, horizon
 

@@ -15,7 +15,16 @@ load_matplotlib()
 
 from tutelage.plots.checks import check_drawable  # noqa: E402
 from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter  # noqa: E402
-from tutelage.plots.layout import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, render_figure, save_figure  # noqa: E402
+from tutelage.plots.layout import (  # noqa: E402
+    FORMATS,
+    KINDS,
+    WIDTHS,
+    draw_panel,
+    draw_picture,
+    drawable_kinds,
+    render_figure,
+    save_figure,
+)
 from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, style_sheet, teacher_styles  # noqa: E402
 
 __all__ = [
@@ -24,6 +33,7 @@ __all__ = [
     "KINDS",
     "LOGS",
     "MARKERS",
+    "WIDTHS",
     "TeacherStyle",
     "check_drawable",
     "draw_curves",

@@ -6,20 +6,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tutelage.errors import InputError
+from tutelage.results.dataset import DIMENSIONS
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _RESULT = ("teacher", "run", "client", "checkpoint")
-_DIMENSIONS = {"teacher": "teachers", "run": "runs", "client": "clients", "checkpoint": "checkpoints"}
+_WORDS = {"teacher": "teachers", "run": "runs", "client": "clients", "checkpoint": "checkpoints"}
 _REMEDY = "use a result that tutelage simulate --out saved, or another --kind"
 
 
-def check_drawable(dataset: "xr.Dataset", kinds: Sequence[str], what: str = "The result") -> None:
-    """Raise ``InputError`` if a kind of picture cannot be drawn from the dataset, which ``what`` names."""
+def check_drawable(dataset: "xr.Dataset", kinds: Sequence[str], what: str = "The result") -> "xr.Dataset":
+    """Return the dataset with every dimension of a result, also where it is a selection of one run or client.
+
+    Raises ``InputError`` if a kind of picture cannot be drawn from the dataset, which ``what`` names.
+    """
+    import xarray as xr
+
+    if not isinstance(dataset, xr.Dataset):
+        raise InputError(f"{what} cannot be drawn: it is a {type(dataset).__name__}, not an xarray.Dataset; {_REMEDY}.")
+    dataset = _restore_dimensions(dataset)
     fault = next(_find_faults(dataset, kinds), None)
     if fault is not None:
         raise InputError(f"{what} cannot be drawn: {fault}; {_REMEDY}.")
+    return dataset
+
+
+def _restore_dimensions(dataset: "xr.Dataset") -> "xr.Dataset":
+    """Return the dataset with the dimensions that selecting one value, as in ``isel(run=0)``, has dropped."""
+    import xarray as xr
+
+    lost = [name for name in (*_RESULT, "arm") if name in dataset.coords and name not in dataset.sizes]
+    if not lost:
+        return dataset
+    variables = {}
+    for name, variable in dataset.variables.items():
+        added = [each for each in DIMENSIONS.get(str(name), (name,)) if each in lost and each not in variable.dims]
+        values = variable.values[(np.newaxis,) * len(added)]
+        variables[name] = xr.Variable((*added, *variable.dims), values, variable.attrs)
+    coordinates = {name: variables.pop(name) for name in dataset.coords}
+    return xr.Dataset(variables, coordinates, dataset.attrs)
 
 
 def _find_faults(dataset: "xr.Dataset", kinds: Sequence[str]) -> Iterator[str]:
@@ -29,7 +55,7 @@ def _find_faults(dataset: "xr.Dataset", kinds: Sequence[str]) -> Iterator[str]:
     for name in ("teacher", "spec", "style", "checkpoint"):
         if name not in dataset.coords:
             yield f"the coordinate {name} is missing"
-    for name, word in (*_DIMENSIONS.items(), *(("instance", "instances") for _ in leading)):
+    for name, word in (*_WORDS.items(), *(("instance", "instances") for _ in leading)):
         if dataset.sizes[name] == 0:
             yield f"it contains no {word}"
     if any(dataset[name].dtype.kind not in "UO" for name in ("teacher", "spec", "style")):

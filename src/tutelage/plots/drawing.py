@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.plots import samples
+from tutelage.plots.checks import check_drawable
 from tutelage.plots.samples import LogScale
 from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, teacher_styles, wrap_label
 from tutelage.text import format_axis_number
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.text import Text
 
-LOGS = ("none", "time", "quantity", "both")  # choices of logarithmic axes of curves
+LOGS = ("none", "time", "quantity", "both")  # choices of logarithmic axes
 _BAND_COLOUR = "#777777"  # of the band in a legend; no teacher has it
 _MOST_DRAWN = 1000  # checkpoints of a curve: more than a column of print can show
-_MOST_NUMBERED = 100  # cells of a map of pulls that show their number
+_MOST_NUMBERED, _MOST_NUMBERED_ARMS = 100, 8  # cells and arms of a map of pulls that shows numbers
 _MOST_NAMED = 24  # clients or arms with a tick of their own
 
 
@@ -47,9 +48,8 @@ def draw_curves(
     a place of its own.  A result with the horizon as its only checkpoint has a dot and a bar instead of curve
     and band.  A single run has no band.  Raises ``InputError`` for another quantity or ``log``.
     """
-    if log not in LOGS:
-        raise InputError(f"Invalid logarithmic axis {log!r}: use {', '.join(LOGS)}.")
-    dataset = samples.thin(dataset, _MOST_DRAWN, logarithmic=log in ("time", "both"))
+    _check_log(log)
+    dataset = samples.thin(check_drawable(dataset, ("curves",)), _MOST_DRAWN, logarithmic=log in ("time", "both"))
     values = samples.totals(dataset, quantity)
     over, rounds = samples.compute_band(values), dataset["checkpoint"].to_numpy()
     has_band = samples.has_band(dataset)
@@ -77,12 +77,13 @@ def draw_curves(
         _set_linear_axis(axes, max(float(each.max()) for each in shown))
     else:
         _set_log_axis(axes, "y", scale)
-    axes.set_ylabel(samples.QUANTITIES[quantity])
+    axes.set_ylabel(samples.name_quantity(dataset, quantity), parse_math=False)
     return _add_legend(axes, dataset, legend=legend)
 
 
 def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> Axes:
     """Draw regret against cost at the horizon, log-log, one dot per sample; zero has a tick of its own."""
+    dataset = check_drawable(dataset, ("scatter",))
     regret = samples.totals(dataset, "regret")[:, :, -1]
     cost = samples.totals(dataset, "cost")[:, :, -1]
     across, up = samples.make_log_scale(regret), samples.make_log_scale(cost)
@@ -96,8 +97,9 @@ def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> A
         )
     _set_log_axis(axes, "x", across)
     _set_log_axis(axes, "y", up)
-    axes.set_xlabel(f"regret at round {samples.horizon(dataset):,}")
-    axes.set_ylabel(f"cost at round {samples.horizon(dataset):,}")
+    at = f"at round {samples.horizon(dataset):,}"
+    axes.set_xlabel(f"{samples.name_quantity(dataset, 'regret')} {at}", parse_math=False)
+    axes.set_ylabel(f"{samples.name_quantity(dataset, 'cost')} {at}", parse_math=False)
     return _add_legend(axes, dataset, legend=legend, band=False)
 
 
@@ -107,17 +109,17 @@ def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
     The numbers are percentages at the horizon, means over the runs; a mark above the map shows the best arms.
     ``teacher`` is a label in the dataset.  Raises ``InputError`` for another one and for a set of instances.
     """
+    dataset = check_drawable(dataset, ("pulls",))
     shares = 100 * samples.compute_pull_shares(dataset, teacher)
     num_arms = shares.shape[1]
     norm = PowerNorm(0.5, vmin=0, vmax=100)  # one percent still differs visibly from zero
     axes.imshow(shares, norm=norm, aspect="auto", interpolation="nearest")
     axes.grid(visible=False)
-    if shares.size <= _MOST_NUMBERED:
-        size = 5.5 if num_arms <= 8 else 4
+    if shares.size <= _MOST_NUMBERED and num_arms <= _MOST_NUMBERED_ARMS:
         for client, arm in np.argwhere(shares >= 0.5):
             share = shares[client, arm]
             colour = "black" if norm(share) > 0.55 else "white"
-            axes.text(arm, client, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=size)
+            axes.text(arm, client, f"{share:.0f}", ha="center", va="center", color=colour)
     best = np.flatnonzero(dataset["gap"].to_numpy() == 0)
     axes.plot(
         best,
@@ -129,38 +131,59 @@ def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
         transform=axes.get_xaxis_transform(),
         clip_on=False,
     )
-    _set_ticks(axes, "x", _list_names(dataset, "arm"))
-    _set_ticks(axes, "y", _list_names(dataset, "client"))
-    axes.set_xlabel("arm (▾ best arm)")
+    _set_ticks(axes, "x", samples.list_names(dataset, "arm"))
+    _set_ticks(axes, "y", samples.list_names(dataset, "client"))
+    axes.set_xlabel(f"{samples.name_arms(dataset)} (▾ best arm)")
     axes.set_ylabel("client")
     axes.set_title(wrap_label(teacher, 24), pad=6, parse_math=False)
     return axes
 
 
-def draw_per_client(dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, legend: bool = True) -> Axes:
-    """Draw each client's regret or cost at the horizon: the mean and the band of 80 % of the samples."""
+def draw_per_client(
+    dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, log: str = "none", legend: bool = True
+) -> Axes:
+    """Draw each client's regret or cost at the horizon: the mean and the band of 80 % of the samples.
+
+    The quantity is logarithmic if ``log`` is ``quantity`` or ``both``.  Each client is named with its policy.
+    Raises ``InputError`` for another quantity or ``log``.
+    """
+    _check_log(log)
+    dataset = check_drawable(dataset, ("clients",))
     values = samples.per_client_samples(dataset, quantity)[..., -1]
     over = samples.compute_band(values)
     num_teachers, num_clients = over.mean.shape
     clients = np.arange(num_clients)
+    shown = [over.mean, over.q10, over.q90] if samples.has_band(dataset) else [over.mean]
+    scale = samples.make_log_scale(np.stack(shown)) if log in ("quantity", "both") else None
+    mean, q10, q90 = (each if scale is None else scale.place(each) for each in (over.mean, over.q10, over.q90))
     for n, style in enumerate(teacher_styles(dataset)):
         places = clients + _dodge(n, num_teachers)
         if samples.has_band(dataset):
-            axes.vlines(places, over.q10[n], over.q90[n], color=style.colour, alpha=0.5, linewidth=1.2)
+            axes.vlines(places, q10[n], q90[n], color=style.colour, alpha=0.5, linewidth=1.2)
         axes.plot(
             places,
-            over.mean[n],
+            mean[n],
             linestyle="none",
             **_line_properties(style, 1.0 if num_clients * num_teachers <= 60 else 0.7),
         )
     axes.set_xlim(-0.5, num_clients - 0.5)
-    _set_ticks(axes, "x", _list_names(dataset, "client"))
+    policies = samples.list_policies(dataset)
+    several = len(set(policies)) > 1
+    _set_ticks(axes, "x", samples.list_names(dataset, "client"), policies if several else None)
     axes.grid(visible=False, axis="x")
-    axes.set_xlabel("client")
-    axes.set_ylabel({"regret": "regret of each client", "cost": "cost of each client"}[quantity])
-    shown = [over.mean, over.q90] if samples.has_band(dataset) else [over.mean]
-    _set_linear_axis(axes, max(float(each.max()) for each in shown))
+    same = f"client (policy {policies[0]})" if policies else "client"
+    axes.set_xlabel("client and policy" if several else same, parse_math=False)
+    axes.set_ylabel(f"{quantity} of each client")
+    if scale is None:
+        _set_linear_axis(axes, max(float(each.max()) for each in shown))
+    else:
+        _set_log_axis(axes, "y", scale)
     return _add_legend(axes, dataset, legend=legend)
+
+
+def _check_log(log: str) -> None:
+    if log not in LOGS:
+        raise InputError(f"Invalid logarithmic axis {log!r}: use {', '.join(LOGS)}.")
 
 
 def legend_entries(dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34) -> "list[Artist]":
@@ -256,17 +279,19 @@ def _set_log_axis(axes: Axes, which: str, scale: LogScale) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _list_names(dataset: "xr.Dataset", dimension: str) -> list[str]:
-    """Return the names of the clients or arms, or their numbers if they have no names."""
-    named = f"{dimension}_name"
-    return [str(name) for name in dataset[named if named in dataset.coords else dimension].values]
+def _cut(name: str) -> str:
+    return name if len(name) <= 16 else f"{name[:15]}…"
 
 
-def _set_ticks(axes: Axes, which: str, names: list[str]) -> None:
-    """Put one tick at each name; of many names only some, evenly spaced."""
+def _set_ticks(axes: Axes, which: str, names: list[str], below: list[str] | None = None) -> None:
+    """Put one tick at each name, with a second name ``below`` it; of many names only some, evenly spaced."""
     step = -(-len(names) // _MOST_NAMED)
     places = list(range(0, len(names), step))
-    shown = [names[place] if len(names[place]) <= 16 else f"{names[place][:15]}…" for place in places]
-    crowded = which == "x" and sum(len(name) + 1 for name in shown) > 30
+    shown = [_cut(names[place]) for place in places]
+    longest = [_cut(below[place]) for place in places] if below else shown
+    crowded = which == "x" and sum(max(len(one), len(two)) + 1 for one, two in zip(shown, longest, strict=True)) > 46
+    if below:
+        separator = ", " if crowded else "\n"
+        shown = [f"{one}{separator}{two}" for one, two in zip(shown, longest, strict=True)]
     set_ticks = axes.set_xticks if which == "x" else axes.set_yticks
     set_ticks(places, shown, rotation=90 if crowded else 0, parse_math=False)

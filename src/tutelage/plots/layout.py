@@ -5,6 +5,7 @@ PDF, PNG and SVG files have the same bytes on every run: they contain no dates a
 
 import io
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from matplotlib.figure import Figure
 from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
 from tutelage.plots import samples
-from tutelage.plots.checks import check_drawable
-from tutelage.plots.drawing import draw_curves, draw_per_client, draw_pull_map, draw_scatter, legend_entries
+from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter, legend_entries
+from tutelage.plots.parts import select_parts
 from tutelage.plots.styles import style_sheet, wrap_label
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".png", ".svg")
 KINDS = ("curves", "scatter", "pulls", "clients")
 
-_ONE_COLUMN, _TWO_COLUMNS = 3.5, 7.16  # inches
+WIDTHS = {"column": 3.5, "page": 7.16}  # inches
+_ONE_COLUMN = WIDTHS["column"]
 _TITLES = {"regret": "Regret", "cost": "Cost", "regret-cost": "Regret against cost"}
 _TITLE_WIDTH = 52  # letters in a line of a title above one column
 _LINE_HEIGHT = 0.135  # of a line of a legend, in inches
@@ -51,20 +53,55 @@ def draw_panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
         return _fix_layout(figure)
 
 
-def draw_picture(dataset: "xr.Dataset", kind: str, *, log: str = "none") -> Figure:
-    """Draw a figure of one kind, two columns wide (``scatter`` is one column wide).
+def draw_picture(
+    results: "xr.Dataset | Mapping[str, xr.Dataset]",
+    kind: str,
+    *,
+    log: str = "auto",
+    teachers: Sequence[str] = (),
+    width: str | None = None,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw a figure of one kind from one result, or from several by name, each in panels of its own.
 
     ``curves`` (regret and cost over time), ``scatter`` (regret against cost), ``pulls`` (a map for each
-    teacher) or ``clients`` (regret and cost of each client).  ``log`` is for :func:`draw_curves`.  Raises
-    ``InputError`` for another kind, and for a kind that the dataset lacks the data for.
+    teacher) or ``clients`` (regret and cost of each client).  ``log`` is for :func:`draw_curves` and
+    :func:`draw_per_client`; ``auto`` is ``quantity`` where a linear axis hides the difference of two teachers,
+    and ``none`` elsewhere.  ``teachers`` are the labels or SPECs of those that are drawn, by default all.
+    ``width`` is ``column`` (3.5 in) or ``page`` (7.16 in), by default what suits the kind.  ``title`` stands above
+    all panels.  ``labels`` maps labels of teachers and names of results to what the figure calls them.  Raises
+    ``InputError`` for anything else, and for a kind that a result lacks the data for.
     """
     if kind not in KINDS:
         raise InputError(f"Unknown kind of picture {kind!r}: use {', '.join(KINDS)}.")
-    check_drawable(dataset, (kind,))
-    if kind == "scatter":
-        return draw_panel(dataset, "regret-cost")
+    if log != "auto" and log not in LOGS:
+        raise InputError(f"Invalid logarithmic axis {log!r}: use auto, {', '.join(LOGS)}.")
+    if width is not None and width not in WIDTHS:
+        raise InputError(f"Invalid width {width!r}: use {' or '.join(WIDTHS)}.")
+    import xarray as xr
+
+    parts = select_parts({"": results} if isinstance(results, xr.Dataset) else results, kind, teachers, labels or {})
+    if width is None:
+        width = "column" if kind == "scatter" and len(parts) == 1 else "page"
     with style_sheet():
-        return _fix_layout(_draw_pull_maps(dataset) if kind == "pulls" else _draw_pair(dataset, kind, log))
+        if kind == "pulls":
+            figure = _draw_pull_maps(parts, WIDTHS[width], title)
+        else:
+            figure = _draw_panels(parts, kind, _choose_log(parts, kind) if log == "auto" else log, WIDTHS[width], title)
+        return _fix_layout(figure)
+
+
+def _choose_log(parts: "Mapping[str, xr.Dataset]", kind: str) -> str:
+    """Return ``quantity`` if curves or clients' bars would lie on a linear axis together, else ``none``."""
+    hidden = (
+        samples.lies_on_axis(samples.compute_band(samples.per_client_samples(each, quantity)[..., -1]).mean)
+        if kind == "clients"
+        else samples.lies_on_axis(samples.compute_band(samples.totals(each, quantity)[..., -1]).mean)
+        for each in parts.values()
+        for quantity in samples.QUANTITIES
+    )
+    return "quantity" if kind != "scatter" and any(hidden) else "none"
 
 
 def drawable_kinds(dataset: "xr.Dataset") -> tuple[str, ...]:
@@ -109,42 +146,79 @@ def _fix_layout(figure: Figure) -> Figure:
     return figure
 
 
-def _draw_pair(dataset: "xr.Dataset", kind: str, log: str) -> Figure:
-    """Draw regret on the left and cost on the right, with one legend below."""
-    lines = kind == "curves" and dataset.sizes["checkpoint"] > 1
-    entries = legend_entries(dataset, lines=lines)
-    columns = _count_legend_columns(entries, _TWO_COLUMNS)
-    figure = Figure(figsize=(_TWO_COLUMNS, 2.5 + _measure_legend(entries, columns)))
-    for axes, quantity in zip(figure.subplots(1, 2), ("regret", "cost"), strict=True):
-        if kind == "curves":
+def _draw_panels(parts: "Mapping[str, xr.Dataset]", kind: str, log: str, width: float, title: str) -> Figure:
+    """Draw regret and cost of each result, or one against the other, with one legend below."""
+    quantities = ("regret-cost",) if kind == "scatter" else samples.QUANTITIES
+    panels = [(name, dataset, quantity) for name, dataset in parts.items() for quantity in quantities]
+    lines = kind == "curves" and any(dataset.sizes["checkpoint"] > 1 for dataset in parts.values())
+    entries = _join_entries(parts.values(), lines=lines, band=kind != "scatter")
+    columns = min(2 if width > _ONE_COLUMN else 1, len(panels))
+    legend_columns = _count_legend_columns(entries, width)
+    rows = math.ceil(len(panels) / columns)
+    top = 0.2 * bool(title)
+    figure = Figure(figsize=(width, top + 2.4 * rows + _measure_legend(entries, legend_columns)))
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, (name, dataset, quantity) in zip(grid.flat, panels, strict=False):
+        if kind == "scatter":
+            draw_scatter(dataset, axes, legend=False)
+        elif kind == "curves":
             draw_curves(dataset, axes, quantity, log=log, legend=False)
-            axes.set_title(_TITLES[quantity])
         else:
-            draw_per_client(dataset, axes, quantity, legend=False)
-            axes.set_title(f"{_TITLES[quantity]} by client")
-    _add_legend(figure, entries, columns, lines=lines)
+            draw_per_client(dataset, axes, quantity, log=log, legend=False)
+        what = _TITLES[quantity] + (" by client" if kind == "clients" else "")
+        axes.set_title(_break_title(f"{name}: {what.lower()}" if name else what), parse_math=False)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_axis_off()
+    _add_title(figure, title)
+    _add_legend(figure, entries, legend_columns, lines=lines)
     return figure
 
 
-def _draw_pull_maps(dataset: "xr.Dataset") -> Figure:
-    """Draw one map for each teacher, with one colour scale."""
-    labels = samples.teacher_labels(dataset)
-    columns = min(4, len(labels)) if dataset.sizes["arm"] <= 8 else min(2, len(labels))
-    rows = math.ceil(len(labels) / columns)
-    height = min(3.0, max(1.3, 0.8 + 0.13 * dataset.sizes["client"]))
-    width = _TWO_COLUMNS if columns > 1 else _ONE_COLUMN
-    figure = Figure(figsize=(width, 0.5 + height * rows))
-    figure.suptitle("Share of each client's pulls by arm", x=0.01, ha="left")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, label in zip(grid.flat, labels, strict=False):
+def _join_entries(datasets: "Iterable[xr.Dataset]", *, lines: bool, band: bool) -> list[Any]:
+    """Return the handles of one legend for several datasets."""
+    entries: dict[str, Any] = {}
+    for dataset in datasets:
+        for entry in legend_entries(dataset, lines=lines, band=band):
+            entries.setdefault(str(entry.get_label()), entry)
+    bands = [label for label in entries if label.startswith("80 %")]
+    return list(({label: entry for label, entry in entries.items() if label not in bands}).values()) + [
+        entries[label] for label in bands
+    ]
+
+
+def _add_title(figure: Figure, title: str) -> None:
+    if title:
+        figure.suptitle(wrap_label(" ".join(title.split()), int(15 * figure.get_figwidth())), x=0.01, ha="left")
+
+
+def _draw_pull_maps(parts: "Mapping[str, xr.Dataset]", width: float, title: str) -> Figure:
+    """Draw one map for each teacher of each result, with one colour scale."""
+    maps = [(name, dataset, label) for name, dataset in parts.items() for label in samples.teacher_labels(dataset)]
+    num_arms = max(dataset.sizes["arm"] for dataset in parts.values())
+    most = max(1, int((width - 0.8) / max(0.45 + 0.2 * min(num_arms, 8), 1.2)))
+    columns = min(4, most, len(maps))
+    rows = math.ceil(len(maps) / columns)
+    num_clients = max(dataset.sizes["client"] for dataset in parts.values())
+    height = min(3.0, max(1.3, 0.8 + 0.13 * num_clients))
+    figure = Figure(figsize=(width if columns > 1 else min(width, _ONE_COLUMN), max(2.2, 0.5 + height * rows)))
+    _add_title(figure, title or "Share of each client's pulls by arm")
+    same = len(parts) == 1
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=same, sharey=same)
+    for number, (axes, (name, dataset, label)) in enumerate(zip(grid.flat, maps, strict=False)):
         draw_pull_map(dataset, axes, label)
-        axes.label_outer()
-    for axes in list(grid.flat)[len(labels) :]:
+        if name:
+            axes.set_title(wrap_label(f"{name}: {label}", 24), pad=6, parse_math=False)
+        if same:
+            axes.label_outer()
+            if number + columns >= len(maps):  # nothing is drawn below it
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel(f"{samples.name_arms(dataset)} (▾ best arm)")
+    for axes in list(grid.flat)[len(maps) :]:
         axes.set_axis_off()
-    shown = grid[0, 0].images[0]
-    bar = figure.colorbar(shown, ax=list(grid.flat), fraction=0.03, pad=0.01, aspect=30)
+    bar = figure.colorbar(grid[0, 0].images[0], ax=list(grid.flat), fraction=0.03, pad=0.01, aspect=30)
     bar.set_ticks([0, 1, 5, 20, 50, 100])
-    bar.set_label("share of the client's pulls, %")
+    whole = all(samples.name_arms(dataset) == "arm" for dataset in parts.values())
+    bar.set_label("share of the client's pulls, %" if whole else "share of the pulls of these arms, %")
     bar.outline.set_visible(False)
     return figure
 

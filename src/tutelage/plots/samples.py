@@ -5,6 +5,7 @@ A *sample* is one dot or one member of a band: a run, or, in a set of instances 
 checkpoints, M clients.
 """
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from tutelage.text import format_axis_number
 if TYPE_CHECKING:
     import xarray as xr
 
-QUANTITIES = {"regret": "regret of all clients", "cost": "cost of all clients"}
+QUANTITIES = ("regret", "cost")
+_LOW = 0.04  # of a linear axis: curves below it can hardly be told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,61 @@ def sample_word(dataset: "xr.Dataset") -> str:
 
 
 def band_name(dataset: "xr.Dataset") -> str:
-    """The name of a band: ``80 % of runs`` or ``80 % of instances``."""
-    return f"80 % of {sample_word(dataset)}"
+    """The name of a band: ``80 % of runs`` or ``80 % of instances``, ``80 % of 5 of 20 runs`` of a selection."""
+    return f"80 % of {_describe_part(sample_word(dataset), sample_count(dataset), _whole(dataset)['samples'])}"
+
+
+def name_quantity(dataset: "xr.Dataset", quantity: str) -> str:
+    """Name regret or cost with what it is of: ``regret of all clients``, ``cost of 2 of 5 clients, run 3``."""
+    whole, count = _whole(dataset), int(dataset.sizes["client"])
+    part = _describe_part("clients", count, whole["clients"]) if count != whole["clients"] else "all clients"
+    if count == 1 and whole["clients"] != 1:
+        part = f"client {list_names(dataset, 'client')[0]}"
+    only = sample_count(dataset) == 1 and whole["samples"] not in (1, None)
+    samples = "instance" if is_set(dataset) else "run"
+    return f"{quantity} of {part}" + (f", {samples} {dataset[samples].values[0]}" if only else "")
+
+
+def _describe_part(word: str, count: int, total: int | None) -> str:
+    """``clients`` for all of them, ``2 of 5 clients`` for some, ``2 clients`` where their number is unknown."""
+    if count == total:
+        return word
+    return f"{count} of {total} {word}" if total is not None else f"{count} {word}"
+
+
+def _whole(dataset: "xr.Dataset") -> dict[str, int | None]:
+    """The numbers of clients, arms and samples of the result from which the dataset is, None where unknown."""
+    try:
+        request = json.loads(dataset.attrs["request"])
+        instance, samples = request["instance"], int(request["runs"])
+        if is_set(dataset):
+            instance, samples = instance[0], len(instance)
+        return {"clients": len(request["clients"]), "arms": int(instance["num_arms"]), "samples": samples}
+    except (KeyError, TypeError, ValueError):
+        return {"clients": None, "arms": None, "samples": None}
+
+
+def name_arms(dataset: "xr.Dataset") -> str:
+    """``arm``, or ``2 of 5 arms`` of a selection."""
+    count, total = int(dataset.sizes["arm"]), _whole(dataset)["arms"]
+    return "arm" if count == total else _describe_part("arms", count, total)
+
+
+def list_names(dataset: "xr.Dataset", dimension: str) -> list[str]:
+    """Return the names of the clients or arms, or their numbers if they have no names."""
+    named = f"{dimension}_name"
+    return [str(name) for name in dataset[named if named in dataset.coords else dimension].values]
+
+
+def list_policies(dataset: "xr.Dataset") -> list[str]:
+    """Return the label of each client's policy, nothing if the dataset lacks them."""
+    return [str(label) for label in dataset["policy_label"].values] if "policy_label" in dataset.coords else []
+
+
+def lies_on_axis(means: NDArray[np.float64]) -> bool:
+    """Whether two of the teachers' means [N, ...] at the end of a linear axis are above 0 and too low to differ."""
+    last = means.reshape(len(means), -1).max(axis=1)
+    return bool(((last > 0) & (last < _LOW * last.max())).sum() > 1)
 
 
 def has_band(dataset: "xr.Dataset") -> bool:

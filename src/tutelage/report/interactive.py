@@ -91,7 +91,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
     plot.add_tools(HoverTool(renderers=hover_targets, tooltips=tips, line_policy="nearest"))
     plot.xaxis.formatter = NumeralTickFormatter(format="0.[00]a")
     plot.yaxis.formatter = NumeralTickFormatter(format="0.[00]a")
-    plot.xaxis.axis_label, plot.yaxis.axis_label = "round", samples.QUANTITIES[quantity]
+    plot.xaxis.axis_label, plot.yaxis.axis_label = "round", samples.name_quantity(dataset, quantity)
     _add_legend(plot, items)
     return plot
 

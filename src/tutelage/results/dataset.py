@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results.documents import describe_request, encode_json
-from tutelage.teachers.base import Teacher
-from tutelage.versions import package_version
+from tutelage.teachers.base import Style
+from tutelage.versions import package_version, source_commit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,11 +31,18 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "event_target": (_EVENT, "target (-1: none)"),
     "event_active": ((*_EVENT, "arm"), "arm is active"),
 }
+DIMENSIONS: Mapping[str, tuple[str, ...]] = {
+    **{name: dimensions for name, (dimensions, _) in VARIABLES.items()},
+    **dict.fromkeys(("spec", "decides", "style"), ("teacher",)),
+    **dict.fromkeys(("weight", "policy", "policy_label", "client_name"), ("client",)),
+    **dict.fromkeys(("global_means", "gap", "arm_name"), ("arm",)),
+    "event_num_active": _EVENT,
+    "local_means": ("client", "arm"),
+}
 
 
-def _write_style(teacher: Teacher) -> str:
-    """Write the style that a teacher declares as ``#d55e00 square 4,2``: colour, marker, dash; empty for none."""
-    style = getattr(teacher, "style", None)
+def write_style(style: Style | None) -> str:
+    """Write a style as ``#d55e00 square 4,2``: colour, marker, dash; empty for none."""
     if style is None:
         return ""
     return " ".join([style.colour, style.marker, ",".join(f"{length:g}" for length in style.dash)]).strip()
@@ -49,12 +57,13 @@ def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]])
         "teacher": np.array(request.teacher_labels),
         "spec": ("teacher", np.array(request.teacher_specs)),
         "decides": ("teacher", np.array([teacher.decides for teacher in request.teachers])),
-        "style": ("teacher", np.array([_write_style(teacher) for teacher in request.teachers])),
+        "style": ("teacher", np.array([write_style(getattr(each, "style", None)) for each in request.teachers])),
         "run": np.arange(request.runs),
         "client": np.arange(instance.num_clients),
         "arm": np.arange(instance.num_arms),
         "checkpoint": request.checkpoints,
         "policy": ("client", np.array(request.client_specs)),
+        "policy_label": ("client", np.array([POLICIES.label(policy) for policy in request.policies])),
     }
     if instance.client_names:
         coordinates["client_name"] = ("client", np.array(instance.client_names))
@@ -67,7 +76,7 @@ def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]])
     return xr.Dataset(
         {
             **variables,
-            "event_num_active": (_EVENT, arrays["event_active"].sum(axis=-1, dtype=np.int32)),
+            "event_num_active": (DIMENSIONS["event_num_active"], arrays["event_active"].sum(axis=-1, dtype=np.int32)),
             "local_means": (("client", "arm"), instance.local_means),
             "global_means": ("arm", instance.global_means),
             "gap": ("arm", instance.gaps),
@@ -76,10 +85,12 @@ def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]])
         coords=coordinates,
         attrs={
             "tutelage": package_version(),
+            "commit": source_commit(),
             "numpy": np.__version__,
             "numba": package_version("numba"),
             "python": python_version(),
             "seed": np.uint64(request.seed),
+            "command": request.command,
             "request": encode_json(describe_request(request), ascii=False),
         },
     )

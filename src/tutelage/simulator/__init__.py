@@ -11,6 +11,8 @@ from tutelage.policies.base import Policy
 from tutelage.request import SimulationRequest
 from tutelage.results import Collector, SimulationResult
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
+from tutelage.simulator.command import write_command
+from tutelage.simulator.replay import find_differences, restore_request
 from tutelage.simulator.requests import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
@@ -39,10 +41,13 @@ __all__ = [
     "DEFAULT_SEED",
     "Checkpoints",
     "checkpoint_rounds",
+    "find_differences",
     "make_request",
     "parse_clients",
+    "restore_request",
     "simulate",
     "simulate_request",
+    "write_command",
 ]
 
 

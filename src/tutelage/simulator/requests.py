@@ -17,6 +17,7 @@ from tutelage.request import SimulationRequest
 from tutelage.results import result_size
 from tutelage.seeding import teacher_generator
 from tutelage.simulator.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
+from tutelage.simulator.command import write_command
 from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
@@ -65,6 +66,9 @@ def make_request(
     )
     _check_size(request)
     _check_teachers(request)
+    can_write = not isinstance(instance, Instance) and isinstance(checkpoints, str | int)
+    if can_write and (conditions is None or not conditions.shifts):
+        return dataclasses.replace(request, command=write_command(request, str(checkpoints)))
     return request
 
 

@@ -83,7 +83,7 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	$(LOCK) --output-file requirements/build.txt requirements/build.in
 	$(LOCK) --output-file requirements/run.txt -c requirements/build.txt pyproject.toml
 	$(LOCK) --output-file requirements/dev.txt -c requirements/build.txt -c requirements/run.txt \
-	    --extra dask --extra parquet pyproject.toml requirements/dev.in
+	    --extra dask --extra excel --extra parquet pyproject.toml requirements/dev.in
 	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/bench.in
 	@! grep -n '://' requirements/*.txt || { echo 'A lock contains a URL: remove it.' >&2; exit 1; }

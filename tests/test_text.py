@@ -90,6 +90,8 @@ def test_percentages_are_rounded_by_less_than_one(counts):
         ("a\u2069\u202eb", "a\\u2069\\u202eb"),
         ("no\u00a0break\u200b", "no\\u00a0break\\u200b"),
         ("\U000e0041", "\\U000e0041"),
+        ("a\x1b[31mred\n", "a\\u001b[31mred\\u000a"),
+        ("\x9b31m\ud800", "\\u009b31m\\ud800"),
         ("תל אביב", "\u2068תל אביב\u2069"),
     ],
 )

@@ -1,6 +1,7 @@
 """Paths that people give: ``~`` replaced, and checked."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from tutelage.errors import InputError
@@ -28,8 +29,22 @@ def expand_path(path: str | os.PathLike[str]) -> Path:
 
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Whether a text is the path of an existing file; it need not be a path at all."""
+    return _holds(Path.is_file, path)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of an existing folder."""
+    return _holds(Path.is_dir, path)
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of anything that exists."""
+    return _holds(Path.exists, path)
+
+
+def _holds(condition: Callable[[Path], bool], path: str | os.PathLike[str]) -> bool:
     try:
-        return expand_path(path).is_file()
+        return condition(expand_path(path))
     except (InputError, OSError):
         return False
 
@@ -37,10 +52,6 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 def find_path(path: str) -> Path:
     """The path of an existing file or folder, its ``~`` replaced.  Raises ``InputError`` if it does not exist."""
     found = expand_path(path)
-    try:
-        there = bool(path.strip()) and found.exists()
-    except OSError:
-        there = False
-    if not there:
+    if not path.strip() or not exists(path):
         raise InputError(f"There is no file or folder {path!r}: check the path.")
     return found

@@ -19,10 +19,9 @@ from typing import Any, Generic, TypeVar, cast
 from tutelage.code_errors import describe_code_error, locate_error
 from tutelage.errors import InputError
 from tutelage.text import format_exact, format_value, join_words
-from tutelage.validation import Bounds, describe_error, is_number, is_whole
+from tutelage.validation import Bounds, describe_error, is_number, is_whole, read_whole
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 _NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}
 Entry = TypeVar("Entry")
 
@@ -38,6 +37,7 @@ class Parameter:
     bounds: Bounds = Bounds()
     choices: tuple[str, ...] = ()
     is_optional: bool = False  # None is allowed
+    names_arm: bool = False  # a text is allowed too: the name of an arm
 
     @property
     def required(self) -> bool:
@@ -48,7 +48,8 @@ class Parameter:
         """What is allowed, in words: ``a whole number of at least 1``, ``bernoulli or fractional``."""
         if self.choices:
             return join_words(self.choices)
-        return self.bounds.describe_allowed(_NOUNS.get(self.type, "text"))
+        allowed = self.bounds.describe_allowed(_NOUNS.get(self.type, "text"))
+        return f"{allowed}, or the name of an arm" if self.names_arm else allowed
 
     def check(self, value: Any, where: str) -> None:
         """Raise ``InputError`` unless the value is of the parameter's type and within its bounds."""
@@ -57,6 +58,8 @@ class Parameter:
 
     def allows(self, value: Any) -> bool:
         """Whether the value is of the parameter's type and within its bounds or among its choices."""
+        if self.names_arm and isinstance(value, str):
+            return bool(value)
         if self.type is int:
             return is_whole(value) and self.bounds.contains(value)
         if self.type is float:
@@ -79,16 +82,23 @@ def parameter(
     above: float | None = None,
     below: float | None = None,
     choices: tuple[str, ...] = (),
+    names_arm: bool = False,
 ) -> Any:
     """Return a dataclass field that is a documented SPEC parameter.
 
     ``minimum`` and ``maximum`` are themselves allowed, ``above`` and ``below`` are not; a number must be
-    finite unless ``maximum`` is ``math.inf``.  ``choices`` are the texts that are allowed.  ``help`` is a
-    phrase without the range and the choices, which are added to it.  A table checks a value that a SPEC
-    gives; for values given in Python, the class calls
-    :func:`check_parameters` in its ``__post_init__``.
+    finite unless ``maximum`` is ``math.inf``.  ``choices`` are the texts that are allowed.  A whole number that
+    ``names_arm`` may also be the name of an arm, for which :func:`tutelage.teachers.base.number_arms` puts its
+    number.  ``help`` is a phrase without the range and the choices, which are added to it.  A table checks a value
+    that a SPEC gives; for values given in Python, the class calls :func:`check_parameters` in its
+    ``__post_init__``.
     """
-    described = {"help": help, "bounds": Bounds(minimum, maximum, above, below), "choices": choices}
+    described = {
+        "help": help,
+        "bounds": Bounds(minimum, maximum, above, below),
+        "choices": choices,
+        "names_arm": names_arm,
+    }
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -114,6 +124,7 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
                 bounds=bounds,
                 choices=choices,
                 is_optional=type(None) in typing.get_args(hints[field.name]),
+                names_arm=field.metadata["names_arm"],
             )
         )
     return tuple(found)
@@ -303,7 +314,7 @@ def split_arguments(text: str, spec: str) -> list[tuple[str, str]]:
     for part in split_top(text, ","):
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
-            comma = bool(pairs) and _INTEGER.fullmatch(part.strip())
+            comma = bool(pairs) and part.strip().isdecimal()
             hint = " (a decimal comma? write a point, as in 0.5)" if comma else ""
             raise InputError(f"Invalid argument {part.strip()!r} in {spec!r}: write key=value{hint}.")
         pairs.append((key.strip(), unquote(value.strip())))
@@ -319,6 +330,8 @@ def _convert(text: str, item: Parameter, spec: str) -> Any:
     try:
         value = read_value(text, item.type)
     except ValueError:
+        if item.names_arm:
+            return text
         comma = " with a decimal point, not a comma" if "," in text or ";" in text else ""
         raise InputError(f"Invalid {item.name}={text} in {spec!r}: use {item.allowed}{comma}.") from None
     if not item.allows(value):
@@ -333,9 +346,10 @@ def read_value(text: str, wanted: type) -> Any:
             raise ValueError(text)
         return text == "true"
     if wanted is int:
-        if not _INTEGER.fullmatch(text):
+        whole = read_whole(text)
+        if whole is None:
             raise ValueError(text)
-        return int(text)
+        return whole
     return float(text) if wanted is float else text
 
 

@@ -145,17 +145,24 @@ def quote(name: str, longest: int = 130) -> str:
 
 _NUMBERED_ARM = re.compile(r"\barm ([0-9]{1,9})\b")
 _ISOLATE, _END = "\u2068", "\u2069"
-_INVISIBLE = frozenset({"Cf", "Cn", "Co", "Zl", "Zp"})  # direction marks, joiners, what no font has
+# Control characters, direction marks and joiners, halves of surrogate pairs, what no font has.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
 
 
 def format_name(name: str) -> str:
     """A name with its invisible characters written out, and that keeps its direction to itself."""
-    if name.isascii():
+    if name.isascii() and name.isprintable():
         return name
     text = "".join(_spell_out(character) for character in name)
     if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in text):
         return f"{_ISOLATE}{text}{_END}"
     return text
+
+
+def format_controls(text: str) -> str:
+    """Text for a terminal, its control characters written out except for tabs and line ends."""
+    return _CONTROL.sub(lambda found: _spell_out(found[0]), text)
 
 
 def shorten_name(name: str, columns: int) -> str:

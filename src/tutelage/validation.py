@@ -4,15 +4,20 @@ A check returns the value that it checked, so that it can stand where the value 
 :class:`~tutelage.errors.InputError` with the value, what is allowed and, where it helps, what to do.
 """
 
+import decimal
 import math
 import numbers
 import operator
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tutelage.errors import InputError
 from tutelage.text import format_value, join_words
+
+_WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*|[+-]?[0-9]+(\.[0-9]+)?[eE]\+?[0-9]+")
+_MOST_DIGITS = 100
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,29 @@ def is_whole(value: Any) -> bool:
     except TypeError:
         return False
     return not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_")
+
+
+def read_whole(text: str) -> int | None:
+    """A whole number as people write it, ``50_000`` or ``2e4``; None for any other text.
+
+    Digits may be grouped; a number with an exponent must be whole: ``1.5e3`` is, ``1.5e0`` is not.
+    """
+    stripped = text.strip()
+    if not _WHOLE.fullmatch(stripped):
+        return None
+    try:
+        if "e" not in stripped.lower():
+            return int(stripped)
+        number = decimal.Decimal(stripped)
+        return int(number) if number.adjusted() < _MOST_DIGITS and number == int(number) else None
+    except (ValueError, decimal.DecimalException):  # more than 4300 digits, or an endless exponent
+        return None
+
+
+def read_toml_number(text: str) -> float:
+    """A number of a TOML file that is not written as a whole one; ``2e4`` is a whole number all the same."""
+    whole = read_whole(text)
+    return float(text) if whole is None else whole
 
 
 def is_number(value: Any) -> bool:

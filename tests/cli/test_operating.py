@@ -15,6 +15,8 @@ import pytest
 
 from tests.cli.commands import error_of, output_of, running_server
 from tutelage.cli.app import execute
+from tutelage.errors import InputError
+from tutelage.service.configuration import load_configuration, read_toml
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +186,7 @@ def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
     with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         create = ("campaign", "create", "c", "--arm", "red", "--arm", "blue", "--client", "anna", "--client", "ben")
-        create += ("--horizon", "9", "--teacher", "known(target=1)", "--start")
+        create += ("--horizon", "9e0", "--teacher", "known(target=blue)", "--start")
         assert "teaching the known target, arm blue" in output_of(capsys, *create)
         assert "arm blue" in output_of(capsys, "campaign", "list")
         output_of(capsys, "campaign", "exclude", "c", "ben")
@@ -294,3 +296,21 @@ def test_help_is_not_cut_off(capsys):
         listed = help.partition("Commands:\n")[2]
         assert listed.strip()
         assert "..." not in listed
+
+
+def test_settings_with_a_byte_order_mark_and_exponents(here, capsys):
+    """Windows' editors begin a file with a byte-order mark; 5e4 is a whole number in a file, option and variable."""
+    (here / "tutelage.toml").write_text(
+        "\ufeffstore = 'sqlite:///none.db'\nmax_waiting_pulls = 5e4\n", encoding="utf-8"
+    )
+    settings = load_configuration({"max_body": "2e4"}, environment={"TUTELAGE_PORT": "1e3"})
+    assert (settings.store, settings.max_waiting_pulls) == ("sqlite:///none.db", 50_000)
+    assert (settings.max_body, settings.port) == (20_000, 1000)
+    (here / "c.toml").write_text("\ufeffhorizon = 2e4\narms = ['a']\nlow = 0.0\n", encoding="utf-8")
+    assert read_toml(here / "c.toml") == {"horizon": 20_000, "arms": ["a"], "low": 0.0}
+    for wrong in ("1.5e0", "x"):
+        with pytest.raises(InputError, match="a whole number in"):
+            load_configuration({"max_body": wrong}, environment={})
+    (here / "tutelage.toml").write_text("port = 1.5e0\n")
+    with pytest.raises(InputError, match="a whole number in"):
+        load_configuration(environment={})

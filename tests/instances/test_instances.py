@@ -1,5 +1,6 @@
 """The table of instances and the INSTANCE grammar."""
 
+import shlex
 import subprocess
 import sys
 
@@ -61,6 +62,41 @@ def test_quoted_path(write):
         assert np.array_equal(load(instance.name).local_means, instance.local_means)
 
 
+@pytest.mark.parametrize("name", ["100%,b=2.csv", "a,b.csv", "it's.csv", "means (1.csv", 'two" inch.csv'])
+@pytest.mark.parametrize("source", ["", "table:"])
+@pytest.mark.parametrize("options", ["", ",rewards=constant"])
+def test_unquoted_path_is_explained(write, name, source, options):
+    """A path that needs quotes is refused with the INSTANCE that works, as one argument for a shell."""
+    path = write(name, "0.2,0.9\n0.4,0.1\n")
+    spec = f"{source}{path}{options}"
+    with pytest.raises(InputError, match="needs quotes") as caught:
+        load(spec)
+    shown = str(caught.value).partition("as in ")[2].rpartition("; in a shell")[0]
+    (argument,) = shlex.split(shown)
+    assert load(argument).local_means.tolist() == [[0.2, 0.9], [0.4, 0.1]]
+
+
+def test_path_like_an_argument_is_explained(write, monkeypatch, refuses, tmp_path):
+    """So is one that reads as key=value."""
+    write("x=1.csv", "0.2,0.9\n")
+    monkeypatch.chdir(tmp_path)
+    refuses("table:x=1.csv", "needs quotes", """'table:"x=1.csv"'""")
+    assert load('table:"x=1.csv"').num_arms == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("{}", ("is a folder", "movielens:{}")),
+        ("{}/none,b=2.csv", ("There is no file", "in quotes")),
+        ("{}/none", ("There is no file", "{}/none")),
+    ],
+)
+def test_folders_and_missing_files(refuses, tmp_path, spec, words):
+    """A folder and a path of nothing are called so."""
+    refuses(spec.format(tmp_path), *(word.format(tmp_path) for word in words))
+
+
 def test_path_with_a_quote_in_it(write):
     """A path with an apostrophe goes in double quotes, and the name says so."""
     path = write("it's.csv", "0.2,0.9\n")
@@ -78,6 +114,8 @@ def test_path_with_a_quote_in_it(write):
         ("uniform:client=5", ("'client'", "did you mean 'clients'")),
         ("uniform:clients=5,clients=6", ("'clients' appears twice",)),
         ("uniform:clients=five", ("clients=five", "whole number")),
+        ("uniform:clients=1.5e0", ("clients=1.5e0", "whole number")),
+        ("uniform:clients=1e999999999", ("whole number",)),
         ("uniform:clients=0", ("clients=0", "a whole number of at least 1")),
         ("uniform:arms=-3", ("arms=-3",)),
         ("uniform:clients=1000000000", ("1000000000 clients", "use fewer")),
@@ -109,6 +147,11 @@ def test_path_with_a_quote_in_it(write):
 def test_bad_instances(refuses, spec, words):
     """What cannot be an instance is refused in one sentence with the value and the remedy."""
     refuses(spec, *words)
+
+
+def test_whole_numbers_with_an_exponent():
+    """2e1 is 20."""
+    assert load("uniform:clients=2e1,arms=1_0").local_means.shape == (20, 10)
 
 
 def test_installed_source():

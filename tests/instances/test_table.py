@@ -49,6 +49,67 @@ def test_layouts(write, name, content, clients, arms, weights):
     assert instance.weights.tolist() == (weights or [0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("content", "clients", "arms"),
+    [
+        ("client_id,shoes,hats\n0,0.2,0.9\n1,0.4,0.1\n", ("0", "1"), ("shoes", "hats")),
+        ("User ID;shoes;hats\n7;0,2;0,9\n8;0,4;0,1\n", ("7", "8"), ("shoes", "hats")),
+        (",0,1\n0,0.2,0.9\n1,0.4,0.1\n", ("0", "1"), ("0", "1")),
+        ("shop;2021;2022\nA;0,2;0,9\nB;0,4;0,1\n", ("A", "B"), ("2021", "2022")),
+        ("2021,2022\n0.2,0.9\n0.4,0.1\n", None, ("2021", "2022")),
+        ("1;2\n0,2;0,9\n0,4;0,1\n", None, ("1", "2")),
+        ("# shoes,hats\n2.0e-01,9.0e-01\n4.0e-01,1.0e-01\n", None, ("shoes", "hats")),
+        ("# shoes hats\n2.0e-01 9.0e-01\n4.0e-01 1.0e-01\n# the end\n", None, ("shoes", "hats")),
+        ("# means of May\n0.2,0.9\n# a break, with, commas\n0.4,0.1\n", None, None),
+        ("# 0.5,0.5\n0.2,0.9\n0.4,0.1\n", None, None),
+        ("#1,0.2,0.9\n#2,0.4,0.1\n", ("#1", "#2"), None),
+        ("sep=;\r\nshop;shoes;hats;\r\nA;0,2;0,9;\r\nB;0,4;0,1;\r\n", ("A", "B"), ("shoes", "hats")),
+        ("sep=,\nshoes,hats\n0.2,0.9\n0.4,0.1\n", None, ("shoes", "hats")),
+        ("shoes\thats\n20 %\t90%\n40,0 %\t10%\n", None, ("shoes", "hats")),
+        ("shoes,hats,\n0.2,0.9\n0.4,0.1,,\n", None, ("shoes", "hats")),
+        ("магазин;shoes;hats\nA;0,2;0,9\nB;0,4;0,1\n", ("A", "B"), ("shoes", "hats")),
+    ],
+)
+def test_what_spreadsheets_and_libraries_write(write, content, clients, arms):
+    """Ids, years, comments, Excel's separators, decimal commas and percentages are read as what they are."""
+    instance = load(write("t.csv", content))
+    assert instance.local_means.tolist() == MEANS
+    assert instance.client_names == clients
+    assert instance.arm_names == arms
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("shop;A;B\n0;0,2;0,9\n1;0,4;0,1\n", ("column 'shop'", "names or means", "write 'client' above it")),
+        ("shop,A,B\n0,1,0\n1,0,1\n", ("column 'shop'", "names or means")),
+        ("0,0.2,0.9\n1,0.4,0.1\n", ("first column", "names or means (0, 1)")),
+        ("0,1\n0.2,0.9\n0.4,0.1\n", ("Row 1", "names or means (0, 1)")),
+        ("shop;0;1\nA;0,2;0,9\nB;0,4;0,1\n", ("Row 1", "names or means (0, 1)")),
+        ("# nothing\n", ("comments but no means",)),
+    ],
+)
+def test_numbers_that_may_be_names_are_refused(write, refuses, content, words):
+    """Whole numbers that may be names or means are refused, with what to write for either."""
+    refuses(write("t.csv", content), *words)
+
+
+@pytest.mark.parametrize("content", ["0,1\n1,0\n", "0.0,0.2\n1.0,0.4\n", "1,0.2\n", "a,b\n1.0,0.2\n0.0,0.4\n"])
+def test_means_of_0_and_1_are_read(write, content):
+    """Means of 0 and 1 are means where nothing in the table looks like a name."""
+    lines = [line for line in content.split() if "a" not in line]
+    assert load(write("t.csv", content)).local_means.tolist() == [[float(c) for c in line.split(",")] for line in lines]
+
+
+def test_the_note_says_what_was_read(write):
+    """The notes of the instance, which every command prints, name clients and arms."""
+    notes = dict(load(write("t.csv", "discount;0.1;0.2\nA;0.5;0.6\n")).notes)
+    assert notes["read as"] == "2 clients (discount, A), 2 arms without names"
+    content = "client," + ",".join(f"arm{k}" for k in range(14)) + "\nx" + ",0.5" * 14 + "\n"
+    named = ", ".join(f"arm{k}" for k in range(12))
+    assert dict(load(write("t.csv", content)).notes)["read as"] == f"1 client (x), 14 arms ({named}, ...)"
+
+
 def test_single_column(write):
     """One arm, with and without its name."""
     assert load(write("a.csv", "only\n0.2\n0.4\n")).arm_names == ("only",)
@@ -80,7 +141,8 @@ def test_tied_table_says_so(write):
         ("t.csv", "0.2,0.9\n0.4\n", ("Row 2", "1 cells")),
         ("t.csv", "a,b\n0,2,0,9\n", ("Row 2", "decimal comma")),
         ("t.csv", "0,2,0,9\n0,4,0,1\n", ("2", "decimal point, not a comma")),
-        ("t.csv", "0,2;0,9\n0,4;0,1\n", ("'0,2'", "decimal point, not a comma")),
+        ("t.csv", "0,2;0.9\n0,4;0.1\n", ("mixes decimal points and decimal commas",)),
+        ("t.csv", "0,2;0,9\n0,4;0,1,0\n", ("'0,1,0'", "row 2, column 2")),
         ("t.csv", "0.2,1.9\n0.4,0.1\n", ("1.9", "row 1, column 2", "outside [0, 1]")),
         ("t.csv", "0.2,-0.9\n", ("-0.9",)),
         ("t.csv", "0.2,nan\n0.4,0.1\n", ("'nan'", "row 1, column 2")),
@@ -89,7 +151,7 @@ def test_tied_table_says_so(write):
         ("t.csv", "0.2,0.9\n0.4,much\n", ("'much'", "row 2, column 2")),
         ("t.csv", "0.2,0.9x,0.3\n0.4,0.1,0.2\n", ("Row 1", "mixes")),
         ("t.csv", "0.2,0.9\n0.4x,0.1\n", ("mixes", "0.4x")),
-        ("t.csv", '"0.2,0.9\n0.4,0.1\n', ("CSV",)),
+        ("t.csv", '"0.2,0.9\n0.4,0.1\n', ("Row 1", "quote is not closed")),
         ("t.csv", "a,a\n0.2,0.9\n", ("'a' appears twice among the arms",)),
         ("t.csv", "a,weight,weight\n0.2,0.9,0.1\n", ("two columns of weights",)),
         ("t.csv", "a,weight\n0.2,0.9\n0.3,0.2\n", ("sum to 1.1",)),

@@ -4,7 +4,7 @@ import pytest
 
 from tutelage.errors import InputError
 from tutelage.rules import KEEP, Set
-from tutelage.teachers.base import Directive, Problem
+from tutelage.teachers.base import Directive, Problem, number_arms
 from tutelage.teachers.baselines import KnownTarget, NoTeaching
 
 PROBLEM = Problem(2, 3, 100, (0.5, 0.5))
@@ -38,6 +38,22 @@ def test_known_target_must_be_an_arm():
         KnownTarget(3).begin(PROBLEM, None)
     with pytest.raises(InputError, match="target=ARM"):
         KnownTarget().begin(PROBLEM, None)
+    with pytest.raises(InputError, match="target=red by its name"):
+        KnownTarget("red").begin(PROBLEM, None)
+    with pytest.raises(InputError, match="or the name of an arm"):
+        KnownTarget("")
+
+
+@pytest.mark.parametrize(("target", "number"), [("red", 0), ("2021", 1), (2021, 1), (1, 1), (0, 0), (None, None)])
+def test_names_become_numbers(target, number):
+    """A name is replaced by the number of its arm; a number below K is a number."""
+    assert number_arms(KnownTarget(target), ("red", "2021", "0"), 3) == KnownTarget(number)
+
+
+def test_other_names_are_refused():
+    """The message lists the names that exist."""
+    with pytest.raises(InputError, match=r"target='blue', but the arms are red, 2021"):
+        number_arms(KnownTarget("blue"), ("red", "2021"), 2)
 
 
 def test_no_teaching_touches_nothing():

@@ -27,6 +27,7 @@ from tutelage.cli.serve import serve
 from tutelage.cli.simulate import simulate
 from tutelage.cli.verify import verify
 from tutelage.errors import InputError
+from tutelage.text import format_controls
 
 app = typer.Typer(
     add_completion=False,
@@ -146,7 +147,7 @@ def _report_system_error(error: OSError) -> int:
 def _report(sentence: str, status: int) -> int:
     if is_interrupted():  # compilers turn the interrupt into errors of their own
         raise KeyboardInterrupt
-    line = " ".join(sentence.split())
+    line = format_controls(" ".join(sentence.split()))
     with contextlib.suppress(OSError):  # standard error is closed or full; the status remains
         sys.stderr.write((line if line.endswith((".", "?", "!")) else f"{line}.") + "\n")
     return status

@@ -39,6 +39,7 @@ def _describe_request(
     clients = Counter(request.client_specs)
     definitions = [
         ("instance", instance.name),
+        *((name, fact) for name, fact in instance.notes if name == "read as"),
         ("gap", f"{instance.min_gap:.6g} between the means of the best and the second-best arm"),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
         ("teacher", TEACHERS.label(request.teachers[0])),

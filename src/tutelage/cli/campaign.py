@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tutelage.cli import interrupts
-from tutelage.cli.options import Force, Json, Server, check_new_file
+from tutelage.cli.options import Force, Json, Server, check_new_file, whole_number
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
 from tutelage.text import format_count
@@ -52,7 +52,10 @@ def create(
         bool | None, typer.Option("--open-registration", help="Let clients be registered until the campaign starts.")
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option(metavar="T", show_default=False, help="Number of rounds of the campaign, at least 1.")
+        int | None,
+        typer.Option(
+            metavar="T", parser=whole_number, show_default=False, help="Number of rounds of the campaign, at least 1."
+        ),
     ] = None,
     teacher: Annotated[
         str | None, typer.Option(metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.")
@@ -70,7 +73,9 @@ def create(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="S", show_default="0", help="Seed of the teacher's random numbers, at least 0."),
+        typer.Option(
+            metavar="S", parser=whole_number, show_default="0", help="Seed of the teacher's random numbers, at least 0."
+        ),
     ] = None,
     start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
     server: Server = None,

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.demo_clients import RECENT_PULLS, DemoClient, DemoClients
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.printing import Printer, SafeConsole, checked_output
 from tutelage.cli.table_cells import create_table
 
 _LINE_SECONDS = 5.0  # between two lines in a pipe
@@ -30,7 +30,7 @@ class DemoOutput:
     """Everything that the demo prints to standard output."""
 
     def __init__(self) -> None:
-        self._printer, self._console = Printer(), Console(highlight=False)
+        self._printer, self._console = Printer(), SafeConsole(highlight=False)
         self._live: Live | None = None
         self._started = self._last_line = time.monotonic()
         self._last: tuple[dict[str, Any], DemoClients, int | None] | None = None

@@ -2,7 +2,6 @@
 
 import contextlib
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,17 +12,15 @@ from tutelage.errors import InputError
 from tutelage.paths import expand_path
 from tutelage.service.configuration import SETTINGS, load_configuration
 from tutelage.service.settings_field import Setting
-
-_WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
+from tutelage.validation import read_whole
 
 
 def whole_number(text: str | int) -> int:
-    """Read a whole number, whose digits may be grouped as in 50_000."""
-    if isinstance(text, int):  # a default
-        return text
-    if not _WHOLE.fullmatch(text.strip()):
-        raise typer.BadParameter(f"{text!r} is not a whole number, as in 1000 or 1_000")
-    return int(text)
+    """Read a whole number, which may be written as in 50_000 or 5e4."""
+    number = text if isinstance(text, int) else read_whole(text)
+    if number is None:
+        raise typer.BadParameter(f"{text!r} is not a whole number, as in 1000, 1_000 or 1e3")
+    return number
 
 
 def number(text: str | float) -> float:
@@ -38,12 +35,12 @@ def client_rounds(option: str, given: list[str] | None) -> dict[int, int]:
     """Read ``["0:1000", "3:20_000"]`` as {client: round}.  Raises ``InputError``."""
     found: dict[int, int] = {}
     for text in given or []:
-        client, colon, round = text.partition(":")
-        if not colon or not _WHOLE.fullmatch(client.strip()) or not _WHOLE.fullmatch(round.strip()):
+        client, _, round = map(read_whole, text.partition(":"))
+        if client is None or round is None:
             raise InputError(f"Invalid {option} {text!r}: use CLIENT:ROUND, as in {option} 0:1000.")
-        if int(client) in found:
-            raise InputError(f"{option} names client {int(client)} twice: give one round for it.")
-        found[int(client)] = int(round)
+        if client in found:
+            raise InputError(f"{option} names client {client} twice: give one round for it.")
+        found[client] = round
     return found
 
 

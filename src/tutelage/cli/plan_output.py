@@ -76,12 +76,12 @@ def _describe_request(plan: Plan) -> list[tuple[str, str]]:
     name = "assumed: every run has its own random means" if request.case.varied else first.name
     clients = Counter(request.first.client_specs)
     gap = f"{request.case.gap:.6g} between the means of the best and the second-best arm"
-    conditions = [(name, fact) for name, fact in first.notes if name in ("activity", "delay")]
+    notes = [(name, fact) for name, fact in first.notes if name in ("read as", "activity", "delay")]
     return [
         ("instance", name),
         ("size", f"{format_count(first.num_clients, 'client')}, {format_count(first.num_arms, 'arm')}"),
         ("gap", gap),
-        *conditions,
+        *notes,
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
         ("horizon", f"{format_count(request.horizon, 'round')}"),
         ("simulated", f"{format_count(request.runs, 'run')} with each teacher, seed {request.seed}"),

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from tutelage.text import format_controls
 
 _PIPE_COLUMNS = 80
 
@@ -25,6 +28,15 @@ def checked_output() -> Iterator[None]:
         raise OSError(error.errno, f"cannot be written: {error.strerror}", "Standard output") from error
 
 
+class SafeConsole(Console):
+    """A console that writes control characters out, which a terminal would obey wherever they come from."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render without control characters in the text."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else format_controls(text), style, control)
+
+
 class Printer:
     """Prints text and tables to standard output; in a pipe no line ends with spaces."""
 
@@ -34,7 +46,7 @@ class Printer:
     def print(self, *things: RenderableType) -> None:
         """Print each thing on a line of its own; a string is printed as it is, without markup."""
         for thing in things:
-            self._print_one(Text(thing) if isinstance(thing, str) else thing)
+            self._print_one(Text(format_controls(thing)) if isinstance(thing, str) else thing)
 
     def print_definitions(self, pairs: list[tuple[str, str]]) -> None:
         """Print words with their explanations, in two columns."""
@@ -42,13 +54,13 @@ class Printer:
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
         for word, explanation in pairs:
-            table.add_row(Text(word), Text(explanation))
+            table.add_row(Text(word), Text(format_controls(explanation)))
         self.print(table)
 
     def _print_one(self, thing: RenderableType) -> None:
         if not self.is_plain:
-            Console(highlight=False).print(thing)
+            SafeConsole(highlight=False).print(thing)
             return
         text = io.StringIO()
-        Console(file=text, highlight=False, width=_PIPE_COLUMNS, color_system=None).print(thing)
+        SafeConsole(file=text, highlight=False, width=_PIPE_COLUMNS, color_system=None).print(thing)
         sys.stdout.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())

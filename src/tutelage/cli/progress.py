@@ -5,8 +5,9 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tutelage.cli.printing import SafeConsole
 
 _REDRAW_SECONDS = 0.1  # between two drawings
 
@@ -28,7 +29,7 @@ class ProgressBar:
         )
         disabled = not sys.stderr.isatty()
         self.progress = Progress(
-            *columns, console=Console(stderr=True), transient=True, disable=disabled, auto_refresh=False
+            *columns, console=SafeConsole(stderr=True), transient=True, disable=disabled, auto_refresh=False
         )
         self.drawn = 0.0
         self.task = self.progress.add_task("preparing", total=total)

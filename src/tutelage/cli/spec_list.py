@@ -53,6 +53,8 @@ def _print_entry(printer: Printer, table: Table[Any], name: str) -> None:
 
 def _type(item: Parameter) -> str:
     """Describe the type."""
+    if item.names_arm:
+        return "whole number or name"
     return {int: "whole number", float: "number", bool: "true or false"}.get(item.type, "word")
 
 

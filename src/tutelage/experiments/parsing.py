@@ -16,6 +16,7 @@ from tutelage.instances.readers.files import read_text
 from tutelage.paths import expand_path
 from tutelage.struct_errors import describe_type, find_fault
 from tutelage.text import shorten
+from tutelage.validation import read_toml_number
 
 _SECTIONS: dict[str, type[Section]] = {
     "instances": InstanceEntry,
@@ -48,7 +49,7 @@ def parse_experiment(text: str, file: str) -> Experiment:
 
 def _parse_toml(text: str, file: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=read_toml_number)
     except tomllib.TOMLDecodeError as error:
         reason = str(error).rstrip(".")
         if "Cannot overwrite" in reason or "Cannot declare" in reason:

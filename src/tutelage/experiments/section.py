@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tutelage.errors import InputError
+from tutelage.registry import parameters_of
 from tutelage.struct_errors import describe_type, find_fault
 from tutelage.teachers import TEACHERS
 from tutelage.text import shorten
@@ -63,7 +64,14 @@ def invalid_value(key: str, written: str, allowed: str) -> str:
 def label_teachers(section: Any, key: str) -> None:
     """Replace the teachers in ``key`` by their labels; raise ``InputError`` for an unknown one."""
     try:
-        labels = tuple(TEACHERS.label(TEACHERS.parse(spec)) for spec in getattr(section, key))
+        teachers = [TEACHERS.parse(spec) for spec in getattr(section, key)]
     except InputError as error:
         raise InputError(f"invalid {key}: {error}") from None
-    msgspec.structs.force_setattr(section, key, labels)
+    for teacher in teachers:
+        for item in parameters_of(type(teacher)):
+            if item.names_arm and isinstance(getattr(teacher, item.name), str):
+                raise InputError(
+                    f"invalid {key}: {item.name}={getattr(teacher, item.name)} in {TEACHERS.spec(teacher)!r}: use the "
+                    "number of the arm, since the instances of an experiment differ in their names."
+                )
+    msgspec.structs.force_setattr(section, key, tuple(map(TEACHERS.label, teachers)))

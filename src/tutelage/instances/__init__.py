@@ -7,12 +7,14 @@ with a comma, colon or equals sign needs quotes: ``movielens:"C:/a,b/ratings.csv
 
 import importlib.util
 import re
+import shlex
 from pathlib import PurePath
 
 from tutelage.code_errors import describe_code_error, is_foreign, locate_function
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, InstanceSource
-from tutelage.paths import is_file
+from tutelage.instances.readers.workbook import WORKBOOKS
+from tutelage.paths import exists, is_file, is_folder
 from tutelage.registry import Table, parameters_of, split_top, unquote
 from tutelage.text import format_value
 
@@ -36,7 +38,8 @@ INSTANCES = Table[InstanceSource](
 _INSTALLED = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:[A-Za-z_]\w*(\(.*\))?")
 _KEY = re.compile(r"[A-Za-z_]\w*\s*=")
 _DIGITS = re.compile(r"[-+0-9.;,]+")
-_TABLE_ENDINGS = (".csv", ".tsv", ".json", ".toml")
+_SLASH = re.compile(r"[/\\]")
+_TABLE_ENDINGS = (".csv", ".tsv", ".json", ".toml", *WORKBOOKS)
 
 
 def load(spec: str | PurePath) -> Instance:
@@ -71,6 +74,14 @@ def parse(spec: str | PurePath) -> InstanceSource:
         raise InputError(
             f"Invalid instance {spec!r}: use a text such as 'paper', the path of a table of means, or an Instance."
         )
+    try:
+        return _parse(spec)
+    except InputError as error:
+        better = _explain_path(spec.strip())
+        raise (error if better is None else InputError(better)) from None
+
+
+def _parse(spec: str) -> InstanceSource:
     text = spec.strip()
     if not text:
         raise InputError("The instance is empty: name one, as in paper or uniform:clients=5,arms=5,seed=3.")
@@ -98,6 +109,40 @@ def _is_table(head: str) -> bool:
     """Whether an INSTANCE begins with a path to a table of means."""
     path = unquote(head.strip())
     return path.lower().endswith(_TABLE_ENDINGS) or path != head.strip() or is_file(path)
+
+
+def _explain_path(text: str) -> str | None:
+    """What to do about an INSTANCE that is not understood and holds a path; None where the path is not to blame."""
+    name, _, rest = text.partition(":")
+    source = f"{name}:" if name in INSTANCES.entries else ""
+    given = rest if source else text
+    for end in (len(given), *(found.start() for found in reversed(list(re.finditer(",", given))))):
+        path = given[:end]
+        if not path or not exists(path):
+            continue
+        if _needs_quotes(path):
+            quote = "'" if '"' in path else '"'
+            spec = shlex.quote(f"{source}{quote}{path}{quote}{given[end:]}")
+            return f"The name of the file {path!r} needs quotes here, as in {spec}; in a shell write both pairs."
+        if source:
+            return None
+        if is_folder(path):
+            return (
+                f"{path!r} is a folder, not an instance: name a file of means in it, or write movielens:{path} or "
+                f"radio:{path} if it holds such data."
+            )
+        if not is_file(path):
+            return f"{path!r} is not an ordinary file (a pipe?): write the data to a file and give its path."
+    if not source and (_SLASH.search(given) or given.lower().endswith(_TABLE_ENDINGS)):
+        return f"There is no file {given!r}: check the path, and put a path with a comma in quotes."
+    return None
+
+
+def _needs_quotes(path: str) -> bool:
+    try:
+        return len(split_top(path, ",")) > 1 or _KEY.match(path) is not None
+    except InputError:  # a quote or a parenthesis
+        return True
 
 
 def _arguments(name: str, parts: list[str], spec: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
+from tutelage.text import format_name
 from tutelage.validation import check_names
 
 _ROUNDING = 1e-14  # global means this close differ only by rounding: 0.1 and 0.7 tie with 0.4 and 0.4
@@ -55,8 +56,8 @@ class Instance:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InputError(f"Invalid name of an instance {self.name!r}: use a text.")
-        self._set("local_means", _numbers(self.local_means, f"{self.name}: the local means"))
-        self._set("weights", _numbers(self.weights, f"{self.name}: the weights"))
+        self._set("local_means", to_numbers(self.local_means, f"{self.name}: the local means"))
+        self._set("weights", to_numbers(self.weights, f"{self.name}: the weights"))
         given = self.rewards
         self._set("rewards", parse_distribution(given) if isinstance(given, str) else DISTRIBUTIONS.resolve(given))
         if not isinstance(self.samples, Samples):
@@ -149,11 +150,11 @@ class Instance:
 
     def arm_label(self, arm: int) -> str:
         """The arm in messages: its name, or ``arm 3``."""
-        return self.arm_names[arm] if self.arm_names else f"arm {arm}"
+        return format_name(self.arm_names[arm]) if self.arm_names else f"arm {arm}"
 
     def client_label(self, client: int) -> str:
         """The client in messages: its name, or ``client 3``."""
-        return self.client_names[client] if self.client_names else f"client {client}"
+        return format_name(self.client_names[client]) if self.client_names else f"client {client}"
 
     def reward_arrays(self) -> RewardArrays:
         """The means, parameters and samples as the compiled ``draw`` reads them."""
@@ -215,7 +216,7 @@ def equal_weights(num_clients: int) -> NDArray[np.float64]:
     return np.full(num_clients, 1.0 / num_clients)
 
 
-def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+def to_numbers(given: Any, what: str) -> NDArray[np.float64]:
     """Convert an array or a list of numbers to float64."""
     try:
         array = np.asarray(given)

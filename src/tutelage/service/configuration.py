@@ -13,6 +13,7 @@ from tutelage.errors import InputError
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.settings_field import setting, settings_of
 from tutelage.stores.address import without_password
+from tutelage.validation import read_toml_number
 
 FILE = "tutelage.toml"
 #: First folders of the server's own addresses.
@@ -172,7 +173,7 @@ def find_values(
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file of settings, the server's or a campaign's.  Raises ``InputError``."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=read_toml_number)
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror}.") from None
     except RecursionError:

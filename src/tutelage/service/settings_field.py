@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tutelage.validation import Bounds
+from tutelage.validation import Bounds, read_whole
 
 _KEY = "setting"
 
@@ -72,6 +72,8 @@ class Setting:
         Text is read as a number, true or false where the setting is one.  Raises ``ValueError`` with what is
         allowed.
         """
+        if self.type is int and isinstance(value, str):
+            value = read_whole(value)
         try:
             found = msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except msgspec.ValidationError:

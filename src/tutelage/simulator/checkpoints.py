@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.registry import split_call
-from tutelage.validation import check_whole
+from tutelage.validation import check_whole, read_whole
 
 Checkpoints = str | int | Sequence[int] | NDArray[np.integer[Any]]
 
 _DEFAULT_COUNT = 200
 _MOST = 10_000_000
 LARGEST_HORIZON = 2**53  # above it a count of pulls is no longer exact as a float
-_DIGITS = re.compile(r"[0-9]+")
-_SIGNED = re.compile(r"[+-]*[0-9]+")
+_NUMBER = re.compile(r"[+-]*[0-9][0-9.e+_]*", re.IGNORECASE)
 _ALLOWED = f"use linear(count={_DEFAULT_COUNT}), logarithmic(count={_DEFAULT_COUNT}), a number"
 
 
@@ -49,7 +48,7 @@ def checkpoint_rounds(checkpoints: Checkpoints, horizon: int) -> NDArray[np.int6
 
 
 def _parse(spec: str) -> tuple[str, int]:
-    spec = f"linear(count={spec.strip()})" if _SIGNED.fullmatch(spec.strip()) else spec
+    spec = f"linear(count={spec.strip()})" if _NUMBER.fullmatch(spec.strip()) else spec
     name, arguments = split_call(spec, "choice of checkpoints")
     if name not in ("linear", "logarithmic"):
         raise InputError(f"Invalid checkpoints {name!r}: {_ALLOWED}, or in Python a list of rounds.")
@@ -58,9 +57,10 @@ def _parse(spec: str) -> tuple[str, int]:
             f"Invalid checkpoints {spec!r}: the only argument is count, as in {name}(count={_DEFAULT_COUNT})."
         )
     text = arguments[0][1] if arguments else str(_DEFAULT_COUNT)
-    if not _DIGITS.fullmatch(text) or not text.strip("0"):
+    count = read_whole(text)
+    if count is None or count < 1:
         raise InputError(f"Invalid count={text} in the checkpoints {spec!r}: use a whole number, 1 or more.")
-    return name, parse_count(text, "checkpoints")
+    return name, parse_count(str(count), "checkpoints")
 
 
 def parse_count(digits: str, noun: str) -> int:

@@ -19,7 +19,7 @@ from tutelage.seeding import teacher_generator
 from tutelage.simulator.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
 from tutelage.simulator.command import write_command
 from tutelage.teachers import TEACHERS, side_by_side
-from tutelage.teachers.base import Teacher
+from tutelage.teachers.base import Teacher, number_arms
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
 from tutelage.validation import check_number, check_whole
 
@@ -47,8 +47,9 @@ def make_request(
     runs = check_whole("number of runs", runs, 1, 2**31 - 1)
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     rounds = checkpoint_rounds(checkpoints, horizon)
-    chosen = _resolve_teachers(teachers)
+    listed = _list_teachers(teachers)
     loaded = instance if isinstance(instance, Instance) else instances.load(instance)
+    chosen = _number_arms(listed, loaded)
     if conditions is not None:
         loaded = dataclasses.replace(loaded, conditions=conditions)
     if exclude_after is not None:
@@ -112,15 +113,20 @@ def _resolve_policies(clients: str | Policy | Sequence[str | Policy], instance: 
     return tuple(POLICIES.resolve(each) for each in clients)
 
 
-def _resolve_teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> tuple[Teacher, ...]:
+def _list_teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> "tuple[Teacher, ...]":
     if teachers is None:
         return side_by_side()
     listed = [teachers] if isinstance(teachers, str) or not isinstance(teachers, Sequence) else teachers
     if not listed:
         raise InputError("The list of teachers is empty: name at least one, or leave it out for the default.")
+    return tuple(TEACHERS.resolve(each) for each in listed)
+
+
+def _number_arms(teachers: "tuple[Teacher, ...]", instance: Instance) -> "tuple[Teacher, ...]":
+    """The teachers, with numbers where they name arms of the instance; each must be another one."""
     resolved: dict[str, Teacher] = {}
-    for each in listed:
-        teacher = TEACHERS.resolve(each)
+    for each in teachers:
+        teacher = number_arms(each, instance.arm_names or (), instance.num_arms)
         spec = TEACHERS.spec(teacher)
         if spec in resolved:
             raise InputError(f"The teacher {spec} is named twice: remove one, or change its parameters.")

@@ -27,8 +27,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.registry import check_parameters
+from tutelage.registry import check_parameters, parameters_of
 from tutelage.rules import Rule
+from tutelage.teachers import TEACHERS
+from tutelage.text import format_name, format_value, shorten
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,26 @@ class Teacher(Protocol):
     def exclude(self, state: Any, client: int) -> Any: ...
     @abstractmethod
     def report(self, state: Any) -> Report: ...
+
+
+def number_arms(teacher: Teacher, arms: Sequence[str], num_arms: int) -> Teacher:
+    """The teacher with numbers of arms where its parameters have names.
+
+    A whole number below ``num_arms`` is the number of an arm, also where an arm is called so.  Raises
+    ``InputError`` for a name that no arm has.
+    """
+    found = {}
+    for item in parameters_of(type(teacher)):
+        value = getattr(teacher, item.name)
+        if not item.names_arm or value is None:
+            continue
+        if str(value) in arms and (isinstance(value, str) or value >= num_arms):
+            found[item.name] = tuple(arms).index(str(value))
+        elif isinstance(value, str):
+            called = shorten(", ".join(map(format_name, arms)), 200) if arms else f"0 to {num_arms - 1}, without names"
+            name = TEACHERS.spec(teacher).partition("(")[0]
+            raise InputError(f"The teacher {name} has {item.name}={format_value(value)}, but the arms are {called}.")
+    return dataclasses.replace(teacher, **found) if found else teacher  # type: ignore[type-var]
 
 
 def add_excluded(excluded: tuple[int, ...], client: int, problem: Problem) -> tuple[int, ...]:

@@ -15,6 +15,9 @@ SPEC = "uniform:clients=3,arms=2,weights={}"
         ("w.txt", "\ufeff0.2\r\n0.3\r\n\r\n0.5"),
         ("w.csv", "0.2,0.3,0.5\n"),
         ("w.csv", "weight\n0.2\n0.3\n0.5\n"),
+        ("w.txt", "# of the shops\n0,2\n0,3\n0,5\n"),
+        ("w.csv", "0,2;0,3;0,5;\n"),
+        ("w.csv", "20%\n30 %\n50,0 %\n"),
         ("w.json", "[0.2, 0.3, 0.5]"),
         ("w.json", '{"weights": [0.2, 0.3, 0.5]}'),
     ],
@@ -27,6 +30,7 @@ def test_weights_from_a_file(write, name, content):
 def test_weights_in_the_spec():
     """a;b;c are weights, and a single weight is 1."""
     assert load(SPEC.format(".2;.3;.5")).weights.tolist() == [0.2, 0.3, 0.5]
+    assert load(SPEC.format('"0,2;30 %;0,5"')).weights.tolist() == [0.2, 0.3, 0.5]
     assert load("uniform:clients=1,weights=1").weights.tolist() == [1.0]
     assert np.allclose(load("uniform:clients=3").weights, 1 / 3)
 
@@ -42,7 +46,7 @@ def test_weights_in_the_spec():
         (".5;nan;.5", ("'nan'",)),
         (".5;inf;.5", ("'inf'",)),
         ("1e308;1e308;1e308", ("1e+308", "too large")),
-        ('"0,2;0,3;0,5"', ("decimal point, not a comma",)),
+        ("0,2;0,3;0,5", ("decimal comma? write a point",)),
         ("nowhere.txt", ("no file or folder 'nowhere.txt'",)),
         ("~nouser/w.txt", ("no home folder", "~nouser/w.txt")),
     ],
@@ -56,7 +60,7 @@ def test_bad_weights(refuses, weights, words):
     ("content", "words"),
     [
         ("", ("empty",)),
-        ("0,2\n0,3\n0,5\n", ("decimal point, not a comma",)),
+        ("0,2,3\n0,3\n0,5\n", ("'0,2,3'", "not a number")),
         ("[0.2, 0.3", ("not JSON",)),
         ('{"weights": [1], "weights": [1]}', ("appears twice",)),
         ('{"w": [1]}', ("no list of numbers",)),

@@ -1,6 +1,7 @@
 """Files of data: a file, a member of an archive, or a file in a folder; plain or gzipped."""
 
 import gzip
+import io
 import json
 import zipfile
 import zlib
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from tutelage.errors import InputError
+from tutelage.instances.readers.workbook import WORKBOOKS, read_workbook
 from tutelage.paths import find_path
 from tutelage.validation import describe_error
 
@@ -55,6 +57,9 @@ class DataFile:
     @contextmanager
     def _raw(self) -> Iterator[IO[bytes]]:
         if self.member is None:
+            if self.path.suffix.lower() in WORKBOOKS:
+                yield io.BytesIO(read_workbook(self.path).encode())
+                return
             with self.path.open("rb") as stream:
                 yield stream
             return
@@ -83,11 +88,11 @@ def locate(path: str, names: Sequence[str], what: str) -> DataFile:
     ``names`` are patterns (``*.k7``) for the name in lower case without ``.gz``.  A folder is searched two
     levels deep, and the file nearest to the top is used; several at that level are an ``InputError``.
     """
-    found = find_path(path)
+    found = _find(path)
     if found.is_dir():
         inside = [item for pattern in ("*", "*/*") for item in sorted(found.glob(pattern)) if item.is_file()]
         files = [(len(item.relative_to(found).parts), DataFile(item)) for item in inside]
-    elif _is_zip(found):
+    elif found.suffix.lower() not in WORKBOOKS and _is_zip(found):
         members = [PurePosixPath(member) for member in _members(found)]
         files = [(len(item.parts), DataFile(found, str(item))) for item in members if item.parts[0] != "__MACOSX"]
     else:
@@ -101,6 +106,14 @@ def locate(path: str, names: Sequence[str], what: str) -> DataFile:
         listed = ", ".join(PurePosixPath(item.member or item.path.name).name for item in chosen[:5])
         raise InputError(f"{path!r} holds several files that could be the {what} ({listed}); give the path of one.")
     return chosen[0]
+
+
+def _find(path: str) -> Path:
+    """The path of an existing folder or ordinary file; a pipe could be read only once."""
+    found = find_path(path)
+    if not found.is_dir() and not found.is_file():
+        raise InputError(f"{path!r} is not an ordinary file (a pipe?); write the data to a file and give its path.")
+    return found
 
 
 def _is_zip(path: Path) -> bool:
@@ -123,7 +136,7 @@ def _members(path: Path) -> list[str]:
 
 def read_text(path: str, what: str) -> str:
     """The whole of a small UTF-8 file that holds ``what``, without a byte-order mark."""
-    found = find_path(path)
+    found = _find(path)
     if found.is_dir():
         raise InputError(f"{path!r} is a folder, not a file of {what}; give the path of the file.")
     return decode(DataFile(found))
@@ -134,7 +147,7 @@ def decode(data: DataFile, fallback: str | None = None) -> str:
     with data.open() as stream:
         content = stream.read()
     if b"\0" in content:
-        raise InputError(f"{data.label!r} is not a text file; give a CSV, JSON or TOML file in UTF-8.")
+        raise InputError(f"{data.label!r} is not a text file; give a CSV, JSON or TOML file in UTF-8, or .xlsx.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.instances.readers.delimited import Layout, fields, first_lines, stream_columns
+from tutelage.instances.readers.delimited import Layout, first_lines, split_line, stream_columns, whole_ids
 from tutelage.instances.readers.files import DataFile, locate, parse_json
 from tutelage.instances.readers.reward_counts import RewardCounts, tally
 
@@ -62,7 +62,7 @@ def read_k7(path: str) -> RadioTrace:
             f"{data.label!r} is not a K7 file: it must begin with a line of JSON and a line of column names."
         )
     header = parse_json(first[0], data.label)
-    frame, skipped = _measured(data, fields(first[1], ",", data))
+    frame, skipped = _measured(data, split_line(first[1], ",", f"line 2 of {data.label!r}"))
     if not frame.height:
         raise InputError(f"{data.label!r} has no measurement of a link: give a K7 file with lines for links.")
     channels = tuple(sorted({*_declared(header, data), *frame["channel"].unique().to_list()}))
@@ -107,6 +107,7 @@ def _measured(data: DataFile, names: list[str]) -> tuple["pl.DataFrame", int]:
     if not frames:
         raise InputError(f"{data.label!r} has no lines of measurements; give a K7 file that has.")
     lines = pl.concat(frames)
+    lines = lines.with_columns(whole_ids(lines[name]) for name in ("src", "dst", "channel"))
     ratio = lines["pdr"].cast(pl.Float64, strict=False)
     bad = lines.filter(~((ratio >= 0.0) & (ratio <= 1.0)).fill_null(False))
     if bad.height:

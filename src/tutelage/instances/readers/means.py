@@ -1,17 +1,30 @@
 """Read tables of local means that people write: CSV, JSON or TOML."""
 
-import csv
-import io
+import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tutelage.errors import InputError
+from tutelage.instances.readers.delimited import (
+    commented_header,
+    cut_short,
+    fewer_decimals,
+    lacks_decimals,
+    split_line,
+    split_lines,
+    split_preamble,
+)
 from tutelage.instances.readers.files import parse_json, read_text
 from tutelage.instances.readers.numbers import check_json_numbers, parse_number
 
-_CORNERS = ("", "client", "clients", "name", "names")
+_CORNERS = (
+    "", "client", "clients", "clientid", "clientids", "clientname", "clientnames", "id", "ids", "index", "name",
+    "names", "user", "users", "userid", "userids", "username",
+)  # fmt: skip
 _WEIGHT = ("weight", "weights")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _KEYS = {"means": "means", "local_means": "means", "clients": "clients", "arms": "arms", "weights": "weights"}
 
 
@@ -49,52 +62,111 @@ def read_means(path: str) -> MeansRows:
 
 
 def _from_csv(text: str, path: str) -> MeansRows:
-    header, rows = _csv_rows(text, path)
-    first = 1 if header is None else 2  # the row that the first client stands in
-    width = len(header or rows[0])
+    header, rows, comma = _csv_rows(text, path)
+    width = len(header or rows[0].cells)
     named = _has_client_names(header, rows, path)
-    weigh = [at for at, name in enumerate(header or []) if name.lower() in _WEIGHT]
+    weigh = [at for at, name in enumerate(header or []) if is_weight(name)]
     if len(weigh) > 1:
         raise InputError(f"{path!r} has two columns of weights; remove one.")
     kept = [at for at in range(int(named), width) if at not in weigh]
+    if comma and _mixes_decimals(row.cells[at] for row in rows for at in kept):
+        raise InputError(f"{path!r} mixes decimal points and decimal commas; write all numbers in one way.")
     means = [
-        [_mean(row[at], f"row {line}, column {at + 1} of {path!r}", row) for at in kept]
-        for line, row in enumerate(rows, first)
+        [_mean(row.cells[at], f"row {row.line}, column {at + 1} of {path!r}", row.cells, comma) for at in kept]
+        for row in rows
     ]
-    weights = [parse_number(row[weigh[0]], f"the weights of {path!r}") for row in rows] if weigh else None
-    arms = tuple(header[at] for at in kept) if header else None
-    return MeansRows(means, tuple(row[0] for row in rows) if named else None, arms, weights)
+    where = f"the weights of {path!r}"
+    weights = [parse_number(row.cells[weigh[0]], where, comma=comma) for row in rows] if weigh else None
+    clients = tuple(row.cells[0] for row in rows) if named else None
+    return MeansRows(means, clients, tuple(header[at] for at in kept) if header else None, weights)
 
 
-def _csv_rows(text: str, path: str) -> tuple[list[str] | None, list[list[str]]]:
-    """The line of names, if there is one, and the lines of means, all of one length."""
-    first = text.lstrip().partition("\n")[0]
-    separator = next((letter for letter in ";\t" if letter in first), ",")
-    try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise InputError(f"{path!r} is not a CSV file: {error}; check its quotes.") from None
-    rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
-    if not rows:
+@dataclass(frozen=True)
+class _Row:
+    """A line of the file, counted from 1, and its cells."""
+
+    line: int
+    cells: list[str]
+
+
+def _csv_rows(text: str, path: str) -> tuple[list[str] | None, list[_Row], bool]:
+    """The names in the first row, if it has any, the rows of means, and whether a comma may be a decimal comma."""
+    numbered = [(at, line) for at, line in enumerate(split_lines(text), 1) if line.strip()]
+    lines = [line for _, line in numbered]
+    given, before = split_preamble(lines)
+    comments = lines[int(given is not None) : before]
+    if before == len(lines):
+        raise InputError(f"{path!r} has comments but no means; write one row of means for each client.")
+    separator = given or next((mark for mark in ";\t" if mark in lines[before]), ",")
+    if separator == "," and any(map(_is_spaced, lines[before : before + 2])):
+        separator = " "
+        numbered = [(at, " ".join(line.split())) for at, line in numbered]
+    where = f"row {{}} of {path!r}"
+    rows = [_Row(at, split_line(line, separator, where.format(at))) for at, line in numbered[before:]]
+    width = max((len(_without_empty_end(row.cells)) for row in rows if not row.cells[0].startswith("#")), default=0)
+    width = width or len(rows[0].cells) * (rows[0].cells[0] > "#")
+    if not width:
         raise InputError(f"{path!r} has separators but no means; write one row of means for each client.")
-    header = rows.pop(0) if _is_header(rows[0], path) else None
+    rows = [
+        row for row in rows if not row.cells[0].startswith("#") or (len(row.cells) == width and row.cells[0] != "#")
+    ]
+    rows = [_Row(row.line, row.cells[:width]) for row in rows]
+    header = None
+    if comments:
+        header = commented_header(comments[-1], numbered[before][1], separator, where.format(numbered[before - 1][0]))
+    if header is not None:
+        header = header[:width]
+    elif _is_header([row.cells for row in rows], path):
+        header = rows.pop(0).cells
     if not rows:
         raise InputError(f"{path!r} has a line of names but no means; write one row of means for each client.")
-    width = len(header or rows[0])
-    for line, row in enumerate(rows, start=1 if header is None else 2):
-        if len(row) != width:
-            hint = " (a decimal comma? write a point)" if separator == "," and len(row) > width else ""
+    _check_widths(header, rows, separator, path)
+    last = rows[-1]
+    if text.endswith(lines[-1]) and numbered[-1][0] == last.line and last.cells[-1] != "1":
+        others = [cell for row in rows for at, cell in enumerate(row.cells) if at or _numeric(cell)][:-1]
+        if lacks_decimals(last.cells[-1], others):
+            raise cut_short(f"row {last.line}", path, fewer_decimals(last.cells[-1]))
+    return header, rows, separator != ","
+
+
+def _without_empty_end(cells: list[str]) -> list[str]:
+    """The cells without empty ones at the end, which a spreadsheet writes for cleared columns."""
+    filled = [at for at, cell in enumerate(cells) if cell]
+    return cells[: filled[-1] + 1] if filled else []
+
+
+def _is_spaced(line: str) -> bool:
+    """Whether a line holds numbers with spaces between them, as ``numpy.savetxt`` writes."""
+    parts = line.split()
+    return len(parts) > 1 and all(map(_numeric, parts)) and "," not in line and "%" not in line
+
+
+def _check_widths(header: list[str] | None, rows: list[_Row], separator: str, path: str) -> None:
+    width = len(header or rows[0].cells)
+    for row in rows:
+        if len(row.cells) != width:
+            hint = " (a decimal comma? write a point)" if separator == "," and len(row.cells) > width else ""
             raise InputError(
-                f"Row {line} of {path!r} has {len(row)} cells, the first row {width}{hint}; rows must be equally long."
+                f"Row {row.line} of {path!r} has {len(row.cells)} cells, the first row {width}{hint}; "
+                "rows must be equally long."
             )
-    return header, rows
 
 
-def _is_header(row: list[str], path: str) -> bool:
-    """Whether the first line names the arms.  One that mixes names and numbers may be a slip: an error."""
-    lowered = [cell.lower() for cell in row]
-    if lowered[0] in _CORNERS or any(cell in _WEIGHT for cell in lowered):
+def _is_header(rows: list[list[str]], path: str) -> bool:
+    """Whether the first row names the arms.  One that mixes names and numbers may be a slip: an error."""
+    row, below = rows[0], rows[1:]
+    if is_corner(row[0]) or any(map(is_weight, row)):
         return True
+    labels = row if _numeric(row[0]) else row[1:]
+    if len(labels) > 1 and below and _whole(labels) and not _whole([cell for each in below for cell in each]):
+        values = [int(cell) for cell in labels]
+        if max(values) > 1 and len(set(values)) == len(values):
+            return True  # years, or the numbers of arms: means end at 1
+        if values == [0, 1]:
+            raise InputError(
+                f"Row 1 of {path!r} may be names or means ({', '.join(labels)}); write 'client' above the clients' "
+                "names or words for the arms, or 0.0 and 1.0 if they are means."
+            )
     names = [cell for cell in row[1:] or row if not _numeric(cell)]
     if "" in row[1:] and any(_numeric(cell) for cell in row):
         raise InputError(f"A number is missing in row 1, column {row.index('', 1) + 1} of {path!r}.")
@@ -108,30 +180,61 @@ def _is_header(row: list[str], path: str) -> bool:
     return bool(names)
 
 
-def _has_client_names(header: list[str] | None, rows: list[list[str]], path: str) -> bool:
-    """Whether the first column names the clients."""
-    if header and header[0].lower() in _CORNERS:
-        return True
-    words = [row[0] for row in rows if not _numeric(row[0])]
-    if words and len(words) < len(rows):
+def _has_client_names(header: list[str] | None, rows: list[_Row], path: str) -> bool:
+    """Whether the first column names the clients.  Different whole numbers may be names or means: an error."""
+    if header and (is_corner(header[0]) or is_weight(header[0])):
+        return is_corner(header[0])
+    first, others = [row.cells[0] for row in rows], [cell for row in rows for cell in row.cells[1:]]
+    words = [cell for cell in first if not _numeric(cell)]
+    if words and len(words) < len(first):
         raise InputError(
             f"The first column of {path!r} mixes numbers and words ({words[0]!r}); correct it, "
             "or write 'client' above it if it holds names."
         )
+    is_numbered = bool(others) and _whole(first) and len(set(first)) == len(first)
+    if (
+        is_numbered
+        and (header or len(first) > 1)
+        and (len(first) > 1 if _whole(others) and header else not _whole(others))
+    ):
+        called = f"column {header[0]!r}" if header else "first column"
+        raise InputError(
+            f"The {called} of {path!r} may be names or means ({', '.join(first[:3])}); "
+            "write 'client' above it if it names the clients, or 0.0 and 1.0 if it holds means."
+        )
     return bool(words)
 
 
+def is_corner(cell: str) -> bool:
+    """Whether the cell above the first column says that it names the clients: ``client``, ``client_id``, empty."""
+    return re.sub(r"[\s_.-]", "", cell.lower()) in _CORNERS
+
+
+def is_weight(cell: str) -> bool:
+    """Whether the name of a column says that it holds the clients' weights."""
+    return cell.strip().lower() in _WEIGHT
+
+
+def _whole(cells: Iterable[str]) -> bool:
+    return all(_DIGITS.fullmatch(cell) for cell in cells)
+
+
+def _mixes_decimals(cells: Iterable[str]) -> bool:
+    marks = {mark for cell in cells for mark in ",." if mark in cell}
+    return len(marks) == 2
+
+
 def _numeric(cell: str) -> bool:
-    """Whether a cell is meant as a number (also ``nan`` and ``0,5``, which are not numbers here)."""
+    """Whether a cell is meant as a number (also ``nan`` and ``0,5``, which need not be numbers here)."""
     try:
-        float(cell.replace(",", "."))
+        float(cell.removesuffix("%").replace(",", "."))
     except ValueError:
         return False
     return True
 
 
-def _mean(cell: str, where: str, row: list[str]) -> float:
-    value = parse_number(cell, where)
+def _mean(cell: str, where: str, row: list[str], comma: bool) -> float:
+    value = parse_number(cell, where, comma=comma)
     if not 0.0 <= value <= 1.0:
         whole = all(part.lstrip("+-").isdigit() for part in row)
         remedy = "write a decimal point, not a comma, or scale" if whole and len(row) > 1 else "scale"

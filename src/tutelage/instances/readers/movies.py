@@ -1,10 +1,9 @@
 """Titles and genres of movies, from the file next to the ratings of each MovieLens set."""
 
-import csv
-import io
 from dataclasses import dataclass
 
 from tutelage.errors import InputError
+from tutelage.instances.readers.delimited import cut_short, split_line, split_lines, whole_id
 from tutelage.instances.readers.files import DataFile, decode
 
 _NAMES = ("movies.csv", "movies.dat", "u.item")
@@ -36,15 +35,13 @@ def find_movies(ratings: DataFile) -> dict[str, Movie] | None:
 
 
 def _read(text: str, data: DataFile) -> dict[str, Movie]:
-    if data.name == "movies.csv":
-        try:
-            rows = list(csv.reader(io.StringIO(text, newline="")))[1:]
-        except csv.Error as error:
-            raise InputError(f"{data.label!r} is not a CSV file: {error}; download the file again.") from None
-    else:
-        mark = "::" if data.name == "movies.dat" else "|"
-        rows = [line.split(mark) for line in text.splitlines()]
-    movies = {}
+    mark = {"movies.csv": ",", "movies.dat": "::"}.get(data.name, "|")
+    lines = list(enumerate(split_lines(text), 1))[int(data.name == "movies.csv") :]
+    rows = [
+        split_line(line, mark, f"line {at} of {data.label!r}") if mark == "," else line.split(mark)
+        for at, line in lines
+    ]
+    movies: dict[str, Movie] = {}
     for row in rows:
         if not any(row):
             continue
@@ -56,5 +53,11 @@ def _read(text: str, data: DataFile) -> dict[str, Movie]:
             genres = [genre for genre, flag in zip(_FLAGS, row[5:], strict=True) if flag.strip() == "1"]
         else:
             genres = row[-1].strip().split("|")
-        movies[row[0].strip()] = Movie(row[1].strip(), tuple(dict.fromkeys(g for g in genres if g not in _NO_GENRE)))
+        movies[whole_id(row[0].strip())] = Movie(
+            row[1].strip(), tuple(dict.fromkeys(g for g in genres if g not in _NO_GENRE))
+        )
+    if lines[-1][1].strip() and data.name != "u.item":  # no line end
+        last, found = row[-1].strip().split("|")[-1], {genre for movie in movies.values() for genre in movie.genres}
+        if any(genre != last and genre.startswith(last) for genre in found):
+            raise cut_short(f"line {lines[-1][0]}", data.label, f"the genre {last!r}")
     return movies

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.instances.base import check_weights
+from tutelage.instances.readers.delimited import split_preamble
 from tutelage.instances.readers.files import parse_json, read_text
 from tutelage.paths import is_file
+
+_PERCENT = re.compile(r"\s*%$")
 
 
 def read_weights(text: str, num_clients: int) -> NDArray[np.float64]:
@@ -21,7 +25,7 @@ def read_weights(text: str, num_clients: int) -> NDArray[np.float64]:
     whose ``weights`` is one.
     """
     if ";" in text and not is_file(text):
-        weights = [parse_number(part, f"weights={text}") for part in text.split(";")]
+        weights = [parse_number(part, f"weights={text}", comma=True) for part in text.split(";")]
     elif _is_number(text) and not is_file(text):
         weights = [float(text)]
     else:
@@ -42,12 +46,16 @@ def _weights_in(path: str) -> Iterator[float]:
         )
         return
     lines = [line.strip() for line in content.splitlines() if line.strip()]
+    _, before = split_preamble(lines)
+    lines = lines[before:]
+    separator = ";"
     if len(lines) == 1:
-        lines = [part.strip() for part in lines[0].replace(";", ",").split(",")]
-    elif lines[0].strip("\"'").lower() in ("weight", "weights"):
+        separator = ";" if ";" in lines[0] else ","
+        lines = lines[0].removesuffix(separator).split(separator)
+    elif lines and lines[0].strip("\"'").lower() in ("weight", "weights"):
         del lines[0]
     for line in lines:
-        yield parse_number(line, f"the file of weights {path!r}")
+        yield parse_number(line, f"the file of weights {path!r}", comma=separator == ";")
 
 
 def check_json_numbers(listed: Any, where: str) -> list[float]:
@@ -68,14 +76,20 @@ def _json_number(value: Any, where: str) -> float:
         ) from None
 
 
-def parse_number(text: str, where: str) -> float:
-    """A finite number as people write it; ``InputError`` with a hint where a comma stands for a point."""
+def parse_number(text: str, where: str, *, comma: bool = False) -> float:
+    """A finite number as people write it, also as a percentage, and with a decimal ``comma`` where that is allowed.
+
+    Raises ``InputError``, with a hint where a comma stands for a point.
+    """
     stripped = text.strip()
-    if not _is_number(stripped):
-        comma = "; write a decimal point, not a comma" if _is_number(stripped.replace(",", ".")) else ""
+    plain = _PERCENT.sub("e-2", stripped)
+    if comma and "." not in plain:
+        plain = plain.replace(",", ".", 1)
+    if not _is_number(plain):
+        hint = "; write a decimal point, not a comma" if _is_number(plain.replace(",", ".")) else ""
         fault = f"{stripped!r} in {where} is not a number" if stripped else f"A number is missing in {where}"
-        raise InputError(f"{fault}{comma}.")
-    return float(stripped)
+        raise InputError(f"{fault}{hint}.")
+    return float(plain)
 
 
 def _is_number(text: str) -> bool:

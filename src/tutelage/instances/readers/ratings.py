@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.instances.readers.delimited import Layout, fields, first_lines, stream_columns
+from tutelage.instances.readers.delimited import (
+    Layout,
+    commented_header,
+    first_lines,
+    split_line,
+    split_preamble,
+    stream_columns,
+    whole_ids,
+)
 from tutelage.instances.readers.files import DataFile, locate
 from tutelage.instances.readers.numbers import parse_number
 
@@ -22,6 +30,7 @@ _COLUMNS = {
     "item": ("item", "itemid", "movie", "movieid", "product", "productid", "arm"),
     "rating": ("rating", "ratings", "score", "value", "stars", "reward"),
 }
+_MOST_COMMENTS = 100  # lines before the data
 _PUBLISHED_HEADER = ["userId", "movieId", "rating", "timestamp"]
 
 
@@ -61,11 +70,12 @@ def read_ratings(path: str, scale: str | None = None) -> Ratings:
     - any file headed ``userId,movieId,rating,timestamp`` (ml-20m, 25m, 32m, latest): 0.5 to 5.
 
     (Sources: the README files of these sets.)  For any other file they are the smallest and the largest
-    rating.  Raises ``InputError`` for what cannot be read, ratings outside the scale, and pairs rated twice.
+    rating.  An id ``1.0`` is the id ``1``.  Raises ``InputError`` for what cannot be read, ratings outside the
+    scale, and pairs rated twice.
     """
     data = locate(path, NAMES, "ratings file")
     layout, columns, published = _layout(data)
-    frames = [_typed(frame, data) for frame in stream_columns(data, layout, columns)]
+    frames = [_typed(frame, data, layout.separator) for frame in stream_columns(data, layout, columns)]
     if not frames:
         raise InputError(f"{data.label!r} has no ratings: give a file with a line for each.")
     import polars as pl
@@ -87,11 +97,20 @@ def read_ratings(path: str, scale: str | None = None) -> Ratings:
 
 def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
     """How the file is cut, which columns hold what, and which published layout it is (or "")."""
-    first = first_lines(data, 1)[0]
-    separator = next((mark for mark in ("::", "\t", ";") if mark in first), ",")
-    head = fields(first, separator, data)
-    known = [re.sub(r"[^a-z]", "", name.lower()) for name in head]
-    places = {word: [at for at, name in enumerate(known) if name in names] for word, names in _COLUMNS.items()}
+    lines = first_lines(data, _MOST_COMMENTS)
+    given, skip = split_preamble(lines)
+    if skip == len(lines):
+        raise InputError(f"{data.label!r} has no ratings: give a file with a line for each.")
+    first, where = lines[skip], f"line {skip + 1} of {data.label!r}"
+    separator = given or next((mark for mark in ("::", "\t", ";") if mark in first), ",")
+    head = split_line(first, separator, where)
+    if skip > (given is not None):
+        names = commented_header(lines[skip - 1], first, separator, where)
+        if names and _places(names)["rating"]:
+            head, skip = names, skip - 1
+    while len(head) > 3 and not head[-1]:
+        head.pop()
+    places = _places(head)
     headed = any(places.values())
     if headed:
         for word, found in places.items():
@@ -105,7 +124,7 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
     else:
         if len(head) < 3:
             raise InputError(f"{data.label!r} has lines of {len(head)} fields; each must hold user, item and rating.")
-        parse_number(head[2], f"the third field of line 1 of {data.label!r}, where the rating stands,")
+        parse_number(head[2], f"the third field of {where}, where the rating stands,", comma=separator != ",")
         columns = {0: "user", 1: "item", 2: "rating"}
     published = ""
     if headed and head == _PUBLISHED_HEADER:
@@ -114,24 +133,42 @@ def _layout(data: DataFile) -> tuple[Layout, dict[int, str], str]:
         published = "ratings.dat"
     elif not headed and re.fullmatch(r"u\.data|u[1-5ab]\.(base|test)", data.name):
         published = "u.data"
-    return Layout(separator, len(head), skip=int(headed)), dict(sorted(columns.items())), published
+    return Layout(separator, len(head), skip=skip + int(headed)), dict(sorted(columns.items())), published
 
 
-def _typed(frame: "pl.DataFrame", data: DataFile) -> "pl.DataFrame":
+def _places(head: list[str]) -> dict[str, list[int]]:
+    """The columns whose names fit the user, the item and the rating."""
+    known = [re.sub(r"[^a-z]", "", name.lower()) for name in head]
+    return {word: [at for at, name in enumerate(known) if name in names] for word, names in _COLUMNS.items()}
+
+
+def _typed(frame: "pl.DataFrame", data: DataFile, separator: str) -> "pl.DataFrame":
     """The rating as a number, and ids as whole numbers where they are written as such (``007`` is not)."""
     import polars as pl
 
-    ratings = frame["rating"].cast(pl.Float64, strict=False)
+    text = frame["rating"]
+    if separator != "," and text.str.contains(",", literal=True).any():
+        if text.str.contains(".", literal=True).any():
+            raise InputError(f"{data.label!r} mixes decimal points and decimal commas; write all ratings in one way.")
+        text = text.str.replace(",", ".", literal=True)
+    ratings = text.str.replace(r"\s*%$", "e-2").cast(pl.Float64, strict=False)
     bad = frame.filter(~(ratings.is_not_null() & ratings.is_finite()))
     if bad.height:
-        parse_number(bad["rating"][0], f"line {bad['line'][0]} of {data.label!r}, where the rating stands,")
+        where = f"line {bad['line'][0]} of {data.label!r}, where the rating stands,"
+        parse_number(bad["rating"][0], where, comma=separator != ",")
         raise InputError(f"The rating {bad['rating'][0]} in line {bad['line'][0]} of {data.label!r} is not a number.")
-    columns = [ratings]
-    for name in ("user", "item"):
-        whole = frame[name].cast(pl.Int64, strict=False)
-        exact = whole.null_count() == 0 and bool((whole.cast(pl.String) == frame[name]).all())
-        columns.append(whole if exact else frame[name])
-    return pl.DataFrame(columns)
+    return pl.DataFrame([ratings, *(_typed_ids(frame[name]) for name in ("user", "item"))])
+
+
+def _typed_ids(ids: "pl.Series") -> "pl.Series":
+    import polars as pl
+
+    whole = ids.cast(pl.Int64, strict=False)
+    if whole.null_count():  # perhaps pandas wrote them as 1.0
+        ids = whole_ids(ids)
+        whole = ids.cast(pl.Int64, strict=False)
+    exact = whole.null_count() == 0 and bool((whole.cast(pl.String) == ids).all())
+    return whole if exact else ids
 
 
 def _numbered(ids: "pl.Series") -> tuple[NDArray[np.uint32], list[str]]:

@@ -10,14 +10,17 @@ import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
+from tutelage import text
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import Samples
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.instances.readers.numbers import read_weights
 from tutelage.registry import parameter, parameters_of, split_top, write_value
+from tutelage.text import format_count
 
 _MOST_MEANS = 100_000_000
+_MOST_LISTED = 12  # names in a note
 NO_SAMPLES_REMEDY = "use rewards=bernoulli, beta(10) or constant, or a source with observed rewards (movielens, radio)"
 
 
@@ -75,6 +78,23 @@ def build(
         notes=tuple(notes),
         **extra,
     )
+
+
+def describe_names(
+    clients: tuple[str, ...] | None, arms: tuple[str, ...] | None, num_clients: int, num_arms: int
+) -> tuple[str, str]:
+    """The note of how data were read: how many clients and arms, and what the data call them."""
+    return (
+        "read as",
+        f"{format_count(num_clients, 'client')} {_list(clients)}, {format_count(num_arms, 'arm')} {_list(arms)}",
+    )
+
+
+def _list(names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return "without names"
+    listed = ", ".join(map(text.format_name, names[:_MOST_LISTED]))
+    return f"({listed}, ...)" if len(names) > _MOST_LISTED else f"({listed})"
 
 
 def format_name(kind: str, source: Any, resolved: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import CampaignSetup, RewardScale
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Problem, Teacher
+from tutelage.teachers.base import Problem, Teacher, number_arms
 from tutelage.teachers.checks import ask_segments
 from tutelage.text import format_count
 
@@ -62,7 +62,7 @@ class Settings:
         RewardScale(self.low, self.high)
         if self.weights is not None:
             self._check_weights(self.weights)
-        teacher = parse_teacher(self.teacher)
+        teacher = parse_teacher(self.teacher, self.arms)
         if self.clients:
             ask_segments(teacher, self.problem(self.clients))
 
@@ -90,7 +90,7 @@ class Settings:
 
     def setup(self, clients: Sequence[str]) -> CampaignSetup:
         """Return the setup of a campaign with these clients."""
-        teacher = parse_teacher(self.teacher)
+        teacher = parse_teacher(self.teacher, self.arms)
         return CampaignSetup(teacher, self.problem(clients), RewardScale(self.low, self.high), self.seed)
 
     def encode(self) -> str:
@@ -115,9 +115,11 @@ def order_weights(
     return tuple(weights[client] for client in clients)
 
 
-def parse_teacher(spec: str) -> Teacher:
-    """Parse the SPEC of a teacher.  Raises ``InputError`` if a live campaign cannot use it."""
+def parse_teacher(spec: str, arms: Sequence[str] = ()) -> Teacher:
+    """Parse the SPEC of a teacher, which may name arms.  Raises ``InputError`` if a live campaign cannot use it."""
     teacher: Teacher = TEACHERS.parse(spec)
+    if arms:
+        teacher = number_arms(teacher, arms, len(arms))
     if teacher.simulation_only:
         raise InputError(f"The teacher {spec} needs information that only a simulation has: use another teacher.")
     if teacher.needs_best_arm:

@@ -71,7 +71,9 @@ class FixedTeacher(Teacher):
 class FixedTarget(FixedTeacher):
     """A teacher that knows its target from the start."""
 
-    target: int | None = parameter(None, help="number of the target arm, by default that of the best arm", minimum=0)
+    target: int | str | None = parameter(
+        None, help="number or name of the target arm, by default the best arm", minimum=0, names_arm=True
+    )
 
     @property
     def needs_best_arm(self) -> bool:
@@ -83,6 +85,8 @@ class FixedTarget(FixedTeacher):
         chosen = problem.best_arm if self.target is None else self.target
         if chosen is None:
             raise InputError(f"The teacher {name} needs target=ARM here, because the best arm is not known.")
+        if not isinstance(chosen, int):
+            raise InputError(f"The teacher {name} cannot find target={chosen} by its name here: use its number.")
         if chosen >= problem.num_arms:
             raise InputError(
                 f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}."

@@ -11,6 +11,7 @@ Both may draw from ``stream`` through ``tutelage.draws`` and write ``learner.sta
 else.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index
+from tutelage.registry import check_parameters
 
 
 class Learner(NamedTuple):
@@ -56,6 +58,25 @@ class Policy(Protocol):
 
 def no_learning(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
     """``learn`` of a policy that needs only counts and means."""
+
+
+class PolicyBase:
+    """What most policies share; a policy overrides what differs.
+
+    Its parameters are numbers, in the order of its fields; it stores none of its own, and learns nothing
+    beyond counts and means.
+    """
+
+    learn = staticmethod(no_learning)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def state_size(self, num_arms: int) -> int:
+        return 0
+
+    def parameters(self) -> tuple[float, ...]:
+        return tuple(float(getattr(self, field.name)) for field in dataclasses.fields(self))  # type: ignore[arg-type]
 
 
 def first_pulls(counts: NDArray[np.int64], stream: Any) -> int:

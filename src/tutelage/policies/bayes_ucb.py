@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.kl_ucb import exploration_term, kl_bound
 from tutelage.policies.support.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.support.ranking_cache import (
@@ -21,7 +21,7 @@ from tutelage.policies.support.ranking_cache import (
     same_before,
     wins_again,
 )
-from tutelage.registry import check_parameters, parameter
+from tutelage.registry import parameter
 
 _LOG_TWO = math.log(2.0)  # exploration term above which quantiles lie above the median
 
@@ -101,7 +101,7 @@ def _is_above(mean: float, count: int, surprise: float, value: float) -> bool:
 
 
 @dataclass(frozen=True)
-class BayesUCB:
+class BayesUCB(PolicyBase):
     """Bayes-UCB: the largest quantile 1 - 1 / (t (log t)^c) of Beta(1 + n mean, 1 + n (1 - mean)).
 
     An arm whose revealed rewards are all 1 has the index (1 - 1/t)^(1/(n + 1)), which rises with n: under a
@@ -113,13 +113,6 @@ class BayesUCB:
     c: float = parameter(0.0, help="power of log t in the level of the quantile", minimum=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return SLOTS + num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.c,)

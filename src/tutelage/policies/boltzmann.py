@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, first_pulls, no_learning
+from tutelage.policies.base import Learner, PolicyBase, first_pulls
 from tutelage.policies.support.softmax import draw_weighted, to_weights
-from tutelage.registry import check_parameters, parameter
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -26,7 +26,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class Boltzmann:
+class Boltzmann(PolicyBase):
     """Boltzmann (softmax): an arm with probability proportional to exp(mean log t / scale).
 
     The temperature is scale / log t.  With a scale of at least the largest gap, which 1 is for rewards in
@@ -38,13 +38,6 @@ class Boltzmann:
     scale: float = parameter(1.0, help="temperature times log t (smaller is greedier)", minimum=1e-9)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.scale,)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import exponential
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.registry import parameter
 
 _LEAST = 1e-300  # an exponential number may be exactly 0, whose logarithm is not a number to add
 
@@ -28,7 +28,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class BoltzmannGumbel:
+class BoltzmannGumbel(PolicyBase):
     """Boltzmann-Gumbel: the largest mean + sqrt(C^2 / n) Z, Z a new Gumbel number for each arm.
 
     1/2 is the paper's choice C = sigma: rewards in [0, 1] are 1/4-subgaussian.
@@ -37,13 +37,6 @@ class BoltzmannGumbel:
     c: float = parameter(0.5, help="weight of exploration, the paper's C", above=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.c,)

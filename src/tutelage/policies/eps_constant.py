@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index, random
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -22,7 +22,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class EpsilonConstant:
+class EpsilonConstant(PolicyBase):
     """epsilon-greedy with a constant epsilon: the best mean, or with probability epsilon any arm.
 
     It never stops exploring: regret and the cost of teaching it grow linearly.
@@ -31,13 +31,3 @@ class EpsilonConstant:
     epsilon: float = parameter(0.1, help="probability of a pull of a uniformly random arm", minimum=0, maximum=1)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def state_size(self, num_arms: int) -> int:
-        return 0
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.epsilon,)

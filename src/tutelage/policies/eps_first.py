@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -22,7 +22,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class EpsilonFirst:
+class EpsilonFirst(PolicyBase):
     """epsilon-first: a random arm for a number of pulls, then the best mean, updated by every reward.
 
     Afterwards it leaves an arm only when the arm's mean falls, so an arm that looked bad when exploration
@@ -32,13 +32,3 @@ class EpsilonFirst:
     pulls: int = parameter(100, help="length of the exploration, in pulls", minimum=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def state_size(self, num_arms: int) -> int:
-        return 0
-
-    def parameters(self) -> tuple[float, ...]:
-        return (float(self.pulls),)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index, random
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -24,20 +24,10 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy:
+class EpsilonGreedy(PolicyBase):
     """epsilon-greedy: the best mean, or with probability min(1, c K / (d^2 t)) any arm."""
 
     c: float = parameter(1.0, help="weight of exploration", minimum=0)
     d: float = parameter(1.0, help="gap for which it is tuned, Auer et al.'s d", above=0, maximum=1)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def state_size(self, num_arms: int) -> int:
-        return 0
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.c, self.d)

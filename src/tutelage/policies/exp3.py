@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner
+from tutelage.policies.base import Learner, PolicyBase
 from tutelage.policies.support.softmax import draw_weighted, to_weights
 
 _LEAST = 2.0**-53  # a uniform number of 53 bits never selects a rarer arm
@@ -41,7 +41,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class Exp3:
+class Exp3(PolicyBase):
     """Exp3, anytime: exponential weights of importance-weighted losses at the rate sqrt(log K / (t K)).
 
     It is made for rewards that an adversary sets: its expected regret against the best single arm is at most
@@ -54,6 +54,3 @@ class Exp3:
 
     def state_size(self, num_arms: int) -> int:
         return 2 * num_arms + 1
-
-    def parameters(self) -> tuple[float, ...]:
-        return ()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, no_learning
+from tutelage.policies.base import Learner, PolicyBase
 from tutelage.policies.ucb1 import ucb_index
 
 
@@ -30,15 +30,8 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class FirstTie:
+class FirstTie(PolicyBase):
     """UCB1 that pulls the first of tied arms, and new arms in the order of their numbers."""
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
     breaks_ties_at_random: ClassVar[bool] = False
-
-    def state_size(self, num_arms: int) -> int:
-        return 0
-
-    def parameters(self) -> tuple[float, ...]:
-        return ()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import normal
-from tutelage.policies.base import Learner, argmax, no_learning
+from tutelage.policies.base import Learner, PolicyBase, argmax
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -21,17 +21,13 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class GaussianThompsonSampling:
+class GaussianThompsonSampling(PolicyBase):
     """Thompson sampling from N(0, 1) priors and unit variance: draws N(sum / (n + 1), 1 / (n + 1)).
 
     It starts from its prior, so an arm that was never pulled does not come first.
     """
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return ()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.support.ranking_cache import (
     SLOTS,
     WINDOW,
@@ -18,7 +18,7 @@ from tutelage.policies.support.ranking_cache import (
     same_before,
     wins_again,
 )
-from tutelage.registry import check_parameters, parameter
+from tutelage.registry import parameter
 
 _BELOW_ONE = 1.0 - 2.0**-53  # the largest double below 1
 _MOST_STEPS = 50  # of Newton's method; a test shows that 12 are enough
@@ -100,7 +100,7 @@ def _is_above(mean: float, count: int, exploration: float, value: float) -> bool
 
 
 @dataclass(frozen=True)
-class KLUCB:
+class KLUCB(PolicyBase):
     """KL-UCB: the largest q with n kl(mean, q) <= log t + c log log t, kl of Bernoulli distributions.
 
     With rewards 0 and 1 its regret reaches the lower bound of Lai and Robbins. The proof of 2011
@@ -110,13 +110,6 @@ class KLUCB:
     c: float = parameter(0.0, help="weight of log log t in the exploration term", minimum=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return SLOTS + num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.c,)

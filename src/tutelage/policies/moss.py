@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.registry import parameter
 
 
 def moss_index(mean: float, count: int, share: float, factor: float) -> float:
@@ -28,7 +28,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class MOSS:
+class MOSS(PolicyBase):
     """MOSS, anytime: the largest mean + sqrt((1 + alpha)/2 log+(t / (K n)) / n).
 
     log+ is the logarithm, or 0 where that is negative: an arm with more than its share of the pulls gets
@@ -38,10 +38,6 @@ class MOSS:
     alpha: float = parameter(1.35, help="weight of exploration", above=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase, argmax
+from tutelage.registry import parameter
 
 # Parts of the state, K numbers each: indices; pulls in the window; sums of the rewards in the window's
 # earlier and later block; the latest reward; for how many consecutive pulls it has been equal.  Then
@@ -80,7 +80,7 @@ def _close_block(
 
 
 @dataclass(frozen=True)
-class SlidingWindow:
+class SlidingWindow(PolicyBase):
     """Sliding-window UCB: the largest mean + sqrt(xi log(min(t, window)) / n) of the last ``window`` pulls.
 
     Mean and n are those within the window.  It forgets what it was taught: an arm that has left the window
@@ -93,11 +93,5 @@ class SlidingWindow:
     choose = staticmethod(choose)
     learn = staticmethod(learn)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def state_size(self, num_arms: int) -> int:
         return _PLACE * num_arms + 1 + 2 * self.window
-
-    def parameters(self) -> tuple[float, ...]:
-        return (float(self.window), self.xi)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import beta, index, random
-from tutelage.policies.base import Learner
-from tutelage.registry import check_parameters, parameter
+from tutelage.policies.base import Learner, PolicyBase
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -44,7 +44,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class ThompsonSampling:
+class ThompsonSampling(PolicyBase):
     """Thompson sampling from Beta(1, 1) priors."""
 
     update: str = parameter(
@@ -55,9 +55,6 @@ class ThompsonSampling:
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return 2 * num_arms

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls, no_learning
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.ucb1 import ucb_index
-from tutelage.registry import check_parameters, parameter
+from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -25,7 +25,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 @dataclass(frozen=True)
-class UCB:
+class UCB(PolicyBase):
     """UCB: the largest mean + sqrt(alpha log t / n); alpha = 2 equals ucb1.
 
     Bubeck and Cesa-Bianchi's alpha is twice this one: their Theorem 2.1 needs alpha > 1 here, and then
@@ -35,13 +35,6 @@ class UCB:
     alpha: float = parameter(2.0, help="weight of exploration (the theorem needs more than 1)", minimum=0)
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def state_size(self, num_arms: int) -> int:
         return num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.alpha,)

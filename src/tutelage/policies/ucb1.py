@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import index
-from tutelage.policies.base import Learner, first_pulls, no_learning
+from tutelage.policies.base import Learner, PolicyBase, first_pulls
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
 # known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
@@ -83,14 +83,10 @@ def _keep_lead(round: int, learner: Learner, log: float, leader: int) -> None:
 
 
 @dataclass(frozen=True)
-class UCB1:
+class UCB1(PolicyBase):
     """UCB1: the largest mean + sqrt(2 log t / n)."""
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
 
     def state_size(self, num_arms: int) -> int:
         return 5
-
-    def parameters(self) -> tuple[float, ...]:
-        return ()

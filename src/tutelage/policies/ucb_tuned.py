@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.support.variance import PER_ARM, add_square, variance
 
 
@@ -35,7 +35,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class UCBTuned:
+class UCBTuned(PolicyBase):
     """UCB-tuned: the largest mean + sqrt(log t / n min(1/4, V + sqrt(2 log t / n))), V the variance of rewards.
 
     Better than UCB1 in its authors' experiments; they prove no bound.
@@ -46,6 +46,3 @@ class UCBTuned:
 
     def state_size(self, num_arms: int) -> int:
         return (1 + PER_ARM) * num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return ()

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.policies.base import Learner, argmax, first_pulls
+from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.support.variance import PER_ARM, add_square, variance
-from tutelage.registry import check_parameters, parameter
+from tutelage.registry import parameter
 
 
 def ucb_v_index(mean: float, spread: float, count: int, exploration: float, c: float) -> float:
@@ -36,7 +36,7 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class UCBV:
+class UCBV(PolicyBase):
     """UCB-V: the largest mean + sqrt(2 V zeta log t / n) + 3 c zeta log t / n, V the variance of rewards.
 
     The defaults are those of the paper's theorem with constants: the regret is at most 10 times the sum
@@ -49,11 +49,5 @@ class UCBV:
     choose = staticmethod(choose)
     learn = staticmethod(learn)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def state_size(self, num_arms: int) -> int:
         return (1 + PER_ARM) * num_arms
-
-    def parameters(self) -> tuple[float, ...]:
-        return (self.zeta, self.c)

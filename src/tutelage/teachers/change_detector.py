@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher, decode_state, encode_state
+from tutelage.teachers.families.weights import remaining_weights
 
 Array = NDArray[np.float64]
 _STAKES = 2.0 ** (-np.arange(10) / 2.0)
@@ -178,7 +179,7 @@ class ChangeDetector(Teacher):
         if target is None or state.mark is not None:
             return state
         problem, cuts = state.problem, self.segments(state.problem)
-        weights = _weights(problem, state.excluded)
+        weights = remaining_weights(problem.weights, state.excluded)
         lower_bounds = [0.0]
         for arm, totals in enumerate(state.totals):
             done = len(totals) - 1
@@ -196,7 +197,7 @@ class ChangeDetector(Teacher):
         if target is None or state.mark is None:
             return state
         totals, counts = state.totals[target], np.array((0, *self.segments(state.problem)))
-        weights = _weights(state.problem, state.excluded)
+        weights = remaining_weights(state.problem.weights, state.excluded)
         alarms = np.array(state.alarms)
         for segment in range(state.tested, len(totals) - 1):
             means = (totals[segment] + 0.5) / (counts[segment] + 1.0)
@@ -213,13 +214,6 @@ class ChangeDetector(Teacher):
 
 
 _LARGEST = 1e300
-
-
-def _weights(problem: Problem, excluded: tuple[int, ...]) -> Array:
-    """The weights [M], 0 for excluded clients, the others scaled to sum to 1."""
-    weights = np.array(problem.weights)
-    weights[list(excluded)] = 0.0
-    return np.asarray(weights / weights.sum())
 
 
 def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float) -> Array:

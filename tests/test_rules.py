@@ -321,7 +321,7 @@ def test_share_off_the_target_moves():
 
 @pytest.mark.parametrize("rule", [KEEP, Set(0.0), ALIGN, Level(), Lift(0.5)])
 def test_share_off_the_target_is_reset_without_one(rule):
-    """Under any rule: without a target z is 0, so a withdrawn decision starts it anew."""
+    """Under any rule: without a target z is 0, so a withdrawn decision starts it from 0."""
     memory = a_memory([3, 3], off_target=0.7)
     reveal(rule_arrays_of(rule, KEEP), memory, 0, 1.0, 0.0)
     assert memory.state[OFF_TARGET] == 0.0

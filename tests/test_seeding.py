@@ -62,7 +62,7 @@ def test_children_are_distinct():
 
 
 def test_same_seed_same_numbers():
-    """A generator made twice draws the same numbers; no state is kept between."""
+    """A generator made twice draws the same numbers; it stores no state between."""
     first = client_generator(5, 2, 1, REWARDS).random(10)
     assert client_generator(5, 2, 1, REWARDS).random(10).tolist() == first.tolist()
     assert client_generator(5, 2, 1, POLICY).random(10).tolist() != first.tolist()

@@ -35,7 +35,7 @@ def test_demo_runs_over_http_and_removes_its_files(tmp_path, python):
 
 
 def test_a_terminal_gets_a_table():
-    """One that is drawn anew, with a row a client; a target that is given is named."""
+    """A display that is redrawn, with a row for each client; a given target is named."""
     shown, _ = run_on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
     assert "favourite arm" in shown
     assert "eps-greedy 3" in shown

@@ -140,7 +140,7 @@ def test_digest_changes_with_what_a_function_closes_over():
 
 
 def test_a_damaged_cache_is_done_without(tmp_path):
-    """A kernel whose file on disk is cut short is compiled anew, and gives the same."""
+    """A kernel whose file on disk is cut short is compiled again, and gives the same."""
     (tmp_path / "main.py").write_text("from part import part\n\ndef main(x):\n    return part(x) + 1.0\n")
     (tmp_path / "part.py").write_text("FACTOR = 2.0\n\ndef part(x):\n    return x * FACTOR\n")
     run_program(tmp_path)

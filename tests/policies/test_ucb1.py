@@ -58,7 +58,7 @@ def test_equals_a_full_ranking_of_any_pattern(num_arms, seed, pattern):
 
 
 def test_shortcut_is_taken():
-    """A clear leader is kept without a ranking (else the tests above would test nothing)."""
+    """A clearly leading arm is pulled again without a ranking (else the tests above would test nothing)."""
     client, known_until = SingleClient("ucb1", 3), set()
     for round in range(1, 2001):
         arm = client.choose_arm(round)

@@ -1,4 +1,4 @@
-"""Liu and Shroff 2019: the rule SHIFT, the teacher, and the cost laws of the source.
+"""Liu and Shroff 2019: the rule SHIFT, the teacher, and the growth of the cost in the source.
 
 Every statistical check states how likely it is to fail; the file fails with probability below 1e-6.
 """
@@ -137,7 +137,7 @@ def test_engine_equals_the_plain_runner(game, teacher, data):
     assert_contract(instance, distribution, mix, teacher, T, seed, draw_exclusions(data, len(mix), T))
 
 
-# ------------------------------------------------------------------------------------------- the cost laws
+# ------------------------------------------------------------------------------------------- growth of the cost
 
 
 @pytest.mark.parametrize(("policy", "num_clients"), [("eps-greedy", 40), ("ts", 20)])

@@ -1,4 +1,4 @@
-"""Jun et al. 2018: the rule SINK, the teacher, and the cost laws of the source.
+"""Jun et al. 2018: the rule SINK, the teacher, and the growth of the cost in the source.
 
 Every statistical check states how likely it is to fail; the file fails with probability below 1e-6.
 """
@@ -153,7 +153,7 @@ def test_engine_equals_the_plain_runner(game, teacher, data):
     assert_contract(instance, distribution, mix, teacher, T, seed, draw_exclusions(data, len(mix), T))
 
 
-# ------------------------------------------------------------------------------------------- the cost laws
+# ------------------------------------------------------------------------------------------- growth of the cost
 
 
 def test_ucb1_clients_obey():

@@ -37,7 +37,7 @@ def test_begins_by_asking_for_the_first_epoch():
 
 
 def test_decides():
-    """Lines 6, 7 and 12: an arm far above the others is kept, all others are revealed as gamma2."""
+    """Lines 6, 7 and 12: an arm far above the others has KEEP, all others are revealed as gamma2."""
     state = TEACHER.advance(begin(TEACHER), same_for_all(THREE, 1, 0.2, 0.9, 0.5))
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)

@@ -47,7 +47,7 @@ def test_eliminates():
 
 
 def test_decides_when_one_arm_is_left():
-    """The last arm is kept as it is, all others are gamma2."""
+    """The last arm has KEEP, all others are revealed as gamma2."""
     state = TEACHER.advance(begin(TEACHER), same_for_all(THREE, 1, 0.0, 0.9, 0.3))
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)

@@ -137,7 +137,7 @@ def test_bounds_hold_where_they_are_vacuous(teacher, clients):
     data=st.data(),
 )
 def test_bounds_hold_on_any_problem(shape, gammas, kind, seed, data):
-    """Any numbers of clients and arms, weights, laws, gammas and clients of which a theorem speaks."""
+    """Any numbers of clients and arms, weights, distributions, gammas and clients that a theorem covers."""
     num_clients, num_arms = shape
     gap = data.draw(st.floats(0.15 if longest() < 10**6 else 0.03, 0.6))
     shares = data.draw(st.lists(st.integers(1, 4), min_size=num_clients, max_size=num_clients))

@@ -84,7 +84,7 @@ def _explain_loss(result: SimulationResult, losers: Sequence[int], untaught: int
 
 
 def _learning_ends(result: SimulationResult, teacher: int) -> NDArray[np.int64]:
-    """Return for each run [R] the last checkpoint before the decision; the last of all where there is none."""
+    """Return for each run [R] the last checkpoint before the decision; the last of all without one."""
     rounds = result.decided_in[teacher]
     places = np.searchsorted(result.request.checkpoints, rounds, side="right") - 1
     ends: NDArray[np.int64] = np.where(rounds == NONE, result.request.checkpoints.size - 1, np.maximum(places, 0))

@@ -172,9 +172,9 @@ def _count(
         values, clients = ratings.scaled(rows), groups[ratings.users[rows]]
         for layer in layers:
             arm = layer[ratings.items[rows]]
-            kept = np.flatnonzero(arm != _NONE)
-            cells = (clients * num_arms + arm)[kept]
-            parts.append(tally(cells, values[kept], None, num_clients, num_arms))
+            rated = np.flatnonzero(arm != _NONE)
+            cells = (clients * num_arms + arm)[rated]
+            parts.append(tally(cells, values[rated], None, num_clients, num_arms))
     cells, levels, counts = (
         np.concatenate([getattr(part, field) for part in parts]) for field in ("cells", "values", "counts")
     )

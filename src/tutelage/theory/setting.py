@@ -83,8 +83,8 @@ class TheorySetting:
     def adjustments(self, gamma: float) -> NDArray[np.float64]:
         """Return delta_(k, m)(gamma) = E|gamma - X_(k, m)|, [M, K], or an upper bound.
 
-        (1 - mu) gamma + mu (1 - gamma).  |gamma - x| is convex in x, so of all laws on [0, 1] with mean mu
-        the one of zeros and ones has the largest; for gamma 0 and 1 all have the same.
+        (1 - mu) gamma + mu (1 - gamma).  |gamma - x| is convex in x, so of all distributions on [0, 1] with mean mu
+        that of zeros and ones has the largest; for gamma 0 and 1 all have the same.
         Raises ``InputError`` for a gamma outside [0, 1].
         """
         gamma = arguments.real("gamma", gamma)

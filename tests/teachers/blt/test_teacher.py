@@ -114,7 +114,7 @@ def assert_same_wealth(server, state):
 
 @given(games(), SETTINGS)
 def test_equals_the_algorithm(game, settings):
-    """Random sizes, weights, laws, mixes, horizons and options: everything that happens is the same."""
+    """Random sizes, weights, distributions, mixes, horizons and options: everything that happens is the same."""
     assert_same_game(game, settings)
 
 
@@ -284,7 +284,7 @@ def leader_after(teacher, state, *means):
 
 
 def test_rules_out_and_decides():
-    """An arm ruled out is shown as 0; the last one is lifted, or kept where lifting is turned off."""
+    """An arm ruled out is shown as 0; the last one is lifted, or has KEEP where lifting is turned off."""
     problem = Problem(3, 3, 100_000, (0.5, 0.3, 0.2))
     teacher, state = begin(problem)
     seen = evidence(teacher, problem, (30, (0, 0, 0)), (30, (1, 1, 1)), (30, (1, 0.9, 1)))

@@ -49,9 +49,9 @@ class RewardCounts:
         place = np.full(self.num_clients, -1, dtype=np.int64)
         place[chosen] = np.arange(chosen.size)
         client, arm = np.divmod(self.cells, self.num_arms)
-        kept = place[client] >= 0
-        cells = place[client[kept]] * self.num_arms + arm[kept]
-        return RewardCounts(chosen.size, self.num_arms, cells, self.values[kept], self.counts[kept])
+        chosen_entries = place[client] >= 0
+        cells = place[client[chosen_entries]] * self.num_arms + arm[chosen_entries]
+        return RewardCounts(chosen.size, self.num_arms, cells, self.values[chosen_entries], self.counts[chosen_entries])
 
     def samples(self) -> Samples:
         """Return the cells as the empirical distribution resamples them."""
@@ -87,9 +87,9 @@ def tally(
     keys = cells * span + codes
     if num_clients * num_arms * span <= _DENSE:
         table = np.bincount(keys, weights=counts, minlength=0)
-        kept = np.flatnonzero(table)
-        totals = table[kept]
+        distinct = np.flatnonzero(table)
+        totals = table[distinct]
     else:
-        kept, inverse = np.unique(keys, return_inverse=True)
+        distinct, inverse = np.unique(keys, return_inverse=True)
         totals = np.bincount(inverse, weights=counts)
-    return RewardCounts(num_clients, num_arms, kept // span, levels[kept % span], totals.astype(np.int64))
+    return RewardCounts(num_clients, num_arms, distinct // span, levels[distinct % span], totals.astype(np.int64))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tutelage.experiments import read_experiment, run_experiment
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
-    from tutelage.instances.arrays import make_instance as instance
+    from tutelage.instances.array_instances import make_instance as instance
     from tutelage.request import SimulationRequest
     from tutelage.results import SimulationResult, load, save
     from tutelage.simulator import make_request, simulate, simulate_request
@@ -28,7 +28,7 @@ _HOMES = {
     "Instance": "tutelage.instances:Instance",
     "SimulationResult": "tutelage.results:SimulationResult",
     "SimulationRequest": "tutelage.request:SimulationRequest",
-    "instance": "tutelage.instances.arrays:make_instance",
+    "instance": "tutelage.instances.array_instances:make_instance",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.simulator:make_request",

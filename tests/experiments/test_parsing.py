@@ -185,3 +185,12 @@ def test_the_example_in_the_docs_shows_everything():
         for horizon in example.horizons
     }
     assert {instance.is_set for instance in example.instances} == {True, False}
+
+
+def test_exponents_and_names_of_arms(small):
+    """2e2 is a whole number; a teacher's target is a number, since instances differ in their names."""
+    assert parse_experiment(small.replace("[300]", "[3e2]").replace("runs = 2", "runs = 2e0"), "x").horizons == (300,)
+    with pytest.raises(InputError, match=r"horizons \[1.5\]"):
+        parse_experiment(small.replace("[300]", "[1.5e0]"), "x")
+    with pytest.raises(InputError, match=r"target=red in 'known\(target=red\)': use the number"):
+        parse_experiment(small.replace('"known", "none"]', '"known(target=red)", "none"]', 1), "x")

@@ -99,7 +99,7 @@ def test_a_mean_outside_its_band_is_explained(result, page, tmp_path):
     skewed["regret"][2, 0] = 1000.0
     changed = dataclasses.replace(result, panels=[dataclasses.replace(first, dataset=skewed)])
     content = write_report(changed, tmp_path).page.read_text(encoding="utf-8")
-    assert "The mean regret of twl lies outside the band of 80 % of runs, because a few" in content
+    assert "The mean regret of twl lies outside the band of 80 % of 20 runs, because a few" in content
     section = page.split('<section id="fig2b">')[1].split("</section>")[0]
     assert "outside the band" not in section
 

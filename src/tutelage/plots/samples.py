@@ -77,7 +77,7 @@ def _describe_part(word: str, count: int, total: int | None) -> str:
     """``clients`` for all of them, ``2 of 5 clients`` for some, ``2 clients`` where their number is unknown."""
     if count == total:
         return word
-    return f"{count} of {total} {word}" if total is not None else f"{count} {word}"
+    return f"{count} {word}" if total is None or count > total else f"{count} of {total} {word}"
 
 
 def _whole(dataset: "xr.Dataset") -> dict[str, int | None]:

@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage setup lint format types docs-tables imports wheel bench table lock clean
+.PHONY: help run test test-quick coverage setup lint format types docs-tables imports wheel bench table lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,15 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 
 test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+# Folders and files with tests of single functions, few of which compile a kernel or start a process.
+QUICK := $(addprefix tests/, client/test_arguments.py distributions instances plots results \
+    service/campaigns service/dashboard simulator/test_arguments.py simulator/test_checkpoints.py stores/test_address.py \
+    test_atomic_files.py test_conditions.py test_docs.py test_draws.py test_epoch_schedule.py test_glossary.py \
+    test_metrics.py test_registry.py test_seeding.py test_struct_errors.py test_text.py)
+
+test-quick: .venv/dev.stamp ## run the tests of single functions, in less than a minute
+	@$(BIN)/python -m pytest -n auto $(QUICK) $(ARGS)
 
 coverage: .venv/dev.stamp ## run the tests and measure which lines they reach, as pages in out/coverage/
 	@$(BIN)/python -m pytest -n auto --cov=tutelage --cov-branch --cov-report=term:skip-covered \

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -229,7 +230,7 @@ class Pan:
     weight: float | None = parameter(None, help="kilograms", maximum=3)
     oil: float = parameter(1.0, help="spoons", minimum=0, maximum=math.inf)
     eggs: int = parameter(1, help="eggs in it", minimum=1, maximum=6)
-    grip: str = parameter("left", help="side of the grip", choices=("left", "right", "both"))
+    grip: Literal["left", "right", "both"] = parameter("left", help="side of the grip")
 
     def __post_init__(self):
         check_parameters(self)

@@ -6,17 +6,23 @@ Names are loaded when they are first used, so ``import tutelage`` is fast and co
 
     result = tutelage.simulate("paper", ["twl", "none"], "ucb1", horizon=50_000, runs=20, seed=1)
     tutelage.save(result, "result.nc")
+
+``plan``, ``bound`` and ``run_experiment`` return objects whose ``summary()`` is a document of plain values.
 """
 
 TYPE_CHECKING = False  # importing typing takes time in which Ctrl-C gives Python's traceback
 if TYPE_CHECKING:
     from typing import Any
 
+    from tutelage.bound_comparison import bound
+    from tutelage.conditions import Conditions
     from tutelage.errors import InputError
     from tutelage.experiments import read_experiment, run_experiment
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
     from tutelage.instances.array_instances import make_instance as instance
+    from tutelage.planning.cases import AssumedInstance
+    from tutelage.planning.plan import plan
     from tutelage.request import SimulationRequest
     from tutelage.results import SimulationResult, load, save
     from tutelage.simulator import make_request, simulate, simulate_request
@@ -24,14 +30,18 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "AssumedInstance": "tutelage.planning.cases:AssumedInstance",
+    "Conditions": "tutelage.conditions:Conditions",
     "InputError": "tutelage.errors:InputError",
     "Instance": "tutelage.instances:Instance",
     "SimulationResult": "tutelage.results:SimulationResult",
     "SimulationRequest": "tutelage.request:SimulationRequest",
     "instance": "tutelage.instances.array_instances:make_instance",
+    "bound": "tutelage.bound_comparison:bound",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.simulator:make_request",
+    "plan": "tutelage.planning.plan:plan",
     "read_experiment": "tutelage.experiments:read_experiment",
     "run_experiment": "tutelage.experiments:run_experiment",
     "save": "tutelage.results:save",
@@ -41,16 +51,20 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022 - as a reader meets them
     "simulate",
+    "plan",
+    "bound",
+    "run_experiment",
     "save",
     "load",
     "instance",
     "load_instance",
     "make_request",
     "read_experiment",
-    "run_experiment",
     "simulate_request",
     "InputError",
     "Instance",
+    "AssumedInstance",
+    "Conditions",
     "SimulationResult",
     "SimulationRequest",
     "__version__",

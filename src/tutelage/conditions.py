@@ -1,13 +1,16 @@
 """Real conditions: clients that do not act in every round, respond late or stop, and means that change."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.text import format_value
+from tutelage.validation import is_number, is_whole
 
 ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -38,6 +41,7 @@ class Conditions:
 
     def check(self, num_clients: int, num_arms: int) -> None:
         """Raise ``InputError`` unless the conditions fit M clients and K arms."""
+        self._check_types()
         for name, values in (("activities", self.activity), ("delays", self.delays)):
             if len(values) not in (0, num_clients):
                 raise InputError(f"There are {len(values)} {name} for {num_clients} clients: give one for each client.")
@@ -63,6 +67,14 @@ class Conditions:
             if shift.after < 1:
                 raise InputError(f"The means cannot shift after round {shift.after}: use round 1 or later.")
 
+    def _check_types(self) -> None:
+        """Raise ``InputError`` unless the fields are lists of what they are made of."""
+        for name, kinds in _KINDS.items():
+            values = getattr(self, name)
+            is_allowed, example = kinds
+            if not isinstance(values, Sequence) or not all(map(is_allowed, values)):
+                raise InputError(f"Invalid {name}={format_value(values)} of Conditions: use {example}.")
+
     def arrays(self, num_clients: int) -> ConditionArrays:
         """Activity, delay and last round of every client, as compiled code reads them."""
         last = np.full(num_clients, np.iinfo(np.int64).max)
@@ -70,6 +82,22 @@ class Conditions:
             last[client] = round
         activity = np.array(self.activity or (1.0,) * num_clients, dtype=np.float64)
         return activity, np.array(self.delays or (0,) * num_clients, dtype=np.int64), last
+
+
+def _is_stop(pair: Any) -> bool:
+    return isinstance(pair, Sequence) and len(pair) == 2 and all(map(is_whole, pair))
+
+
+def _is_shift(shift: Any) -> bool:
+    return isinstance(shift, MeanShift) and is_whole(shift.after) and isinstance(shift.local_means, np.ndarray)
+
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "activity": (is_number, "one number for each client, as in (1, 0.5)"),
+    "delays": (is_whole, "one whole number for each client, as in (0, 5)"),
+    "stops": (_is_stop, "pairs of a client and its last round, as in ((0, 1000),)"),
+    "shifts": (_is_shift, "objects of the class MeanShift, with a round and an array of means"),
+}
 
 
 def with_options(

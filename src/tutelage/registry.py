@@ -81,24 +81,18 @@ def parameter(
     maximum: float | None = None,
     above: float | None = None,
     below: float | None = None,
-    choices: tuple[str, ...] = (),
     names_arm: bool = False,
 ) -> Any:
     """Return a dataclass field that is a documented SPEC parameter.
 
     ``minimum`` and ``maximum`` are themselves allowed, ``above`` and ``below`` are not; a number must be
-    finite unless ``maximum`` is ``math.inf``.  ``choices`` are the texts that are allowed.  A whole number that
+    finite unless ``maximum`` is ``math.inf``.  A field of a ``Literal`` type allows its texts.  A whole number that
     ``names_arm`` may also be the name of an arm, for which :func:`tutelage.teachers.base.number_arms` puts its
     number.  ``help`` is a phrase without the range and the choices, which are added to it.  A table checks a value
     that a SPEC gives; for values given in Python, the class calls :func:`check_parameters` in its
     ``__post_init__``.
     """
-    described = {
-        "help": help,
-        "bounds": Bounds(minimum, maximum, above, below),
-        "choices": choices,
-        "names_arm": names_arm,
-    }
+    described = {"help": help, "bounds": Bounds(minimum, maximum, above, below), "names_arm": names_arm}
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -113,17 +107,18 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
     for field in dataclasses.fields(cls):
         if "help" not in field.metadata:
             continue
-        bounds, choices = field.metadata["bounds"], field.metadata["choices"]
+        bounds, hint = field.metadata["bounds"], hints[field.name]
+        choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         added = f": {join_words(choices)}" if choices else f", {bounds.describe()}".removesuffix(", ")
         found.append(
             Parameter(
                 name=field.name,
-                type=_plain_type(hints[field.name]),
+                type=_plain_type(hint),
                 default=field.default,
                 help=field.metadata["help"] + added,
                 bounds=bounds,
                 choices=choices,
-                is_optional=type(None) in typing.get_args(hints[field.name]),
+                is_optional=type(None) in typing.get_args(hint),
                 names_arm=field.metadata["names_arm"],
             )
         )

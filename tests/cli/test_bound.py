@@ -42,7 +42,7 @@ def test_json_document(capsys):
     assert found["needed_horizon"] == promised.needed_horizon
     assert found["vacuous"] is False
     assert found["theorem"] == "thm:twl_UCB"
-    assert found["teacher"] == teacher
+    assert (found["teacher"], found["spec"]) == ("twl", teacher)
     assert found["clients"] == ["ucb1"] * 5
     assert (found["horizon"], found["runs"], found["seed"]) == (50_000, 2, 4)
     assert found["learning"]["decided"] == 2
@@ -127,7 +127,7 @@ def test_same_seed_same_document(capsys):
     ("arguments", "sentence"),
     [
         (["paper", "--teacher", "blt"], "There is no theorem on blt"),
-        (["paper", "--clients", "ts"], "with ts(update=bernoulli) clients: tal and twl have one"),
+        (["paper", "--clients", "ts"], "with ts clients: tal and twl have one"),
         (["paper", "--teacher", "tall"], "did you mean 'tal'"),
         (["paper", "--runs", "-1"], "Invalid number of runs -1"),
         (["paper", "--horizon", "0"], "Invalid horizon 0"),

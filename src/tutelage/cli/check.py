@@ -27,7 +27,7 @@ def check(
     The table lists the rules of the contract, with a sentence for each that is broken; the exit status is 1
     if any is.
     """
-    from tutelage.cli.progress import ProgressBar
+    from tutelage.progress_bar import ProgressBar
 
     kind, rules, entry = _find_rules(spec)
     with ProgressBar(len(rules.rules)) as bar:

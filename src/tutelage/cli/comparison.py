@@ -46,18 +46,23 @@ def _describe_best(
     untaught: int | None,
 ) -> str:
     first, *others = sorted(learners, key=lambda each: regrets[each])
-    compared = []
+    regret, compared = format_number(regrets[first]), []
     if others:
+        sentence = f"{labels[first]} has the lowest regret of the teachers that learn their target: {regret}"
         compared.append((f"that of the next best, {labels[others[0]]}", regrets[others[0]]))
+    else:
+        sentence = f"{labels[first]}, the only one of these teachers that learns its target, has a regret of {regret}"
     if untaught is not None:
         compared.append(("that without teaching", regrets[untaught]))
     shares = [
         f"{100 * regrets[first] / value:.3g} % of {name} ({format_number(value)})" for name, value in compared if value
     ]
-    which = "has the lowest regret of the teachers that learn their target" if others else "learns its target"
-    sentence = f"{labels[first]} {which}: {format_number(regrets[first])}"
     if shares:
-        sentence += f", {join_words(shares, 'and')}"
+        sentence += f", which is {join_words(shares, 'and')}"
+    if "known" in labels:
+        sentence += (
+            f"; known, which gets the target from the start, has {format_number(regrets[labels.index('known')])}"
+        )
     wrong = int(result.is_wrong(first).sum())
     if wrong:
         sentence += f"; it decided on a wrong arm in {format_runs(wrong, result.request.runs)}"

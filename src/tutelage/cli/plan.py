@@ -117,9 +117,9 @@ def plan(
     """
     from tutelage import planning
     from tutelage.cli import plan_output
-    from tutelage.cli.progress import ProgressBar
     from tutelage.conditions import Conditions, with_options
     from tutelage.instances import load
+    from tutelage.progress_bar import ProgressBar
 
     required = {"--num-clients": num_clients, "--num-arms": num_arms, "--gap": gap}
     optional = {"--means": means, "--rewards": rewards, "--weights": weights}

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tutelage.safe_console import SafeConsole
 from tutelage.text import format_controls
 
 _PIPE_COLUMNS = 80
@@ -26,15 +26,6 @@ def checked_output() -> Iterator[None]:
         raise
     except OSError as error:
         raise OSError(error.errno, f"cannot be written: {error.strerror}", "Standard output") from error
-
-
-class SafeConsole(Console):
-    """A console that writes control characters out, which a terminal would obey wherever they come from."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Render without control characters in the text."""
-        for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else format_controls(text), style, control)
 
 
 class Printer:

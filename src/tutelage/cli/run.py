@@ -11,8 +11,8 @@ import typer
 from tutelage import simulator
 from tutelage.cli import interrupts, options
 from tutelage.cli.printing import checked_output
-from tutelage.cli.progress import ProgressBar
 from tutelage.paths import expand_path
+from tutelage.progress_bar import ProgressBar
 from tutelage.text import format_count
 
 if TYPE_CHECKING:

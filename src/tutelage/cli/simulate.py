@@ -95,7 +95,7 @@ def simulate(
     The table shows the clients' regret, the cost of teaching, and what each teacher decided.
     """
     from tutelage.cli import simulate_output, spec_list
-    from tutelage.cli.progress import ProgressBar
+    from tutelage.progress_bar import ProgressBar
 
     if show_list:
         with checked_output():

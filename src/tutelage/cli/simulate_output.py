@@ -176,9 +176,11 @@ def _describe_decision(result: SimulationResult, teacher: int) -> str:
     best = "a best arm" if len(result.request.final_phase.best_arms) > 1 else "the best arm"
     counts = [(right, best), (wrong, "a wrong arm")]
     decided = " and ".join(f"{arm} in {format_runs(some, runs)}" for some, arm in counts if some)
-    if not rounds.size:
+    if not rounds.size and runs > 1:
         return f"decided in {format_runs(0, runs)}{_list_reasons(result, teacher)}"
-    parts = [f"decided on {decided}" if rounds.any() else f"taught {decided}, from the start"]
+    parts = []
+    if rounds.size:
+        parts.append(f"decided on {decided}" if rounds.any() else f"taught {decided}, from the start")
     if rounds.size < runs:
         undecided = format_runs(runs - rounds.size, runs)
         parts.append(f"was undecided at the horizon in {undecided}{_list_reasons(result, teacher)}")

@@ -69,7 +69,7 @@ def explain_outlying_mean(label: str, quantity: str, values: NDArray[np.float64]
     side, extreme = ("above", values.max()) if is_above else ("below", values.min())
     yield (
         f"The mean {quantity} of {label} lies {side} the range of 80 % of its runs, because {runs} of {values.size} "
-        f"runs are far {side} the range: up to {format_number(float(extreme))}."
+        f"runs {'is' if runs == 1 else 'are'} far {side} the range: up to {format_number(float(extreme))}."
     )
 
 

@@ -30,7 +30,7 @@ def verify(
     The exit status is 0 if all are equal, and 1 if some differ.
     """
     from tutelage import results
-    from tutelage.cli.progress import ProgressBar
+    from tutelage.progress_bar import ProgressBar
 
     saved = results.load(file)
     request = simulator.restore_request(saved)

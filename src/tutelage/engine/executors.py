@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
@@ -29,7 +29,8 @@ from tutelage.run_outcome import RunOutcome
 from tutelage.teachers.checks import ask_segments
 from tutelage.validation import check_whole
 
-EXECUTORS = "auto, threads, processes or dask://HOST:PORT"
+ExecutorName = Literal["auto", "threads", "processes"]
+EXECUTORS = f"{', '.join(get_args(ExecutorName))} or dask://HOST:PORT"
 
 _DASK = re.compile(r"dask://(?P<address>[^/\s]+:(?P<port>[0-9]+))/?")
 _LAST_PORT = 65535
@@ -49,7 +50,7 @@ def check_workers(workers: Any, executor: Any) -> None:
     """Raise ``InputError`` unless runs can be spread this way."""
     if workers is not None:
         check_whole("number of workers", workers, 1)
-    if executor in ("auto", "threads", "processes") or isinstance(executor, Executor):
+    if executor in get_args(ExecutorName) or isinstance(executor, Executor):
         return
     dask = _DASK.fullmatch(executor) if isinstance(executor, str) else None
     if dask is None:

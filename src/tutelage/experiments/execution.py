@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
@@ -29,7 +31,9 @@ from tutelage.experiments.preparation import (
     prepare,
 )
 from tutelage.experiments.verdicts import Verdict, judge_claims
+from tutelage.progress_bar import ProgressBar
 from tutelage.results import SimulationResult
+from tutelage.versions import package_version
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,6 +87,21 @@ class ExperimentResult:
         """All sentences for the user."""
         return [*self.warnings, *self.replaced]
 
+    def summary(self) -> dict[str, Any]:
+        """Return what was simulated and what the claims' verdicts are, as plain values."""
+        return {
+            "tutelage": package_version(),
+            "folder": str(self.folder),
+            "experiments": [each.name for each in self.experiments],
+            "panels": [
+                {"panel": each.panel.name, "title": each.panel.title, "claims": msgspec.to_builtins(each.verdicts)}
+                for each in self.panels
+            ],
+            "missing": [{"panel": each.panel.name, "sentence": each.sentence} for each in self.missing],
+            "cells": [{"name": each.name, "file": str(each.path), "new": each.is_new} for each in self.cells],
+            "notes": self.notes,
+        }
+
     @property
     def fingerprint(self) -> str:
         """The hash of everything that a report of this depends on."""
@@ -97,16 +116,18 @@ class _Resources:
 
 
 def run_experiment(
-    experiment: Experiment | Sequence[Experiment],
+    experiment: str | Path | Experiment | Sequence[Experiment],
     folder: str | Path,
     *,
     workers: int | None = None,
     executor: str = simulator.DEFAULT_EXECUTOR,
-    progress: CellProgress | None = None,
+    progress: bool | CellProgress | None = None,
     data: str | None = None,
 ) -> ExperimentResult:
     """Simulate the cells that ``folder`` lacks, store them there, and return all panels.
 
+    ``experiment`` is the path of a TOML file, an experiment or several of them.  ``progress`` is True for a bar
+    on standard error, or a function of the runs done, the runs to do and the name of the cell.
     ``workers`` (all cores by default) and ``executor`` change how long it takes, never the result; the
     instances of a set run in threads also under ``processes``, which would start new processes for each.
     ``data`` is the folder of real data sets, by default that of TUTELAGE_DATA.  A file that is damaged or of
@@ -115,6 +136,17 @@ def run_experiment(
     Raises ``InputError`` for what cannot be simulated, and where another process is writing to the folder.
     """
     check_workers(workers, executor)
+    if progress is True:
+        with ProgressBar(0) as bar:
+            return run_experiment(
+                experiment,
+                folder,
+                workers=workers,
+                executor=executor,
+                progress=lambda done, total, cell: bar(done, total=total, what=cell),
+                data=data,
+            )
+    progress = progress or None
     check_callback("progress", progress)
     preparation = prepare(experiment, folder, data=data)
     make_cells_folder(folder)

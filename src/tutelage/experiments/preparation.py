@@ -11,6 +11,7 @@ import msgspec
 from tutelage.errors import InputError
 from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, load_entry, make_cells
 from tutelage.experiments.definition import Experiment, Panel, check_sections
+from tutelage.experiments.parsing import read_experiment
 from tutelage.paths import expand_path, find_path
 from tutelage.text import format_count, format_value
 from tutelage.versions import package_version
@@ -94,7 +95,7 @@ def compute_fingerprint(
 
 
 def prepare(
-    experiment: Experiment | Sequence[Experiment], folder: str | Path, *, data: str | None = None
+    experiment: str | Path | Experiment | Sequence[Experiment], folder: str | Path, *, data: str | None = None
 ) -> Preparation:
     """Read or draw the instances and name the cells; nothing is simulated or written."""
     experiments = _check_experiments(experiment)
@@ -114,6 +115,8 @@ def prepare(
 
 
 def _check_experiments(value: object) -> tuple[Experiment, ...]:
+    if isinstance(value, str | Path):
+        value = read_experiment(value)
     listed = [value] if isinstance(value, Experiment) else value
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(x, Experiment) for x in listed):
         raise InputError(

@@ -15,7 +15,7 @@ from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
-from tutelage.text import format_name
+from tutelage.text import format_name, format_value
 from tutelage.validation import check_names
 
 _ROUNDING = 1e-14  # global means this close differ only by rounding: 0.1 and 0.7 tie with 0.4 and 0.4
@@ -72,6 +72,11 @@ class Instance:
             raise InputError(
                 f"{self.name}: rewards={DISTRIBUTIONS.spec(self.rewards)} needs observed rewards of every client "
                 "and arm: give samples, or use another distribution, as in rewards=bernoulli."
+            )
+        if not isinstance(self.conditions, Conditions):
+            raise InputError(
+                f"Invalid conditions {format_value(self.conditions)}: use an object of the class Conditions, as in "
+                "Conditions(activity=(1, 0.5))."
             )
         self.conditions.check(self.num_clients, self.num_arms)
         facts = tuple(fact for fact in self.notes if fact[0] not in ("gap", "tie"))

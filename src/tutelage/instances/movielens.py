@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -23,7 +24,7 @@ from tutelage.instances.support.building import (
 )
 from tutelage.registry import check_parameters, parameter, write_value
 
-_GROUPS = ("random", "genre", "popularity", "top")
+Grouping = Literal["random", "genre", "popularity", "top"]
 _NONE = -1
 _SLICE = 1 << 21  # ratings counted at a time
 
@@ -49,7 +50,7 @@ class MovieLens:
     path: str = parameter(help="file of ratings, or the folder or archive that holds it")
     clients: int = parameter(15, help="number of groups of users", minimum=1)
     arms: int = parameter(15, help="number of groups of movies, of genres or of movies", minimum=1)
-    group: str = parameter("random", help="how arms are formed", choices=_GROUPS)
+    group: Grouping = parameter("random", help="how arms are formed")
     seed: int = seed_parameter("groups")
     scale: str | None = parameter(None, help="ends of the rating scale, as in 1;5; recognised from the file by default")
     rewards: str = rewards_parameter()

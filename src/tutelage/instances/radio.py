@@ -1,6 +1,7 @@
 """Packet delivery of radio links, from connectivity traces in the K7 format."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Radio:
     """
 
     path: str = parameter(help="K7 file (.k7, .k7.gz), or the folder or archive that holds it")
-    of: str = parameter("links", help="what the clients are", choices=("links", "senders"))
+    of: Literal["links", "senders"] = parameter("links", help="what the clients are")
     clients: int = parameter(15, help="number of clients, drawn from those in the range", minimum=1)
     seed: int = seed_parameter("choice of clients")
     least: float | None = parameter(

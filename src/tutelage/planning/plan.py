@@ -1,20 +1,23 @@
 """Make a plan: can learning end in time, what will each teacher cost, and which one to run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from pathlib import PurePath
+from typing import Any, cast
 
 import msgspec
 
 from tutelage import simulator
 from tutelage.errors import InputError
+from tutelage.instances import load as load_instance
 from tutelage.instances.base import Instance
 from tutelage.planning.answers import PlanAnswers, answer
 from tutelage.planning.candidates import CandidateSimulator, shift_progress
-from tutelage.planning.cases import Case, KnownInstance
+from tutelage.planning.cases import AssumedInstance, Case, KnownInstance
 from tutelage.planning.choice import Choice, SelectionRule, choose
 from tutelage.planning.reach import Reachability, compute_reachability, rounds_per_pull
 from tutelage.planning.remedy import Remedy, RemedySearch, find_failing, find_remedy, is_enough
+from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import describe_instance
 from tutelage.teachers import TEACHERS
@@ -32,18 +35,6 @@ CANDIDATES = (
 BASELINES = ("known", "none")
 SMALLER = (0.5, 0.25)  # shares of the gap at which the plan is made again
 _SLOWEST = 1e9  # rounds for a pull
-
-
-class PlanProgress(Protocol):
-    """A callback for the progress of a plan."""
-
-    def __call__(self, finished: float, /) -> None:
-        """Receive the number of finished runs, of :attr:`PlanRequest.num_runs`."""
-        ...
-
-    def describe(self, what: str) -> None:
-        """Receive the name of the work that comes next."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,16 +188,47 @@ def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> lis
     return chosen + [TEACHERS.parse(spec) for spec in BASELINES if spec not in specs]
 
 
-def make_plan(request: PlanRequest, *, workers: int | None = None, progress: PlanProgress | None = None) -> Plan:
+def plan(
+    instance: str | PurePath | Instance | Case,
+    teachers: str | Teacher | Sequence[str | Teacher] | None = None,
+    clients: str = simulator.DEFAULT_CLIENTS,
+    *,
+    horizon: int = simulator.DEFAULT_HORIZON,
+    runs: int = simulator.DEFAULT_RUNS,
+    seed: int = simulator.DEFAULT_SEED,
+    cost_weight: float = 1.0,
+    min_decided: float = 0.9,
+    workers: int | None = None,
+    progress: ProgressOption = False,
+) -> Plan:
+    """Choose a teacher before the start: whether the horizon is enough, which arm looks best, which teacher to run.
+
+    ``instance`` is one as :func:`tutelage.simulate` takes it, or an ``AssumedInstance`` where only the gap is
+    known.  The other arguments are those of :func:`make_request` and :func:`make_plan`.  Raises ``InputError``.
+    """
+    case = instance
+    if not isinstance(case, AssumedInstance | KnownInstance):
+        case = KnownInstance(case if isinstance(case, Instance) else load_instance(cast("str | PurePath", case)))
+    request = make_request(
+        case, teachers, clients, horizon=horizon, runs=runs, seed=seed, cost_weight=cost_weight, min_decided=min_decided
+    )
+    with show_progress(progress, request.num_runs) as callback:
+        return make_plan(request, workers=workers, progress=callback)
+
+
+def make_plan(
+    request: PlanRequest, *, workers: int | None = None, progress: Callable[[float], None] | None = None
+) -> Plan:
     """Simulate the teachers and make the plan.
 
-    ``workers`` (all cores by default) changes how long it takes, never the result.  Raises ``InputError`` for
-    arguments of another type, and fewer than 1 worker.
+    ``workers`` (all cores by default) changes how long it takes, never the result.  ``progress`` is called with
+    the number of finished runs, of :attr:`PlanRequest.num_runs`; if it has a method ``describe``, this gets the
+    name of the work that comes next.  Raises ``InputError`` for arguments of another type, and fewer than 1 worker.
     """
     arguments.instance_of(PlanRequest, "request", request)
     if progress is not None:
         arguments.function("progress", progress)
-        arguments.function("method 'describe' of progress", getattr(progress, "describe", None))
+    describe = getattr(progress, "describe", None)
     workers = arguments.workers(workers)
     candidates = CandidateSimulator(request.case, request.clients, request.seed, workers)
     gaps = (request.case.gap, *request.smaller_gaps)
@@ -219,8 +241,8 @@ def make_plan(request: PlanRequest, *, workers: int | None = None, progress: Pla
         choices.append(choose(measurements, request.rule))
     remedies = []
     for failed in find_failing(choices[0]):
-        if progress is not None:
-            progress.describe(f"remedies for {failed.measurement.label}")
+        if callable(describe):
+            describe(f"remedies for {failed.measurement.label}")
         search = RemedySearch(
             candidates,
             failed.measurement.teacher,

@@ -1,7 +1,7 @@
 """Thompson sampling with Beta posteriors (Thompson 1933; Agrawal and Goyal 2012)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,8 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
 class ThompsonSampling(PolicyBase):
     """Thompson sampling from Beta(1, 1) priors."""
 
-    update: str = parameter(
-        "bernoulli",
-        help="update for a reward between 0 and 1, by a Bernoulli trial or by the fraction itself",
-        choices=("bernoulli", "fractional"),
+    update: Literal["bernoulli", "fractional"] = parameter(
+        "bernoulli", help="update for a reward between 0 and 1, by a Bernoulli trial or by the fraction itself"
     )
 
     choose = staticmethod(choose)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
 from tutelage.paths import expand_path, is_file
+from tutelage.text import format_value
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,6 +57,12 @@ def save(dataset: "xr.Dataset", path: str | Path) -> None:
     it and an earlier file survives a failure.  Raises ``InputError`` if the place cannot be written, and
     ``OSError`` if writing fails on the way (a full disk).
     """
+    import xarray as xr
+
+    if not isinstance(dataset, xr.Dataset):
+        raise InputError(
+            f"Invalid result {format_value(dataset)}: save an xarray.Dataset, as simulate() or to_dataset() returns it."
+        )
     path = check_result_path(path)
     packed = {"zlib": True, "complevel": 1, "shuffle": True}  # a seventh of the size for twice the time
     encoding: dict[Any, dict[str, Any]] = {name: {"_FillValue": None} for name in dataset.variables}

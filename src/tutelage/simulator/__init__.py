@@ -6,8 +6,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tutelage.conditions import Conditions
+from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies.base import Policy
+from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import Collector, SimulationResult
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
@@ -24,12 +26,14 @@ from tutelage.simulator.requests import (
     parse_clients,
 )
 from tutelage.teachers.base import Teacher
+from tutelage.text import format_value
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     import xarray as xr
 
+    from tutelage.engine.executors import ExecutorName
     from tutelage.engine.runs import Progress
 
 __all__ = [
@@ -61,10 +65,11 @@ def simulate(
     seed: int = DEFAULT_SEED,
     checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     workers: int | None = None,
-    executor: "str | Executor" = DEFAULT_EXECUTOR,
+    executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
     conditions: Conditions | None = None,
     exclude: Mapping[int, int] | None = None,
     exclude_after: float | None = None,
+    progress: ProgressOption = False,
 ) -> "xr.Dataset":
     """Simulate teachers, all with the same random numbers, and return every run.
 
@@ -84,6 +89,8 @@ def simulate(
         exclude: Maps clients to the round after which each is no longer evidence.
         exclude_after: Excludes a client once it has not pulled for more than this many of its usual
             intervals.
+        progress: True draws a bar on standard error; a function is called from time to time with the number of
+            finished runs of all teachers.
 
     Returns:
         A dataset with the dimensions teacher, run, client, arm, checkpoint and event (docs/simulate.md).
@@ -103,14 +110,16 @@ def simulate(
         exclude=exclude,
         exclude_after=exclude_after,
     )
-    return simulate_request(request, workers=workers, executor=executor).to_dataset()
+    with show_progress(progress, request.runs * len(request.teachers)) as callback:
+        result = simulate_request(request, workers=workers, executor=executor, progress=callback)
+    return result.to_dataset()
 
 
 def simulate_request(
     request: SimulationRequest,
     *,
     workers: int | None = None,
-    executor: "str | Executor" = DEFAULT_EXECUTOR,
+    executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
     progress: "Progress | None" = None,
 ) -> SimulationResult:
     """Play all runs of a request.
@@ -119,6 +128,8 @@ def simulate_request(
     """
     from tutelage.engine.runs import simulate_runs
 
+    if not isinstance(request, SimulationRequest):
+        raise InputError(f"Invalid request {format_value(request)}: use a result of make_request.")
     collector = Collector(request)
     outcomes = simulate_runs(request, workers=workers, executor=executor, progress=progress)
     with contextlib.closing(outcomes):

@@ -1,7 +1,7 @@
 """The adaptive attack of Liu and Shroff, "Data Poisoning Attacks on Stochastic Bandits"."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from tutelage.registry import parameter
 from tutelage.rules import Rule, Shift
@@ -29,7 +29,7 @@ class ACE(FixedTarget):
     """
 
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
-    fit: str = parameter("scaled", help="how a shifted reward is brought into [0, 1]", choices=("scaled", "clipped"))
+    fit: Literal["scaled", "clipped"] = parameter("scaled", help="how a shifted reward is brought into [0, 1]")
 
     sentence: ClassVar[str] = "shifting all other arms below the known target, arm {target}"
 

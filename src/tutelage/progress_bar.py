@@ -1,15 +1,22 @@
 """A progress bar on standard error."""
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tutelage.cli.printing import SafeConsole
+from tutelage.errors import InputError
+from tutelage.safe_console import SafeConsole
+from tutelage.text import format_value
 
 _REDRAW_SECONDS = 0.1  # between two drawings
+
+
+ProgressOption = bool | Callable[[float], None]
 
 
 class ProgressBar:
@@ -19,7 +26,7 @@ class ProgressBar:
     It is redrawn by these calls, not by a thread: the engine forks this process for its workers.
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: float) -> None:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -52,3 +59,22 @@ class ProgressBar:
     def describe(self, what: str) -> None:
         """Show the name of the work that follows."""
         self.progress.update(self.task, description=what, refresh=True)
+
+
+@contextlib.contextmanager
+def show_progress(progress: ProgressOption, total: float) -> Iterator[Any]:
+    """Give what is to be called with the number of finished runs: a bar for True, None for False, or the function.
+
+    Raises ``InputError`` for anything else.
+    """
+    if progress is True:
+        with ProgressBar(total) as bar:
+            yield bar
+    elif progress is False:
+        yield None
+    elif callable(progress):
+        yield progress
+    else:
+        raise InputError(
+            f"Invalid progress {format_value(progress)}: use True for a bar, or a function that gets a count."
+        )

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import KeyRow, StoreError
+from tutelage.stores.base import KeyRow, StoreError
 from tutelage.stores.postgresql.store import SCHEMA_LOCK
 from tutelage.stores.sql.schema import VERSION, VERSION_TABLE, metadata
 from tutelage.testing.ledger_rows import grow

@@ -15,7 +15,7 @@ from tests.stores import cluster
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import CommitUncertain, LeaseLost, StoreBroken, StoreError, StoreFull
+from tutelage.stores.base import CommitUncertain, LeaseLost, StoreBroken, StoreError, StoreFull
 from tutelage.stores.postgresql import store as postgresql
 from tutelage.stores.postgresql.connection import hide_password
 from tutelage.testing.ledger_rows import grow
@@ -89,10 +89,10 @@ print("leading", flush=True)
 while True:
     try:
         position = grow(store, token, position, 1, prefix="old")
-    except stores.LeaseLost:
+    except stores.base.LeaseLost:
         print("fenced", position, flush=True)
         break
-    except stores.StoreError:
+    except stores.base.StoreError:
         pass
 """
 
@@ -117,7 +117,7 @@ def test_a_leader_that_was_stopped_writes_nothing_after_the_takeover(url, sql, o
     finally:
         process.kill()
         process.communicate()
-    ids = [row.id for row in stores.pages(store, "c")]
+    ids = [row.id for row in stores.base.pages(store, "c")]
     assert len(ids) == position
     assert [id[:3] for id in ids] == ["old"] * taken_over + ["new"] * 3
 

@@ -18,7 +18,8 @@ from tutelage.errors import InputError
 from tutelage.service import logs
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
-from tutelage.stores import StoreError, open_store
+from tutelage.stores import open_store
+from tutelage.stores.base import StoreError
 
 LOG = logging.getLogger("tutelage.server")
 

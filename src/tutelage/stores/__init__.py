@@ -9,65 +9,8 @@ import re
 from pathlib import Path
 
 from tutelage.registry import Table
-from tutelage.stores.address import invalid_url, without_password
-from tutelage.stores.base import (
-    CampaignExists,
-    CampaignListing,
-    CampaignNotFound,
-    Change,
-    CommitUncertain,
-    Database,
-    EntryRow,
-    Head,
-    KeyRow,
-    Keys,
-    LeaseLost,
-    PullRow,
-    Reader,
-    Snapshot,
-    Store,
-    StoreBroken,
-    StoredCampaign,
-    StoredPull,
-    StoreError,
-    StoreFull,
-    StoreInUse,
-    pages,
-)
-
-__all__ = [
-    "STORES",
-    "CampaignExists",
-    "CampaignListing",
-    "CampaignNotFound",
-    "Change",
-    "CommitUncertain",
-    "Database",
-    "EntryRow",
-    "Head",
-    "KeyRow",
-    "Keys",
-    "LeaseLost",
-    "PullRow",
-    "Reader",
-    "Snapshot",
-    "Store",
-    "StoreBroken",
-    "StoreError",
-    "StoreFull",
-    "StoreInUse",
-    "StoredCampaign",
-    "StoredPull",
-    "backup",
-    "check",
-    "find_database",
-    "open_keys",
-    "open_reader",
-    "open_store",
-    "pages",
-    "upgrade",
-    "without_password",
-]
+from tutelage.stores.address import invalid_url
+from tutelage.stores.base import Database, Keys, Reader, Store
 
 _INSTALLED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

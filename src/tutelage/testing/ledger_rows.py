@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tutelage.stores import Change, EntryRow, Head, PullRow, Snapshot, Store
+from tutelage.stores.base import Change, EntryRow, Head, PullRow, Snapshot, Store
 
 TIME = 1_790_000_000_000_000
 

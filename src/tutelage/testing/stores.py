@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tutelage import stores
 from tutelage.errors import InputError
-from tutelage.stores import (
+from tutelage.stores.base import (
     CampaignExists,
     CampaignListing,
     CampaignNotFound,

@@ -17,7 +17,7 @@ from tutelage.service.api.pull_routes import MAX_PULLS
 from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.messages import Refusal
-from tutelage.stores import StoreBroken
+from tutelage.stores.base import StoreBroken
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import EntryRow, PullRow, open_reader, pages, upgrade
+from tutelage.stores import open_reader, upgrade
+from tutelage.stores.base import EntryRow, PullRow, pages
 
 ROOT = str(Path(__file__).parents[3])
 CLIENTS, ARMS = ("a", "b", "c"), ("x", "y")

@@ -5,7 +5,8 @@ from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.campaigns.snapshot_format import dump_campaign
-from tutelage.stores import open_store, pages
+from tutelage.stores import open_store
+from tutelage.stores.base import pages
 
 TEACHER = "twl(gamma1=1,gamma2=0)"
 

@@ -9,7 +9,8 @@ import httpx
 from tests.service.server_processes import pull
 
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import PullRow, open_reader, pages
+from tutelage.stores import open_reader
+from tutelage.stores.base import PullRow, pages
 
 PATIENCE = 120.0  # seconds after which a test gives up; none is decided by it
 

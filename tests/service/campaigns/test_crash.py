@@ -10,7 +10,8 @@ from tests.service.server_processes import ServerProcess
 from tests.stores import cluster
 
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import PullRow, open_reader, pages
+from tutelage.stores import open_reader
+from tutelage.stores.base import PullRow, pages
 
 
 @pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 20, 20), ("postgresql", 6, 15)])

@@ -12,7 +12,7 @@ from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.snapshot_format import dump_campaign
-from tutelage.stores import StoreError, StoreFull, pages
+from tutelage.stores.base import StoreError, StoreFull, pages
 
 
 @pytest.fixture

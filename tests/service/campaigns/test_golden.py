@@ -8,7 +8,8 @@ from tests.service.campaigns.golden import make_served
 
 from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import EntryRow, PullRow, open_reader, pages
+from tutelage.stores import open_reader
+from tutelage.stores.base import EntryRow, PullRow, pages
 
 
 @pytest.fixture

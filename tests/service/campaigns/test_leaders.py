@@ -16,7 +16,8 @@ from tests.stores import cluster
 
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import PullRow, open_reader, pages
+from tutelage.stores import open_reader
+from tutelage.stores.base import PullRow, pages
 
 TUNING = (1000, 1000, 1000)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tutelage.service.campaigns import pull_cache
 from tutelage.service.campaigns.pull_cache import PullCache
-from tutelage.stores import PullRow
+from tutelage.stores.base import PullRow
 
 
 def row(id):

@@ -6,7 +6,7 @@ Not to be run again after a release: what later versions must read is the file a
 from pathlib import Path
 
 from tutelage import stores
-from tutelage.stores import KeyRow, Snapshot
+from tutelage.stores.base import KeyRow, Snapshot
 from tutelage.testing.ledger_rows import change, entry, pull
 
 FILE = Path(__file__).with_name("first.sqlite")

@@ -5,23 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import ClauseElement
 
-from tutelage.stores.base import (
-    CampaignListing,
-    CampaignNotFound,
-    EntryKind,
-    EntryRow,
-    Head,
-    KeyRow,
-    PullRow,
-    Role,
-    Snapshot,
-    StoredCampaign,
-    StoredPull,
-)
+from tutelage.stores import base
 from tutelage.stores.sql import statements
 from tutelage.stores.sql.statements import Parameters
 
@@ -40,66 +28,61 @@ class SqlReader:
     def _as_of_one_moment(self) -> AbstractContextManager[object]:
         """Open a context in which all statements see the database as of one moment."""
 
-    def campaigns(self) -> list[CampaignListing]:
+    def campaigns(self) -> list[base.CampaignListing]:
         """List every campaign, ordered by name."""
         rows = self._run(statements.LEASED_CAMPAIGNS if self.has_leases else statements.CAMPAIGNS, {})
-        return [CampaignListing(row[0], row[1], row[2] if self._is_led(row) else None) for row in rows]
+        return [base.CampaignListing(row[0], row[1], row[2] if self._is_led(row) else None) for row in rows]
 
-    def load(self, name: str) -> tuple[StoredCampaign, Snapshot | None]:
+    def load(self, name: str) -> tuple[base.StoredCampaign, base.Snapshot | None]:
         """Load a campaign and its newest snapshot, as of one moment."""
         rows = self._run(statements.LEASED_LOAD if self.has_leases else statements.LOAD, {"name": name})
         if not rows:
             raise campaign_not_found(name)
         row = rows[0]
-        _, settings, rules_version, created, position, step, status, state, digest, leader = row[:10]
-        head = Head(position, step, status, state, digest)
-        stored = StoredCampaign(name, settings, rules_version, created, head, leader if self._is_led(row) else None)
-        return stored, None if row[10] is None else Snapshot(row[10], bytes(row[11]))
+        settings, rules_version, created, *head, leader, position, content = row[:11]
+        leader = leader if self._is_led(row) else None
+        stored = base.StoredCampaign(name, settings, rules_version, created, base.Head(*head), leader)
+        return stored, None if position is None else base.Snapshot(position, bytes(content))
 
     def _is_led(self, row: tuple[Any, ...]) -> bool:
         return not self.has_leases or bool(row[-1])
 
-    def read(self, name: str, after: int, limit: int) -> list[PullRow | EntryRow]:
+    def read(self, name: str, after: int, limit: int) -> list[base.PullRow | base.EntryRow]:
         """Read the first ``limit`` rows after a position, in order."""
         parameters = {"name": name, "after": after, "last": after + limit, "limit": limit}
         with self._as_of_one_moment():
             pulls = self._run(statements.PULLS, parameters)
             entries = self._run(statements.ENTRIES_BETWEEN, parameters)
-        rows: list[PullRow | EntryRow] = [_read_pull(row) for row in pulls]
+        rows: list[base.PullRow | base.EntryRow] = [_read_pull(row) for row in pulls]
         if entries:
-            rows += [_read_entry(row) for row in entries]
+            rows += [base.EntryRow(*row) for row in entries]
             rows.sort(key=attrgetter("position"))
         return rows
 
-    def entries(self, name: str, after: int, limit: int) -> list[EntryRow]:
+    def entries(self, name: str, after: int, limit: int) -> list[base.EntryRow]:
         """Read the first ``limit`` entries after a position, in order."""
         rows = self._run(statements.ENTRIES, {"name": name, "after": after, "limit": limit})
-        return [_read_entry(row) for row in rows]
+        return [base.EntryRow(*row) for row in rows]
 
-    def keys(self) -> list[KeyRow]:
+    def keys(self) -> list[base.KeyRow]:
         """List every key, the revoked ones included, ordered by name."""
         return [
-            KeyRow(name, bytes(digest), cast("Role", role), campaign, tuple(json.loads(clients)), *times)
+            base.KeyRow(name, bytes(digest), role, campaign, tuple(json.loads(clients)), *times)
             for name, digest, role, campaign, clients, *times in self._run(statements.KEYS, {})
         ]
 
 
-def _read_pull(row: tuple[Any, ...]) -> PullRow:
+def _read_pull(row: tuple[Any, ...]) -> base.PullRow:
     *fields, bypassed, time, id = row
-    return PullRow._make((*fields, bypassed == 1, time, id))
+    return base.PullRow._make((*fields, bypassed == 1, time, id))
 
 
-def _read_entry(row: tuple[Any, ...]) -> EntryRow:
-    position, step, kind, time, content, id = row
-    return EntryRow(position, step, cast("EntryKind", kind), time, content, id)
-
-
-def read_stored_pulls(rows: Iterable[tuple[Any, ...]]) -> dict[str, StoredPull]:
+def read_stored_pulls(rows: Iterable[tuple[Any, ...]]) -> dict[str, base.StoredPull]:
     """Map ids to pulls, from rows of pulls with a last column: whether a bypass report corrected the pull."""
-    pulls = (StoredPull(_read_pull(row[:-1]), row[-1] == 1) for row in rows)
+    pulls = (base.StoredPull(_read_pull(row[:-1]), row[-1] == 1) for row in rows)
     return {stored.pull.id: stored for stored in pulls}
 
 
-def campaign_not_found(name: str) -> CampaignNotFound:
+def campaign_not_found(name: str) -> base.CampaignNotFound:
     """Return the error for an unknown campaign."""
-    return CampaignNotFound(f"Unknown campaign {name!r}: `tutelage campaign list` lists all campaigns.")
+    return base.CampaignNotFound(f"Unknown campaign {name!r}: `tutelage campaign list` lists all campaigns.")

@@ -3,37 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ClauseElement,
-    Dialect,
-    Select,
-    Table,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ClauseElement, Dialect, Table, bindparam, delete, func, insert, select, update
 
 from tutelage.stores.sql.schema import campaigns, entries, heads, heartbeats, keys, pulls, removals, snapshots, states
 
 Parameters = Mapping[str, object]
 
-_campaign: BindParameter[int] = bindparam("campaign")
-_name: BindParameter[str] = bindparam("name")
+_campaign: Any = bindparam("campaign")
+_name: Any = bindparam("name")
 _stored = (
-    campaigns.c.name,
-    campaigns.c.settings,
-    campaigns.c.rules_version,
-    campaigns.c.created,
-    heads.c.position,
-    heads.c.step,
-    heads.c.status,
-    states.c.state,
-    heads.c.digest,
-    heads.c.leader,
+    *(campaigns.c[name] for name in ("settings", "rules_version", "created")),
+    *(heads.c[name] for name in ("position", "step", "status")),
+    *(states.c.state, heads.c.digest, heads.c.leader),
 )
 _all_but_rows = campaigns.join(heads, heads.c.campaign == campaigns.c.number).join(
     states, states.c.campaign == campaigns.c.number
@@ -57,7 +38,7 @@ LEASED_CAMPAIGNS, LEASED_LOAD = CAMPAIGNS.add_columns(_lease_is_valid), LOAD.add
 _number_by_name = select(campaigns.c.number).where(campaigns.c.name == _name).scalar_subquery()
 
 
-def _page(table: Table) -> Select[Any]:
+def _page(table: Table) -> Any:
     return (
         select(*(column for column in table.c if column.name != "campaign"))
         .where(table.c.campaign == _number_by_name, table.c.position > bindparam("after"))

@@ -10,16 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from tutelage.errors import InputError
-from tutelage.stores.base import (
-    CampaignExists,
-    CampaignNotFound,
-    Change,
-    KeyRow,
-    LeaseLost,
-    PullRow,
-    StoreBroken,
-    StoreError,
-)
+from tutelage.stores import base
 from tutelage.stores.sql import statements
 from tutelage.stores.sql.reader import SqlReader, campaign_not_found
 
@@ -29,7 +20,7 @@ class SqlKeys(SqlReader):
 
     def __init__(self, notes: Sequence[str] = ()) -> None:
         self.notes = tuple(notes)
-        self._broken: StoreBroken | None = None
+        self._broken: base.StoreBroken | None = None
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[object]:
@@ -43,12 +34,12 @@ class SqlKeys(SqlReader):
     def _refusing_duplicates(self, sentence: str) -> Iterator[None]:
         try:
             yield
-        except StoreError as error:
+        except base.StoreError as error:
             if self._is_duplicate(error.__cause__):
-                raise CampaignExists(sentence) from None
+                raise base.CampaignExists(sentence) from None
             raise
 
-    def create_key(self, key: KeyRow) -> None:
+    def create_key(self, key: base.KeyRow) -> None:
         """Store a key.  Raises ``CampaignExists`` if its name is in use."""
         values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
         sentence = f"A key named {key.name!r} already exists: choose another name."
@@ -59,7 +50,7 @@ class SqlKeys(SqlReader):
         """Mark a key as revoked.  Raises ``CampaignNotFound``."""
         with self._transaction():
             if not self._run(statements.REVOKE_KEY, {"name": name, "time": time}):
-                raise CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
+                raise base.CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
 
 
 class SqlStore(SqlKeys):
@@ -79,7 +70,7 @@ class SqlStore(SqlKeys):
         """Run SQL of this database's dialect and return its cursor."""
 
     @abstractmethod
-    def _insert_pulls(self, number: int, pulls: Sequence[PullRow]) -> None:
+    def _insert_pulls(self, number: int, pulls: Sequence[base.PullRow]) -> None:
         """Insert pulls of a campaign, at least one."""
 
     def _require_lease(self, name: str, number: int) -> None:
@@ -118,7 +109,7 @@ class SqlStore(SqlKeys):
         row = self._execute(self._last_id_sql, (self._number(name),)).fetchone()
         return str(row[0]) if row else ""
 
-    def append(self, changes: Sequence[Change]) -> None:
+    def append(self, changes: Sequence[base.Change]) -> None:
         """Commit all changes in one transaction."""
         known = [self._states.pop(change.name, None) for change in changes]
         with self._transaction():
@@ -128,7 +119,7 @@ class SqlStore(SqlKeys):
                 self._write(moved[change.name], change, state)
         self._states.update((change.name, change.head.state) for change in changes)
 
-    def _move(self, change: Change) -> int:
+    def _move(self, change: base.Change) -> int:
         """Move the head, unless it has left the change's position; return the campaign's number."""
         rows = len(change.pulls) + len(change.entries)
         head = change.head
@@ -137,19 +128,19 @@ class SqlStore(SqlKeys):
                 f"{rows} rows after position {change.after} of campaign {change.name!r} "
                 f"end at {change.after + rows}, not at {head.position}"
             )
-        with contextlib.suppress(CampaignNotFound):
+        with contextlib.suppress(base.CampaignNotFound):
             number = self._number(change.name)
             values = {"position": head.position, "step": head.step, "status": head.status}
             held = {"campaign": number, "held": change.token, "after": change.after}
             if self._run(statements.MOVE_HEAD, values | {"digest": head.digest} | held):
                 return number
-        raise LeaseLost(
+        raise base.LeaseLost(
             f"Another server now leads the campaign {change.name!r}, or the campaign has left position "
             f"{change.after}: nothing was written.",
             change.name,
         )
 
-    def _write(self, number: int, change: Change, state: str | None) -> None:
+    def _write(self, number: int, change: base.Change, state: str | None) -> None:
         """Write everything of a change but the head; ``state`` is the stored one, if known."""
         of_campaign = {"campaign": number}
         if state != change.head.state:

@@ -7,6 +7,7 @@ so the file is read only while this process holds the lock file and has no conne
 import fcntl
 import os
 import pwd
+import re
 import shlex
 import sqlite3
 import stat
@@ -23,50 +24,10 @@ MODE = 0o640  # of new files: they contain the clients' data
 _EFFECTIVE = os.access in os.supports_effective_ids
 
 #: Types of network file systems, where neither locks nor shared memory can be trusted.
-NETWORK = frozenset(
-    {
-        "9p",
-        "acfs",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "curlftpfs",
-        "davfs",
-        "fuse",
-        "fuse.ceph",
-        "fuse.curlftpfs",
-        "fuse.davfs2",
-        "fuse.gcsfuse",
-        "fuse.glusterfs",
-        "fuse.goofys",
-        "fuse.juicefs",
-        "fuse.mfs",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "fuse.vmhgfs-fuse",
-        "gfs2",
-        "glusterfs",
-        "gpfs",
-        "lustre",
-        "ncp",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "orangefs",
-        "prl_fs",
-        "pvfs2",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "vboxsf",
-        "virtiofs",
-        "vmhgfs",
-        "wekafs",
-    }
+NETWORK = re.compile(
+    r"9p|acfs|afs|beegfs|ceph|cifs|coda|curlftpfs|davfs|gfs2|glusterfs|gpfs|lustre|ncp|ncpfs|nfs|nfs4|ocfs2|orangefs|"
+    r"prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs|wekafs|"
+    r"fuse(\.(ceph|curlftpfs|davfs2|gcsfuse|glusterfs|goofys|juicefs|mfs|rclone|s3fs|sshfs|vmhgfs-fuse))?"
 )
 
 
@@ -95,7 +56,7 @@ def check_place(path: Path) -> None:
         _check_type(path, found)
     read_status(_with_ending(path, "-journal"))  # the longest name next to it
     kind = find_file_system(path)
-    if kind in NETWORK:
+    if kind is not None and NETWORK.fullmatch(kind):
         raise InputError(
             f"{path} is on a network file system ({kind}), where SQLite's locks cannot be trusted: "
             "put it on a local disk, or use PostgreSQL."

@@ -13,18 +13,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from tutelage.client.pull_messages import (
-    Failure,
-    ObservedReward,
-    Pull,
-    PullRefusal,
-    RevealedReward,
-    ServerAnswer,
-    interpret_answer,
-    make_pulls,
-    mark_bypassed,
-    reveal_observed,
-)
+from tutelage.client import pull_messages
+from tutelage.client.pull_messages import Failure, ObservedReward, Pull, PullRefusal, RevealedReward
 from tutelage.client.spool import MOST_REPORTS, Spool
 
 LOG = logging.getLogger("tutelage.client")
@@ -59,7 +49,7 @@ class AsyncClient:
         self.spool = Spool(spool, most_reports)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
-        self._running: set[asyncio.Task[ServerAnswer]] = set()
+        self._running: set[asyncio.Task[pull_messages.ServerAnswer]] = set()
         self._reporter: asyncio.Task[None] | None = None
         self._answered = asyncio.Event()  # wakes the reporter when the server answers again
         self._is_troubled = self._is_closed = False
@@ -80,7 +70,10 @@ class AsyncClient:
         """Return the rewards to reveal for several pulls, in order; together they are one step."""
         if self._is_closed:
             raise RuntimeError("The client has been closed.")
-        sent = [pull | {"bypassed": True} if pull["id"] in self.spool else pull for pull in make_pulls(pulls, ids)]
+        sent = [
+            pull | {"bypassed": True} if pull["id"] in self.spool else pull
+            for pull in pull_messages.make_pulls(pulls, ids)
+        ]
         if not sent:
             return []
         try:
@@ -90,7 +83,7 @@ class AsyncClient:
             raise
         if isinstance(found, Failure):
             self._bypass(sent, found.reason)
-            return reveal_observed(sent)
+            return pull_messages.reveal_observed(sent)
         self.spool.remove([pull for pull in sent if "bypassed" in pull])
         self._resume()
         return found
@@ -122,7 +115,7 @@ class AsyncClient:
         if not task.done():
             return Failure("the server did not answer in time")
         try:
-            return interpret_answer(task.result(), pulls)
+            return pull_messages.interpret_answer(task.result(), pulls)
         except PullRefusal:
             raise
         except (TimeoutError, httpx.TimeoutException):
@@ -130,12 +123,12 @@ class AsyncClient:
         except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must neither wait nor fail
             return Failure(f"{type(error).__name__}: {error}".rstrip(": "))
 
-    def _forget(self, task: asyncio.Task[ServerAnswer]) -> None:
+    def _forget(self, task: asyncio.Task[pull_messages.ServerAnswer]) -> None:
         self._running.discard(task)
         if not task.cancelled():
             task.exception()  # marks it as seen; a call that still waits gets it too
 
-    async def _send(self, pulls: list[Pull], seconds: float) -> ServerAnswer:
+    async def _send(self, pulls: list[Pull], seconds: float) -> pull_messages.ServerAnswer:
         """Return the response, cut off at the length that no response to these pulls exceeds.
 
         The answer must not be compressed, since its length would then be unknown.
@@ -163,12 +156,12 @@ class AsyncClient:
                 raise httpx.DecodingError(f"the response is compressed ({encoding}), which was not requested")
         finally:
             await response.aclose()
-        return ServerAnswer(response.status_code, bytes(content), response.headers.get("Retry-After"))
+        return pull_messages.ServerAnswer(response.status_code, bytes(content), response.headers.get("Retry-After"))
 
     def _bypass(self, pulls: list[Pull], reason: str) -> None:
         self._is_troubled = True
         self._log("Observed rewards are revealed unchanged, and reported later: %s", reason)
-        self.spool.add(mark_bypassed([pull for pull in pulls if pull["id"] not in self.spool]))
+        self.spool.add(pull_messages.mark_bypassed([pull for pull in pulls if pull["id"] not in self.spool]))
         self._report_soon()
 
     def _resume(self) -> None:

@@ -311,3 +311,10 @@ def pages(reader: Reader, name: str, after: int = 0, size: int = 10_000) -> Iter
     while rows := reader.read(name, after, size):
         yield from rows
         after = rows[-1].position
+
+
+def entries_after(reader: Reader, name: str, after: int = 0, size: int = 5_000) -> Iterator[EntryRow]:
+    """Yield every entry of a campaign after a position, in order, read in pages."""
+    while rows := reader.entries(name, after, size):
+        yield from rows
+        after = rows[-1].position

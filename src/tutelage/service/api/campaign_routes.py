@@ -1,6 +1,7 @@
 """The routes that create, change, delete and list campaigns."""
 
 import contextlib
+import dataclasses
 from collections.abc import Container
 from functools import partial
 
@@ -61,18 +62,9 @@ class CampaignHandlers:
         new: NewCampaign = call.body
         try:
             self._check_teacher(new.teacher)
-            settings = Settings(
-                name=new.name,
-                arms=new.arms,
-                horizon=new.horizon,
-                teacher=new.teacher,
-                clients=new.clients,
-                open_registration=new.open_registration,
-                low=new.low + 0.0,  # a zero has no sign
-                high=new.high + 0.0,
-                weights=order_weights(new.weights, new.clients),
-                seed=new.seed,
-            )
+            given = {field.name: getattr(new, field.name) for field in dataclasses.fields(Settings)}
+            given |= {"low": new.low + 0.0, "high": new.high + 0.0}  # a zero has no sign
+            settings = Settings(**given | {"weights": order_weights(new.weights, new.clients)})
         except InputError as error:
             raise HttpProblem("invalid", str(error)) from None
         if new.start and not settings.clients:

@@ -3,9 +3,10 @@
 import csv
 import importlib
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -15,37 +16,34 @@ from tutelage.service.api.schemas import LedgerRow
 COLUMNS = LedgerRow.__struct_fields__
 
 
-class LedgerWriter(Protocol):
+class LedgerWriter(ABC):
     """Turns rows into bytes.  All bytes that it returns, in order, are the file."""
 
     media_type: str
 
     def begin(self) -> bytes:
         """Return what comes before the rows."""
+        return b""
 
+    @abstractmethod
     def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
         """Return what these rows add."""
 
     def end(self) -> bytes:
         """Return what comes after the rows."""
+        return b""
 
 
-class NdjsonWriter:
+class NdjsonWriter(LedgerWriter):
     """One JSON object per line."""
 
     media_type = "application/x-ndjson"
 
-    def begin(self) -> bytes:
-        return b""
-
     def write_rows(self, rows: Sequence[LedgerRow]) -> bytes:
         return msgspec.json.Encoder().encode_lines(rows)
 
-    def end(self) -> bytes:
-        return b""
 
-
-class CsvWriter:
+class CsvWriter(LedgerWriter):
     """CSV with a header line.  ``content`` is JSON, and fields that a row does not have are empty."""
 
     media_type = "text/csv"
@@ -64,11 +62,8 @@ class CsvWriter:
             writer.writerow(cells)
         return text.getvalue().encode()
 
-    def end(self) -> bytes:
-        return b""
 
-
-class ParquetWriter:
+class ParquetWriter(LedgerWriter):
     """The columns of the CSV, null where a row has no value.  Each page is a row group.  Needs pyarrow."""
 
     media_type = "application/vnd.apache.parquet"
@@ -132,11 +127,7 @@ class _Buffer(io.RawIOBase):
         return b"".join(parts)
 
 
-FORMATS: Mapping[str, type[NdjsonWriter] | type[CsvWriter] | type[ParquetWriter]] = {
-    "ndjson": NdjsonWriter,
-    "csv": CsvWriter,
-    "parquet": ParquetWriter,
-}
+FORMATS: Mapping[str, type[LedgerWriter]] = {"ndjson": NdjsonWriter, "csv": CsvWriter, "parquet": ParquetWriter}
 
 
 def make_writer(format: str) -> LedgerWriter:

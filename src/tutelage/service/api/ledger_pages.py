@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.stores.base import EntryRow, PullRow, Reader
+from tutelage.stores.base import EntryRow, PullRow, Reader, entries_after
 from tutelage.text import name_arms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PAGE_SIZE = 5_000
 
 
 class _ListedNames(msgspec.Struct):
@@ -39,25 +38,10 @@ class LedgerNames:
             content = msgspec.json.decode(row.content)
             if "report" in content:
                 content["report"] = name_arms(content["report"], self.arms)
-            found = LedgerRow(position=row.position, kind=row.kind, step=row.step, time=time, content=content)
-            if row.id:
-                found.id = row.id
-            return found
-        return LedgerRow(
-            position=row.position,
-            kind="pull",
-            step=row.step,
-            index=row.index,
-            client=self.clients[row.client],
-            arm=self.arms[row.arm],
-            number=row.number,
-            observed=row.observed,
-            revealed=row.revealed,
-            directive=row.directive,
-            bypassed=bool(row.bypassed),
-            time=time,
-            id=row.id,
-        )
+            kind, id = row.kind, row.id or msgspec.UNSET
+            return LedgerRow(position=row.position, kind=kind, step=row.step, time=time, id=id, content=content)
+        names = {"client": self.clients[row.client], "arm": self.arms[row.arm]}
+        return LedgerRow(kind="pull", **row._asdict() | names | {"time": time})
 
 
 def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
@@ -71,27 +55,22 @@ def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
 def read_decisions(reader: Reader, name: str, after: int, limit: int) -> DecisionPage:
     """Return the decisions and exclusions after a position."""
     names, found = LedgerNames(reader, name), list[DecisionRecord]()
-    while entries := reader.entries(name, after, _PAGE_SIZE):
-        for entry in entries:
-            after = entry.position
-            if entry.kind in {"decided", "excluded"}:
-                row = msgspec.to_builtins(names.describe_row(entry))  # without what is unset
-                found.append(msgspec.convert(row | row["content"], DecisionRecord))
-                if len(found) == limit:
-                    return DecisionPage(found, after)
+    for entry in entries_after(reader, name, after):
+        if entry.kind in {"decided", "excluded"}:
+            row = msgspec.to_builtins(names.describe_row(entry))  # without what is unset
+            found.append(msgspec.convert(row | row["content"], DecisionRecord))
+            if len(found) == limit:
+                return DecisionPage(found, entry.position)
     return DecisionPage(found, None)
 
 
 def _read_registered(reader: Reader, name: str) -> Iterator[str]:
     """Yield the clients that were registered; nobody is after the first start."""
-    after = 0
-    while entries := reader.entries(name, after, _PAGE_SIZE):
-        for entry in entries:
-            after = entry.position
-            if entry.kind == "started":
-                return
-            if entry.kind == "registered":
-                yield msgspec.json.decode(entry.content)["client"]
+    for entry in entries_after(reader, name):
+        if entry.kind == "started":
+            return
+        if entry.kind == "registered":
+            yield msgspec.json.decode(entry.content)["client"]
 
 
 def _format_time(microseconds: int) -> str:

@@ -11,33 +11,37 @@ from tutelage.service.campaigns.session import Session
 from tutelage.stores.base import CampaignNotFound, Reader
 from tutelage.text import name_arms
 
+#: What is known of a campaign before its start.
+_NOT_STARTED: dict[str, Any] = {
+    "excluded": [],
+    "num_pulls": 0,
+    "round": 0,
+    "beyond_horizon": 0,
+    "directive": 1,
+    "cost": 0.0,
+    "active_arms": [],
+    "target": None,
+}
+
 
 def summarize(session: Session) -> CampaignSummary:
     """Return the settings of a campaign and where it stands."""
-    settings, campaign = session.settings, session.campaign
-    target = campaign.target if campaign else None
+    arms, campaign = session.settings.arms, session.campaign
+    known = vars(session.settings) | {"clients": tuple(session.clients)}
+    known |= {"status": session.status, "position": session.position}
+    if campaign is None:
+        return CampaignSummary(**known, **_NOT_STARTED, report="has not started")
     return CampaignSummary(
-        name=session.name,
-        status=session.status,  # type: ignore[arg-type]  # it is one of the three
-        teacher=settings.teacher,
-        horizon=settings.horizon,
-        low=settings.low,
-        high=settings.high,
-        seed=settings.seed,
-        open_registration=settings.open_registration,
-        weights=settings.weights,
-        arms=settings.arms,
-        clients=tuple(session.clients),
-        excluded=[session.clients[number] for number in campaign.excluded] if campaign else [],
-        num_pulls=int(campaign.pulls.sum()) if campaign else 0,
-        round=campaign.round if campaign else 0,
-        beyond_horizon=campaign.beyond_horizon if campaign else 0,
-        directive=1 + campaign.consultations if campaign else 1,
-        cost=campaign.cost if campaign else 0.0,
-        report=name_arms(campaign.report().sentence, settings.arms) if campaign else "has not started",
-        active_arms=[settings.arms[arm] for arm in campaign.directive.active_arms] if campaign else [],
-        target=None if target is None else settings.arms[target],
-        position=session.position,
+        **known,
+        excluded=[session.clients[number] for number in campaign.excluded],
+        num_pulls=int(campaign.pulls.sum()),
+        round=campaign.round,
+        beyond_horizon=campaign.beyond_horizon,
+        directive=1 + campaign.consultations,
+        cost=campaign.cost,
+        report=name_arms(campaign.report().sentence, arms),
+        active_arms=[arms[arm] for arm in campaign.directive.active_arms],
+        target=None if campaign.target is None else arms[campaign.target],
     )
 
 
@@ -52,11 +56,9 @@ def summarize_stored(reader: Reader, name: str) -> CampaignSummary:
     except CampaignNotFound:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:
-        unknown = {"excluded": [], "num_pulls": 0, "round": 0, "beyond_horizon": 0, "directive": 1, "cost": 0.0}
-        known = {"status": stored.head.status, "position": stored.head.position, "active_arms": [], "target": None}
+        known = {"status": stored.head.status, "position": stored.head.position, "report": f"cannot be served: {error}"}
         settings: dict[str, Any] = msgspec.json.decode(stored.settings)
-        content = settings | unknown | known | {"report": f"cannot be served: {error}"}
-        return msgspec.convert(content, CampaignSummary)
+        return msgspec.convert(settings | _NOT_STARTED | known, CampaignSummary)
 
 
 def compute_totals(session: Session) -> CampaignTotals:

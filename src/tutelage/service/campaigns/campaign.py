@@ -136,7 +136,7 @@ class Campaign:
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
         self.target: int | None = None
         self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, 0))
-        self._publish(())
+        self.publish()
 
     @property
     def round(self) -> int:
@@ -188,7 +188,7 @@ class Campaign:
             self.state = ask(self.setup.teacher, "advance", self.state, evidence)
             self.consultations += 1
             pulls = zip(is_evidence, clients, arms, unit, strict=True)
-            self._publish((client, arm, reward) for observed, client, arm, reward in pulls if observed)
+            self.publish((client, arm, reward) for observed, client, arm, reward in pulls if observed)
             decision = Decision(evidence, None, self.state, self.directive)
         revealed: list[float] = []
         memories, to_sender = self.clients, self.setup.scale.to_sender
@@ -207,7 +207,7 @@ class Campaign:
         self.state = ask(self.setup.teacher, "exclude", self.state, client)
         self.excluded.append(client)
         self.collected.exclude(client)
-        self._publish(())
+        self.publish()
         return Decision(None, client, self.state, self.directive)
 
     def find_exclusion_fault(self, client: int) -> str | None:
@@ -230,12 +230,8 @@ class Campaign:
             memory.revealed[arm] += observed - shown
         memory.cost -= cost(observed, shown)
 
-    def publish_again(self) -> None:
-        """Ask for the directive of a state that was restored."""
-        self._publish(())
-
-    def _publish(self, recent: Iterable[tuple[int, int, float]]) -> None:
-        """Ask for the directive; ``recent`` is this step's evidence, with which it may start over."""
+    def publish(self, recent: Iterable[tuple[int, int, float]] = ()) -> None:
+        """Ask for the directive of the state; ``recent`` is this step's evidence, with which it may start over."""
         directive = ask_directive(self.setup.teacher, self.setup.problem, self.state)
         if directive.restarts > self.restarts:
             self.restarts = directive.restarts

@@ -229,7 +229,8 @@ class Engine:
         """Create or delete a campaign, in a transaction of its own."""
         try:
             if isinstance(job, CreateJob):
-                self._create(job)
+                assert job.settings is not None  # noqa: S101 - every CreateJob has them
+                self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
             else:
                 self.store.delete(job.name)
                 self.sessions.pop(job.name, None)
@@ -241,10 +242,6 @@ class Engine:
             self._answer([job])
         else:
             self.deliver([job])
-
-    def _create(self, job: CreateJob) -> None:
-        assert job.settings is not None  # noqa: S101 - every CreateJob has them
-        self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
 
     def _answer(self, jobs: Sequence[Job]) -> None:
         if not jobs:

@@ -112,5 +112,5 @@ def restore_campaign(setup: CampaignSetup, stored: StoredState) -> Campaign:
     for client, kept in zip(campaign.clients, stored.clients, strict=True):
         client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed
         client.rule_state[:], client.cost = kept.rule_state, kept.cost
-    campaign.publish_again()
+    campaign.publish()
     return campaign

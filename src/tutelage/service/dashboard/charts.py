@@ -9,21 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.service.dashboard import axes
 from tutelage.service.dashboard.arms import ArmEstimates
-from tutelage.service.dashboard.axes import (
-    Axis,
-    band,
-    draw_left_axis,
-    draw_time_axis,
-    line,
-    pad_range,
-    path,
-    spread_labels,
-    svg,
-    text,
-    thin_out,
-    ticks,
-)
+from tutelage.service.dashboard.axes import Axis
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
 from tutelage.text import format_axis_number, round_percents, shorten_name
 
@@ -63,7 +51,7 @@ def choose_window(view: CampaignView) -> ChartWindow | None:
             span = min(each, age)
             break
     first = max(0, int(np.searchsorted(activity.times, now - span)) - 1)
-    points = first + thin_out(activity.times.size - first, MAX_POINTS)
+    points = first + axes.thin_out(activity.times.size - first, MAX_POINTS)
     return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0))
 
 
@@ -85,18 +73,18 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
     x = Axis(-window.span, 0, left, right)
     highest = max(float(shares.max()), 0.02) * 1.05
     y = Axis(0, highest, bottom, top)
-    at = ticks(0, highest, 5)
-    parts = draw_left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
+    at = axes.ticks(0, highest, 5)
+    parts = axes.draw_left_axis(y, left, right, at, [f"{100 * tick:g} %" for tick in at])
     across = [x(seconds) for seconds in ago]
-    parts += [path(across, [y(v) for v in shares[:, arm]], "line ruled-out") for arm in grey]
+    parts += [axes.path(across, [y(v) for v in shares[:, arm]], "line ruled-out") for arm in grey]
     ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
     name_columns = 11 if is_narrow else 18
-    places = spread_labels([place for place, _ in ends], 14, top, bottom)
+    places = axes.spread_labels([place for place, _ in ends], 14, top, bottom)
     for (_, arm), place in zip(ends, places, strict=True):
         kind = colour_of(arm)
-        parts.append(path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
-        parts.append(text(right + 6, place + 4, shorten_name(metrics.arms[arm], name_columns), f"end {kind}"))
-    parts += draw_time_axis(x, bottom + 20)
+        parts.append(axes.path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
+        parts.append(axes.text(right + 6, place + 4, shorten_name(metrics.arms[arm], name_columns), f"end {kind}"))
+    parts += axes.draw_time_axis(x, bottom + 20)
     percents = round_percents(shares[-1])
     label = "Share of pulls over time: " + ", ".join(
         f"{shorten_name(metrics.arms[arm], 40)} {percents[arm]} %" for arm in coloured
@@ -106,7 +94,7 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
         caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
         caption += f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
-    return svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), caption
+    return axes.svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), caption
 
 
 def colour_of(arm: int) -> str:
@@ -162,21 +150,21 @@ def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
         bounds += [np.append(counter.lower, counter.lower[-1]), np.append(counter.upper, counter.upper[-1])]
     lowest, highest = min(float(v.min()) for v in bounds), max(float(v.max()) for v in bounds)
     is_zero = max(abs(lowest), abs(highest)) < _ZERO
-    low, high = (0.0, 1.0) if is_zero else pad_range(lowest, highest, _MINIMUM_WIDTH * abs(highest))
+    low, high = (0.0, 1.0) if is_zero else axes.pad_range(lowest, highest, _MINIMUM_WIDTH * abs(highest))
     x, y = Axis(-window.span, 0, left, right), Axis(low, high, bottom, top)
-    at = ticks(max(low, 0.0), high, 4)
-    parts = draw_left_axis(y, left, right, at, [format_axis_number(tick) for tick in at])
+    at = axes.ticks(max(low, 0.0), high, 4)
+    parts = axes.draw_left_axis(y, left, right, at, [format_axis_number(tick) for tick in at])
     across = [x(seconds) for seconds in ago]
     if len(bounds) > 1:
-        parts.append(band(across, [y(v) for v in bounds[1]], [y(v) for v in bounds[2]], "band"))
-    parts.append(path(across, [y(v) for v in values], "line counter"))
+        parts.append(axes.band(across, [y(v) for v in bounds[1]], [y(v) for v in bounds[2]], "band"))
+    parts.append(axes.path(across, [y(v) for v in values], "line counter"))
     if counter.mark is not None and -window.span < counter.mark < 0:
-        parts.append(line(x(counter.mark), top, x(counter.mark), bottom, "bound"))
+        parts.append(axes.line(x(counter.mark), top, x(counter.mark), bottom, "bound"))
         label_ends = counter.mark + _LABEL_WIDTH * window.span / (right - left)
         is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # away from the line
-        parts.append(text(x(counter.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
-    parts += draw_time_axis(x, bottom + 20)
-    return svg(416, bottom + 28, parts, f"{counter.label}: {values[-1]:,.0f} now")
+        parts.append(axes.text(x(counter.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
+    parts += axes.draw_time_axis(x, bottom + 20)
+    return axes.svg(416, bottom + 28, parts, f"{counter.label}: {values[-1]:,.0f} now")
 
 
 def estimate_regret(
@@ -222,4 +210,4 @@ def draw_overview(levels: NDArray[np.int64], active: frozenset[int]) -> str:
                 f"M{x:.1f},{y:.1f}h{across:.1f}v{(end - start) * down:.1f}h-{across:.1f}z"
             )
     parts = [f'<path d="{"".join(pieces)}" class="{kind}"/>' for kind, pieces in sorted(paths.items())]
-    return svg(width, height, parts, f"Overview of {clients} clients and {size} arms: darker is further behind")
+    return axes.svg(width, height, parts, f"Overview of {clients} clients and {size} arms: darker is further behind")

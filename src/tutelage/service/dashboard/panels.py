@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from tutelage.service.dashboard import charts
 from tutelage.service.dashboard.arms import ArmEstimates, draw_arms, estimate_arms, has_evidence
-from tutelage.service.dashboard.charts import (
-    ChartWindow,
-    CounterLine,
-    choose_window,
-    draw_counter,
-    draw_shares,
-    estimate_regret,
-)
+from tutelage.service.dashboard.charts import ChartWindow, CounterLine
 from tutelage.service.dashboard.grid import blamed_clients, find_behind, find_strays, make_grid
 from tutelage.service.dashboard.templating import BrowserTab, environment, make_tab
 from tutelage.service.monitoring.campaign_view import CampaignView
@@ -50,7 +44,7 @@ class KeyNumber:
 def render_panels(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> CampaignPanels:
     """Render all panels of a campaign's page."""
     status = status_of(view, thresholds)
-    estimates, window = estimate_arms(view), choose_window(view)
+    estimates, window = estimate_arms(view), charts.choose_window(view)
     common = {"view": view, "metrics": view.metrics, "status": status, "worst": status[0]}
     contexts: dict[str, dict[str, Any]] = {
         "head": {"age": _format_age(view)},
@@ -96,7 +90,7 @@ def _format_age(view: CampaignView) -> str:
 
 def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]:
     metrics, activity, seconds = view.metrics, view.activity, view.server.commit_seconds
-    regret = float(estimate_regret(estimates, metrics.pulls.sum(axis=0, keepdims=True), metrics.target)[0][0])
+    regret = float(charts.estimate_regret(estimates, metrics.pulls.sum(axis=0, keepdims=True), metrics.target)[0][0])
     has_estimates = bool(np.isfinite(estimates.middle).any())
     rate = ""
     if activity.minute_seconds >= MINIMUM_SECONDS:
@@ -142,8 +136,8 @@ def _behind_panel(view: CampaignView, status: Sequence[StatusItem], thresholds: 
 
 
 def _share_panel(view: CampaignView, window: ChartWindow | None) -> dict[str, Any]:
-    chart, caption = draw_shares(view, window)
-    narrow, narrow_caption = draw_shares(view, window, is_narrow=True)
+    chart, caption = charts.draw_shares(view, window)
+    narrow, narrow_caption = charts.draw_shares(view, window, is_narrow=True)
     return {
         "chart": _both_widths(chart, narrow),
         "caption": caption,
@@ -157,7 +151,7 @@ def _cost_panel(view: CampaignView, window: ChartWindow | None) -> dict[str, Any
     metrics, decision = view.metrics, view.ledger.decision
     values = view.activity.costs[window.points] if window else np.zeros(1)
     mark = decision.time - view.now if decision else None
-    chart = draw_counter(window, CounterLine("Cost so far", values, mark=mark))
+    chart = charts.draw_counter(window, CounterLine("Cost so far", values, mark=mark))
     learning = decision.cost if decision else metrics.cost
     if metrics.target is not None and decision is None:
         learning = 0.0
@@ -168,8 +162,8 @@ def _regret_panel(view: CampaignView, estimates: ArmEstimates, window: ChartWind
     if window is None or not np.isfinite(estimates.middle).any():
         return {"chart": "", "has_band": False}
     pulls = view.activity.arm_pulls[window.points]
-    values, lower, upper = estimate_regret(estimates, pulls, view.metrics.target)
+    values, lower, upper = charts.estimate_regret(estimates, pulls, view.metrics.target)
     has_band = bool(np.isfinite(estimates.lower).any())
     band = (lower, upper) if has_band else (None, None)
-    chart = draw_counter(window, CounterLine("Estimated regret", values, *band))
+    chart = charts.draw_counter(window, CounterLine("Estimated regret", values, *band))
     return {"chart": Markup(chart), "has_band": has_band}  # noqa: S704 - escaped there

@@ -23,10 +23,21 @@ Phase = Literal["registering", "learning", "undecidable", "decided", "stopped", 
 
 
 @dataclass(frozen=True, eq=False)
-class Metrics:
+class CounterSample:
+    """The counters of a campaign that are copied every second; ``pulls`` [M, K] are all pulls."""
+
+    position: int
+    pulls: Counts
+    cost: float
+    replays: int
+    conflicts: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Metrics(CounterSample):
     """The numbers of a campaign, copied from its session between two groups of jobs.
 
-    ``pulls`` [M, K] are all pulls, ``evidence_pulls`` [M, K] those that are evidence.  ``quota`` [K] is the
+    ``evidence_pulls`` [M, K] are the pulls that are evidence.  ``quota`` [K] is the
     number of pulls that the teacher asks of every client (0: none), to be met for ``all`` arms in the quota
     or for ``any`` of them (``mode``); ``missing`` [M, K] is what is left of it, 0 for excluded clients, which
     are those where ``is_evidence`` [M] is False.  ``directive`` is the number of the directive in force: 1 +
@@ -49,8 +60,6 @@ class Metrics:
     low: float
     high: float
     status: str
-    position: int
-    pulls: Counts
     evidence_pulls: Counts
     quota: Counts
     mode: str
@@ -64,9 +73,6 @@ class Metrics:
     estimates: Array
     lower: Array
     upper: Array
-    cost: float
-    replays: int
-    conflicts: int
     arm_evidence: Array
     provisional_arm: int | None = None
     error_bound: str = ""
@@ -136,17 +142,6 @@ class Metrics:
     def to_reward(self, value: float) -> float:
         """Convert a mean or bound from [0, 1] to the units of the rewards as they are sent."""
         return self.low + (self.high - self.low) * value
-
-
-@dataclass(frozen=True, eq=False)
-class CounterSample:
-    """The counters of a campaign that are copied every second; ``pulls`` [M, K] are all pulls."""
-
-    position: int
-    pulls: Counts
-    cost: float
-    replays: int
-    conflicts: int
 
 
 @dataclass(frozen=True, eq=False)

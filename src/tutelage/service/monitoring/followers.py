@@ -7,12 +7,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import check_head, read_rows_between, rebuild_committed, replay_rows
 from tutelage.service.campaigns.session import Session
-from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth, sample_counters
+from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth, read_metrics, sample_counters
 from tutelage.service.monitoring.event_log import EventLog
-from tutelage.service.monitoring.ledger_views import HISTORY_ROWS, ReaderPool, build_view, read_entries, start_history
+from tutelage.service.monitoring.ledger_views import HISTORY_ROWS, build_view, read_entries, start_history
 from tutelage.stores.base import EntryRow, PullRow, Reader, Snapshot, StoredCampaign
 
 MAX_FOLLOWERS = 8
@@ -51,13 +52,13 @@ class Follower:
     def view(self, server: ServerHealth, now: float) -> CampaignView:
         """Return the campaign's view at ``now``."""
         self._history.add(now, sample_counters(self._session))
-        return build_view(self._session, self._history, self._event_log, server, now)
+        return build_view(read_metrics(self._session), self._history, self._event_log, server, now)
 
 
 class Followers:
     """The followers in memory.  Each is used by one thread at a time: it is removed while it reads."""
 
-    def __init__(self, readers: ReaderPool, clock: Callable[[], float]) -> None:
+    def __init__(self, readers: Readers, clock: Callable[[], float]) -> None:
         self._readers, self._clock = readers, clock
         self._kept: dict[str, tuple[Follower, float]] = {}  # with the time of the last request
         self._requests: dict[str, asyncio.Task[CampaignView]] = {}

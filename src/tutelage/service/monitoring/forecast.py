@@ -3,6 +3,7 @@
 Shapes: M clients, K arms.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ class Forecast:
     rounds: Array
 
 
+@functools.lru_cache(1)  # several status items ask for that of one view
 def compute_forecast(view: CampaignView) -> Forecast:
     """Extrapolate the pulls of the last minutes."""
     metrics, activity = view.metrics, view.activity

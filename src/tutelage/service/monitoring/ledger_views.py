@@ -1,8 +1,8 @@
 """Views made from the ledger only: of the past, and of campaigns that this server does not lead."""
 
-from collections.abc import Awaitable, Callable, Iterable
+import itertools
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol, TypeVar
 
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, make_session, replay_rows
@@ -11,23 +11,16 @@ from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_si
 from tutelage.service.monitoring.campaign_view import (
     CampaignView,
     CounterSample,
+    Metrics,
     ServerHealth,
     read_metrics,
     sample_counters,
 )
 from tutelage.service.monitoring.event_log import EventLog
-from tutelage.stores.base import EntryRow, PullRow, Reader, pages
+from tutelage.stores.base import EntryRow, PullRow, Reader, entries_after, pages
 
 HISTORY_ROWS = 20_000  # of the ledger, for the activity before the first request
 MAX_REPLAYED_ROWS = 1_000_000  # of a ledger whose past can be shown
-_PAGE = 5_000
-Found = TypeVar("Found")
-
-
-class ReaderPool(Protocol):
-    """Runs a function with a reader of the store, in a thread of the pool."""
-
-    def read(self, look: Callable[[Reader], Found]) -> Awaitable[Found]: ...
 
 
 def load_history(reader: Reader, name: str, counters: CounterSample, width: float, now: float) -> ActivityHistory:
@@ -42,10 +35,8 @@ def load_history(reader: Reader, name: str, counters: CounterSample, width: floa
 
 def read_entries(reader: Reader, name: str, event_log: EventLog, last: int | None = None) -> None:
     """Let an event log read the ledger's next entries, up to a position or to the end."""
-    while entries := reader.entries(name, event_log.position, _PAGE):
-        event_log.read(entry for entry in entries if last is None or entry.position <= last)
-        if last is not None and entries[-1].position > last:
-            return
+    entries = entries_after(reader, name, event_log.position)
+    event_log.read(itertools.takewhile(lambda entry: last is None or entry.position <= last, entries))
 
 
 def view_at_round(reader: Reader, name: str, round: int, server: ServerHealth) -> CampaignView:
@@ -70,7 +61,7 @@ def view_at_round(reader: Reader, name: str, round: int, server: ServerHealth) -
         session.status = "running"
     event_log, now = EventLog(session.settings.arms), last[0] or stored.created / 1e6
     read_entries(reader, name, event_log, session.position)
-    view = build_view(session, start_history(reader, session, now), event_log, server, now)
+    view = build_view(read_metrics(session), start_history(reader, session, now), event_log, server, now)
     return replace(view, at_round=min(round, max(view.metrics.round, 1)))
 
 
@@ -81,10 +72,10 @@ def start_history(reader: Reader, session: Session, now: float) -> ActivityHisto
 
 
 def build_view(
-    session: Session, history: ActivityHistory, event_log: EventLog, server: ServerHealth, now: float
+    metrics: Metrics, history: ActivityHistory, event_log: EventLog, server: ServerHealth, now: float
 ) -> CampaignView:
-    """The view of a campaign that was rebuilt from its ledger."""
-    metrics, ledger = read_metrics(session), event_log.summarize()
+    """The view of a campaign whose ledger ``event_log`` has read."""
+    ledger = event_log.summarize()
     if ledger.decision is not None:
         ledger = ledger.add_pulls_since(count_pulls_since(metrics, ledger.decision.time))
     return CampaignView(metrics, history.summarize(now, metrics, ledger.resumed), ledger, server, now, now)

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import rebuild
-from tutelage.service.monitoring.ledger_views import ReaderPool
 from tutelage.service.monitoring.status import StatusItem
 from tutelage.service.monitoring.status.unservable import describe_unservable
 from tutelage.stores.base import CampaignNotFound, Reader, StoreError, pages
@@ -47,7 +47,7 @@ def find_fault(reader: Reader, name: str) -> str | None:
 class LoadChecks:
     """Which campaigns cannot be served.  Each is checked at most once a minute, in a reader's thread."""
 
-    def __init__(self, readers: ReaderPool, clock: Callable[[], float]) -> None:
+    def __init__(self, readers: Readers, clock: Callable[[], float]) -> None:
         self._readers, self._clock = readers, clock
         self._checks: dict[str, tuple[float, asyncio.Task[str | None]]] = {}
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from tutelage.service.campaigns.engine import ReadJob
 from tutelage.service.campaigns.failover import Failover
-from tutelage.service.campaigns.handoff import Handoff
+from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
-from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since
+from tutelage.service.monitoring.activity import ActivityHistory
 from tutelage.service.monitoring.campaign_view import (
     CampaignView,
     CounterSample,
@@ -30,7 +30,7 @@ from tutelage.service.monitoring.campaign_view import (
 )
 from tutelage.service.monitoring.event_log import EventLog
 from tutelage.service.monitoring.followers import Followers
-from tutelage.service.monitoring.ledger_views import ReaderPool, load_history, read_entries, view_at_round
+from tutelage.service.monitoring.ledger_views import build_view, load_history, read_entries, view_at_round
 from tutelage.service.monitoring.load_checks import LoadChecks, UnservableCampaign, UnservableRefusal
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.monitoring.status.outdated import describe_unreachable
@@ -66,7 +66,7 @@ class Monitor:
     def __init__(
         self,
         handoff: Handoff,
-        readers: ReaderPool,
+        readers: Readers,
         failover: Failover,
         *,
         name: str = "",
@@ -237,11 +237,8 @@ class Monitor:
         )
         event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
         await self._readers.read(lambda reader: read_entries(reader, name, event_log))
-        ledger = event_log.summarize()
-        if ledger.decision is not None:
-            ledger = ledger.add_pulls_since(count_pulls_since(metrics, ledger.decision.time))
-        activity = campaign.history.summarize(now, metrics, ledger.resumed)
-        return CampaignView(metrics, activity, ledger, self.server_health(), now, self._clock())
+        view = build_view(metrics, campaign.history, event_log, self.server_health(), now)
+        return replace(view, now=self._clock())
 
     def server_health(self) -> ServerHealth:
         """This server at the moment."""

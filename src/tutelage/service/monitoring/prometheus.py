@@ -4,7 +4,7 @@ Every kind of status item that is an alert is a gauge too: ``tutelage_stalled{ca
 campaign is stalled (:mod:`tutelage.service.monitoring.status`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,37 +198,30 @@ def render_metrics(
     return generate_latest(registry)
 
 
+@dataclass(frozen=True, eq=False)
 class _CampaignCollector(Collector):
-    def __init__(
-        self,
-        views: Sequence[CampaignView],
-        server: ServerHealth,
-        thresholds: Thresholds,
-        unservable_names: Sequence[str],
-    ) -> None:
-        self._views, self._server, self._thresholds = views, server, thresholds
-        self._unservable = unservable_names
-
-    def describe(self) -> Iterable[Metric]:
-        return ()
+    views: Sequence[CampaignView]
+    server: ServerHealth
+    thresholds: Thresholds
+    unservable: Sequence[str]
 
     def collect(self) -> Iterator[Metric]:
         for metric in CAMPAIGN_METRICS:
             family = metric.family("campaign")
-            for view in self._views:
-                family.add_metric([view.metrics.name], metric.value(view, self._thresholds))
+            for view in self.views:
+                family.add_metric([view.metrics.name], metric.value(view, self.thresholds))
             yield family
-        found = {view.metrics.name: {item.kind for item in status_of(view, self._thresholds)} for view in self._views}
-        found |= {name: {unservable.name} for name in self._unservable}
+        found = {view.metrics.name: {item.kind for item in status_of(view, self.thresholds)} for view in self.views}
+        found |= {name: {unservable.name} for name in self.unservable}
         for kind in KINDS:
             if kind.is_alert:
                 alert = GaugeMetricFamily(kind.metric, kind.metric_help, labels=["campaign"])
                 for name, kinds in found.items():
-                    if kind is unservable or name not in self._unservable:
+                    if kind is unservable or name not in self.unservable:
                         alert.add_metric([name], float(kind.name in kinds))
                 yield alert
         for metric in SERVER_METRICS:
-            if (value := metric.value(self._server)) is not None:
+            if (value := metric.value(self.server)) is not None:
                 family = metric.family()
                 family.add_metric([], value)
                 yield family

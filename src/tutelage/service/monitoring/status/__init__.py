@@ -6,7 +6,6 @@ The page, ``/metrics``, ``GET /v1/campaigns/NAME/status`` and ``tutelage campaig
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import compute_forecast
 from tutelage.service.monitoring.status.arm_avoided import AvoidanceThresholds, arm_avoided
 from tutelage.service.monitoring.status.decided import decided
 from tutelage.service.monitoring.status.finished import finished
@@ -66,8 +65,7 @@ def rank(item: StatusItem) -> tuple[int, int]:
 
 def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[StatusItem]:
     """The status items of a campaign, the most severe first; never empty."""
-    forecast = compute_forecast(view)
-    found = [item for kind in KINDS if (item := kind.check(view, forecast, thresholds)) is not None]
+    found = [item for kind in KINDS if (item := kind.check(view, thresholds)) is not None]
     found.sort(key=rank)
     blamed = {item.client for item in found if item.severity == "critical"}
     is_idle = any(item.kind in {no_data.name, stalled.name} and item.client is None for item in found)

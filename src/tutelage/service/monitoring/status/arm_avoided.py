@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
+from tutelage.service.monitoring.forecast import Flags, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
-from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.service.monitoring.status.kind import StatusItem, describe_others, status_kind
 from tutelage.service.monitoring.status.stalled import SilenceThresholds, find_silent_clients
 from tutelage.service.settings_field import setting
 from tutelage.text import format_count, format_name, format_rough_duration
@@ -26,7 +26,7 @@ class AvoidanceThresholds(SilenceThresholds):
 
 
 @status_kind("arm avoided")
-def arm_avoided(view: CampaignView, forecast: Forecast, thresholds: AvoidanceThresholds) -> StatusItem | None:
+def arm_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> StatusItem | None:
     """Name the client-arm pair with the largest number of missing pulls.
 
     Critical: A client made 20 pulls per required arm in the last five minutes, and none of one required
@@ -40,17 +40,15 @@ def arm_avoided(view: CampaignView, forecast: Forecast, thresholds: AvoidanceThr
     if metrics.mode == "any" and not is_blocked(metrics, avoided):
         return None
     client, arm = divmod(int(np.where(avoided, metrics.missing, -1).argmax()), len(metrics.arms))
-    pairs = int(avoided.sum()) - 1
+    others = describe_others(int(avoided.sum()) - 1, "other client-arm pair")
     name = format_name(metrics.clients[client])
-    same = "shows" if pairs == 1 else "show"
-    more = f" {format_count(pairs, 'other client-arm pair')} {same} the same." if pairs else ""
     action, command = exclude_action(metrics, client, f"Find out why {name} does not pull it")
     return arm_avoided.item(
         "critical",
         f"{name} never pulls “{format_name(metrics.arms[arm])}”.",
         f"It made {format_count(int(view.activity.window_pulls[client].sum()), 'pull')} in the last "
         f"{format_rough_duration(view.activity.window_seconds)}, none of them of this arm; consultation "
-        f"{metrics.directive} needs {int(metrics.missing[client, arm]):,} of it.{more}",
+        f"{metrics.directive} needs {int(metrics.missing[client, arm]):,} of it.{others and f' {others}.'}",
         action,
         command,
         client,

@@ -6,13 +6,12 @@ Shapes: K arms.
 import numpy as np
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_name, format_percent
 
 
 @status_kind("decided", colour="green")
-def decided(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def decided(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Say when, by which bounds, with which error probability, and where the evidence is.
 
     Info: There is a target.

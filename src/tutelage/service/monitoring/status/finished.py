@@ -1,13 +1,12 @@
 """Every client has reached the horizon."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_name
 
 
 @status_kind("finished", colour="grey")
-def finished(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def finished(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Say how the campaign ended.
 
     Info: Every client that is not excluded has reached the horizon.

@@ -1,12 +1,11 @@
 """Another server leads the campaign."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
 @status_kind("follower", colour="blue")
-def follower(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def follower(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Say who leads, and where the data comes from.
 
     Info: Another server leads this campaign.

@@ -9,16 +9,16 @@ import numpy as np
 
 from tutelage.service.campaigns.series import Counts
 from tutelage.service.monitoring.campaign_view import CampaignView, Metrics
-from tutelage.service.monitoring.forecast import Flags, Forecast
+from tutelage.service.monitoring.forecast import Flags, compute_forecast
 from tutelage.service.monitoring.status.commands import exclude_command, stop_command
-from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.service.monitoring.status.kind import StatusItem, describe_others, status_kind
 from tutelage.text import format_count, format_name
 
 _TITLE = "The horizon is too short for a decision."
 
 
 @status_kind("horizon too short")
-def horizon_too_short(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def horizon_too_short(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Compare the rounds that are left with the pulls that the quota still needs.
 
     Critical: The next consultation needs more pulls than the horizon allows, or a client has fewer
@@ -39,7 +39,7 @@ def horizon_too_short(view: CampaignView, forecast: Forecast, thresholds: object
         )
     if not metrics.missing.any():
         return None
-    return _check_rounds(metrics) or _check_rates(metrics, forecast)
+    return _check_rounds(metrics) or _check_rates(view)
 
 
 def _describe_hopeless(metrics: Metrics, details: str) -> StatusItem:
@@ -71,8 +71,7 @@ def _check_rounds(metrics: Metrics) -> StatusItem | None:
         return _describe_hopeless(
             metrics, f"{details}{', and no other client has enough rounds left' if others else ''}."
         )
-    same = "shows" if others == 1 else "show"
-    more = f"; {format_count(others, 'other client')} {same} the same" if others else ""
+    more = f"; {describe_others(others, 'other client')}" if others else ""
     return horizon_too_short.item(
         "critical",
         _TITLE,
@@ -94,7 +93,8 @@ def _find_short_clients(metrics: Metrics, rounds_left: Counts) -> Flags:
     return by_sum
 
 
-def _check_rates(metrics: Metrics, forecast: Forecast) -> StatusItem | None:
+def _check_rates(view: CampaignView) -> StatusItem | None:
+    metrics, forecast = view.metrics, compute_forecast(view)
     late = np.isfinite(forecast.rounds) & (forecast.rounds > metrics.horizon) & metrics.is_evidence
     if not late.any():
         return None

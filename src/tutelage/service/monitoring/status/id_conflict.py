@@ -1,13 +1,12 @@
 """A pull id arrived twice with different content."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_count, format_rough_duration
 
 
 @status_kind("id conflict")
-def id_conflict(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def id_conflict(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Count the refused requests of the last minutes.
 
     Critical: In the last five minutes a request reused a stored pull id with a different client, arm or

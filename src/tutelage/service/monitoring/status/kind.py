@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
+from tutelage.text import format_count
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the most severe first
@@ -45,7 +45,7 @@ class StatusItem:
         return self.severity != "info"
 
 
-Check = Callable[[CampaignView, Forecast, Any], StatusItem | None]
+Check = Callable[[CampaignView, Any], StatusItem | None]
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ class StatusKind:
         """The description of its gauge."""
         when, _ = next(iter(self.cases.values()))
         return f"1 while the campaign has the status item '{self.name}', otherwise 0. {when}"
+
+
+def describe_others(count: int, noun: str) -> str:
+    """The end of a sentence about one of several, as in "2 other clients show the same"; empty for none."""
+    return f"{format_count(count, noun)} {'shows' if count == 1 else 'show'} the same" if count else ""
 
 
 def status_kind(name: str, *, colour: Colour = "plain") -> Callable[[Check], StatusKind]:

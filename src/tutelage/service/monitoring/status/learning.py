@@ -3,14 +3,14 @@
 import math
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
+from tutelage.service.monitoring.forecast import compute_forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.stalled import SilenceThresholds, waits_for_silent_clients
 from tutelage.text import format_percent, format_rough_duration
 
 
 @status_kind("learning")
-def learning(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
+def learning(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | None:
     """Say how many of the pulls for the next consultation are in, and when the rest will be.
 
     Info: The campaign collects pulls for the next consultation of the teacher.
@@ -23,9 +23,10 @@ def learning(view: CampaignView, forecast: Forecast, thresholds: SilenceThreshol
         return learning.item("info", "Running.", f"Teacher: {metrics.sentence}.")
     share = format_percent(metrics.quota_share)
     details = f"{share} of the pulls for consultation {metrics.directive} are in"
-    if math.isfinite(forecast.seconds) and not waits_for_silent_clients(view, thresholds):
+    seconds = compute_forecast(view).seconds
+    if math.isfinite(seconds) and not waits_for_silent_clients(view, thresholds):
         details += (
-            f"; the rest will take {format_rough_duration(forecast.seconds)} at the rate of the last "
+            f"; the rest will take {format_rough_duration(seconds)} at the rate of the last "
             f"{format_rough_duration(view.activity.window_seconds)}"
         )
     return learning.item("info", "Learning.", f"{details}.")

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import format_duration
@@ -22,7 +21,7 @@ class IdleThresholds:
 
 
 @status_kind("no data")
-def no_data(view: CampaignView, forecast: Forecast, thresholds: IdleThresholds) -> StatusItem | None:
+def no_data(view: CampaignView, thresholds: IdleThresholds) -> StatusItem | None:
     """Compare the shortest silence of any client that is not excluded with the threshold.
 
     Critical: No client has pulled for 2 minutes, except excluded ones, and learning waits for pulls.

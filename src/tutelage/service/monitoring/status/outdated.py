@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import format_duration
@@ -22,7 +21,7 @@ class AgeThresholds:
 
 
 @status_kind("outdated")
-def outdated(view: CampaignView, forecast: Forecast, thresholds: AgeThresholds) -> StatusItem | None:
+def outdated(view: CampaignView, thresholds: AgeThresholds) -> StatusItem | None:
     """Compare the age of the metrics with the threshold.
 
     Warning: The page received no response for 5 s, or the server did not update the campaign's data for 5

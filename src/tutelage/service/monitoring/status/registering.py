@@ -1,14 +1,13 @@
 """The campaign has not started yet."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import start_command
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_count
 
 
 @status_kind("registering")
-def registering(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def registering(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Count the clients so far.
 
     Info: The campaign has not started; clients can be registered.

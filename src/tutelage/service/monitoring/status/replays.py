@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import format_percent, format_rough_duration
@@ -26,7 +25,7 @@ class ReplayThresholds:
 
 
 @status_kind("replays")
-def replays(view: CampaignView, forecast: Forecast, thresholds: ReplayThresholds) -> StatusItem | None:
+def replays(view: CampaignView, thresholds: ReplayThresholds) -> StatusItem | None:
     """Compare the replays of the last minutes with all pulls received.
 
     Warning: Over 5 % of the pulls of the last five minutes, and at least 20, had been answered before.

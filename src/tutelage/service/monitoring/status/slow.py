@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Flags, Forecast
-from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.service.monitoring.forecast import Flags, compute_forecast
+from tutelage.service.monitoring.status.kind import StatusItem, describe_others, status_kind
 from tutelage.service.settings_field import setting
-from tutelage.text import format_count, format_duration, format_name
+from tutelage.text import format_duration, format_name
 
 _MINIMUM_SECONDS = 60.0  # of pulls behind a forecast that names a client, and of that forecast
 
@@ -36,7 +36,7 @@ class SlowThresholds:
 
 
 @status_kind("slow")
-def slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> StatusItem | None:
+def slow(view: CampaignView, thresholds: SlowThresholds) -> StatusItem | None:
     """Name the slowest client that the quota waits for, while other clients pull.
 
     Warning: A client whose pulls are still missing has been silent for over 10 s and over 5 times its
@@ -48,12 +48,11 @@ def slow(view: CampaignView, forecast: Forecast, thresholds: SlowThresholds) -> 
     if not metrics.is_learning or metrics.is_evidence.sum() < 2 or not view.activity.window_pulls.any():
         return None
     behind: Flags = np.any(metrics.missing > 0, axis=1)
-    found = _find_by_silence(view, behind, thresholds) or _find_by_forecast(view, forecast, behind, thresholds)
+    found = _find_by_silence(view, behind, thresholds) or _find_by_forecast(view, behind, thresholds)
     if found is None:
         return None
     client, details, others = found
-    same = "shows" if others == 1 else "show"
-    more = f" {format_count(others, 'other client')} {same} the same." if others else ""
+    more = f" {describe_others(others, 'other client')}." if others else ""
     name = format_name(metrics.clients[client])
     return slow.item("warning", f"{name} is slow.", details + more, f"Check {name}.", client=client)
 
@@ -79,11 +78,9 @@ def _find_by_silence(view: CampaignView, behind: Flags, thresholds: SlowThreshol
     return client, details, int(silent.sum()) - 1
 
 
-def _find_by_forecast(
-    view: CampaignView, forecast: Forecast, behind: Flags, thresholds: SlowThresholds
-) -> tuple[int, str, int] | None:
+def _find_by_forecast(view: CampaignView, behind: Flags, thresholds: SlowThresholds) -> tuple[int, str, int] | None:
     """The client that will need longest, the details, and the number of others that will need as long."""
-    metrics = view.metrics
+    metrics, forecast = view.metrics, compute_forecast(view)
     known = forecast.client_seconds[metrics.is_evidence & np.isfinite(forecast.client_seconds)]
     if not known.size or view.activity.window_seconds < _MINIMUM_SECONDS:
         return None

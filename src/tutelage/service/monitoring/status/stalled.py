@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Flags, Forecast, is_blocked
+from tutelage.service.monitoring.forecast import Flags, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.monitoring.status.no_data import CHECK_PLATFORM
@@ -46,7 +46,7 @@ def waits_for_silent_clients(view: CampaignView, thresholds: SilenceThresholds) 
 
 
 @status_kind("stalled")
-def stalled(view: CampaignView, forecast: Forecast, thresholds: SilenceThresholds) -> StatusItem | None:
+def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | None:
     """Name the silent client with the largest number of missing pulls.
 
     Critical: All missing pulls belong to clients that have been silent for over 60 s and over 20 times

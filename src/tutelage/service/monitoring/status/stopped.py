@@ -1,13 +1,12 @@
 """An operator has stopped the campaign."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.commands import start_command
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
 @status_kind("stopped", colour="grey")
-def stopped(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def stopped(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Show how to continue.
 
     Info: An operator stopped the campaign.

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.service.settings_field import setting
 from tutelage.text import format_count
@@ -26,7 +25,7 @@ class LagThresholds:
 
 
 @status_kind("store lagging")
-def store_lagging(view: CampaignView, forecast: Forecast, thresholds: LagThresholds) -> StatusItem | None:
+def store_lagging(view: CampaignView, thresholds: LagThresholds) -> StatusItem | None:
     """Look at the last write failure, the commit times and the queue.
 
     Critical: The 99th-percentile commit time of the last 30 s is over 10 s, or the store rejects writes.

@@ -1,13 +1,12 @@
 """The teacher expects no decision before the horizon, and leads clients to the best arm so far."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_count, format_name
 
 
 @status_kind("undecidable")
-def undecidable(view: CampaignView, forecast: Forecast, thresholds: object) -> StatusItem | None:
+def undecidable(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Name the arm that clients are led to.
 
     Warning: The teacher expects no decision before the horizon and leads all clients to the best arm so

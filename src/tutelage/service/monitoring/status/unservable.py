@@ -1,7 +1,6 @@
 """The server cannot load the campaign, and therefore has no view of it."""
 
 from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.service.monitoring.forecast import Forecast
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
@@ -18,7 +17,7 @@ def describe_unservable(name: str, reason: str) -> StatusItem:
 
 
 @status_kind("cannot be served")
-def unservable(view: CampaignView, forecast: Forecast, thresholds: object) -> None:
+def unservable(view: CampaignView, thresholds: object) -> None:
     """It does not follow from a campaign's view.
 
     Critical: This release does not have the rules under which the campaign was created, or its settings

@@ -49,7 +49,7 @@ class AsyncClient:
         self.spool = Spool(spool, most_reports)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
-        self._running: set[asyncio.Task[pull_messages.ServerAnswer]] = set()
+        self._running: set[asyncio.Task[httpx.Response]] = set()
         self._reporter: asyncio.Task[None] | None = None
         self._answered = asyncio.Event()  # wakes the reporter when the server answers again
         self._is_troubled = self._is_closed = False
@@ -123,12 +123,12 @@ class AsyncClient:
         except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must neither wait nor fail
             return Failure(f"{type(error).__name__}: {error}".rstrip(": "))
 
-    def _forget(self, task: asyncio.Task[pull_messages.ServerAnswer]) -> None:
+    def _forget(self, task: asyncio.Task[httpx.Response]) -> None:
         self._running.discard(task)
         if not task.cancelled():
             task.exception()  # marks it as seen; a call that still waits gets it too
 
-    async def _send(self, pulls: list[Pull], seconds: float) -> pull_messages.ServerAnswer:
+    async def _send(self, pulls: list[Pull], seconds: float) -> httpx.Response:
         """Return the response, cut off at the length that no response to these pulls exceeds.
 
         The answer must not be compressed, since its length would then be unknown.
@@ -156,7 +156,7 @@ class AsyncClient:
                 raise httpx.DecodingError(f"the response is compressed ({encoding}), which was not requested")
         finally:
             await response.aclose()
-        return pull_messages.ServerAnswer(response.status_code, bytes(content), response.headers.get("Retry-After"))
+        return httpx.Response(response.status_code, headers=response.headers, content=bytes(content))
 
     def _bypass(self, pulls: list[Pull], reason: str) -> None:
         self._is_troubled = True

@@ -82,15 +82,6 @@ class Failure:
     may_be_pulls: bool = False
 
 
-@dataclass(frozen=True)
-class ServerAnswer:
-    """An HTTP answer, as far as it was read."""
-
-    status: int
-    content: bytes
-    retry_after: str | None = None
-
-
 def new_id() -> str:
     """Return a unique id that sorts by time: 32 hexadecimal digits of milliseconds, a counter and chance."""
     return f"{time.time_ns() // 1_000_000:012x}{next(_COUNTER) % 0x10000:04x}{secrets.token_hex(8)}"
@@ -141,25 +132,25 @@ def parse_report(content: object) -> Pull:
     return _make_pull(content["id"], content["client"], content["arm"], content["reward"]) | {"bypassed": True}
 
 
-def interpret_answer(answer: ServerAnswer, pulls: Sequence[Pull]) -> list[RevealedReward] | Failure:
+def interpret_answer(answer: httpx.Response, pulls: Sequence[Pull]) -> list[RevealedReward] | Failure:
     """Return what a response says.  Raises :class:`PullRefusal` if the pulls are refused permanently."""
     content = _json(answer.content)
-    if answer.status == httpx.codes.OK:
+    if answer.status_code == httpx.codes.OK:
         return _read(content, pulls) or Failure("the response is not that of a Tutelage server", may_be_pulls=True)
     problem = content if isinstance(content, dict) else {}
     kind = problem.get("type")
     is_callers_problem = (
         isinstance(kind, str) and kind.startswith(_TYPES) and kind.removeprefix(_TYPES) in _CALLER_PROBLEMS
     )
-    if is_callers_problem and 400 <= answer.status < 500:
-        raise PullRefusal(answer.status, problem)
+    if is_callers_problem and 400 <= answer.status_code < 500:
+        raise PullRefusal(answer.status_code, problem)
     detail = problem.get("detail")
-    is_temporary = answer.status in _TEMPORARY_STATUSES
+    is_temporary = answer.status_code in _TEMPORARY_STATUSES
     return Failure(
-        _line(detail) if isinstance(detail, str) else f"the server answered with status {answer.status}",
+        _line(detail) if isinstance(detail, str) else f"the server answered with status {answer.status_code}",
         is_temporary,
-        _seconds(answer.retry_after),
-        may_be_pulls=not is_temporary or answer.status == httpx.codes.INTERNAL_SERVER_ERROR,
+        _seconds(answer.headers.get("Retry-After")),
+        may_be_pulls=not is_temporary or answer.status_code == httpx.codes.INTERNAL_SERVER_ERROR,
     )
 
 

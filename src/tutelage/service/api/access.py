@@ -97,7 +97,7 @@ class AccessControl:
     def __init__(self, *, insecure: bool = False) -> None:
         self.insecure = insecure
         self._callers: dict[bytes, tuple[bytes, Caller]] = {}
-        self._has_keys = False
+        self.has_keys = False  # whether a key was ever created; from then on every request needs one
         self._read_at: float | None = None
 
     def update(self, keys: Iterable[KeyRow]) -> None:
@@ -108,13 +108,8 @@ class AccessControl:
             for row in rows
             if row.revoked is None
         }
-        self._has_keys = bool(rows)
+        self.has_keys = bool(rows)
         self._read_at = time.monotonic()
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether a key was ever created; from then on every request needs one."""
-        return self._has_keys
 
     def authorize(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole) -> Caller:
         """Return the sender of a request that is allowed.  Raises :class:`HttpProblem`."""
@@ -143,7 +138,7 @@ class AccessControl:
         return found[1] if found and hmac.compare_digest(found[0], digest) else None
 
     def _identify(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller:
-        if not self._has_keys:
+        if not self.has_keys:
             if not self.insecure:
                 _check_loopback(scope, headers)
             return WITHOUT_KEY

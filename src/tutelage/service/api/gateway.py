@@ -83,16 +83,9 @@ class Gateway:
             page = self.draw_refusal(problem, scope, self.inner_path(scope["path"]), headers)
             await reply.send_problem(problem, page)
         if reply.status >= 400 or not reply.is_frequent:
-            LOG.info(
-                "request",
-                extra={
-                    "request": request_id.decode(),
-                    "method": scope["method"],
-                    "path": scope["path"],
-                    "status": reply.status,
-                    "milliseconds": round(1000 * (time.perf_counter() - started), 3),
-                },
-            )
+            took = round(1000 * (time.perf_counter() - started), 3)
+            asked = {"request": request_id.decode(), "method": scope["method"], "path": scope["path"]}
+            LOG.info("request", extra=asked | {"status": reply.status, "milliseconds": took})
 
     async def _answer(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply") -> None:
         path, method = self.inner_path(scope["path"]), scope["method"]

@@ -1,8 +1,10 @@
 """The routes of the dashboard's pages.  Errors become pages in :mod:`.login_routes`."""
 
 import mimetypes
+from collections.abc import Callable
 from functools import partial
 from importlib import resources
+from typing import Any
 
 import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -53,9 +55,7 @@ class PageHandlers:
         self.monitor, self.renderer, self.thresholds = monitor, renderer, monitor.thresholds
 
     async def show_index(self, call: Call) -> Response:
-        views = await self.monitor.all_views()
-        render = partial(pages.render_index_page, signed_in=_is_signed_in(call))
-        return _send_page(await self.renderer.run(render, views, self.thresholds))
+        return await self._send(call, pages.render_index_page, await self.monitor.all_views())
 
     async def show_campaign(self, call: Call) -> Response:
         at = call.request.query_params.get("at")
@@ -68,8 +68,12 @@ class PageHandlers:
         else:
             view = await self._past_view(call.name, at)
             panels = await self.renderer.run(render_panels, view, self.thresholds)
-        render = partial(pages.render_campaign_page, signed_in=_is_signed_in(call))
-        return _send_page(await self.renderer.run(render, view, panels, self.thresholds))
+        return await self._send(call, pages.render_campaign_page, view, panels)
+
+    async def _send(self, call: Call, render: Callable[..., str], *arguments: Any) -> Response:
+        """Render a page in the renderer's thread."""
+        made = partial(render, *arguments, self.thresholds, signed_in=_is_signed_in(call))
+        return HTMLResponse(await self.renderer.run(made), headers=HEADERS)
 
     async def _past_view(self, name: str, at: str) -> CampaignView:
         if not at.isdecimal() or not 1 <= int(at[:20]) <= 2**53:
@@ -98,9 +102,7 @@ class PageHandlers:
         client = call.parameters["client"] or call.request.query_params.get("name", "")
         if client not in view.metrics.clients:
             raise HttpProblem("not-found", f"The campaign {call.name} has no client {client!r}.")
-        render = partial(pages.render_client_page, signed_in=_is_signed_in(call))
-        number = view.metrics.clients.index(client)
-        return _send_page(await self.renderer.run(render, view, number, self.thresholds))
+        return await self._send(call, pages.render_client_page, view, view.metrics.clients.index(client))
 
     async def add_slash(self, call: Call) -> Response:
         return RedirectResponse(f"{call.name}/", headers=HEADERS)
@@ -119,10 +121,6 @@ def _is_signed_in(call: Call) -> bool:
     return COOKIE in call.request.cookies
 
 
-def _send_page(page: str, status: int = 200) -> Response:
-    return HTMLResponse(page, status, headers=HEADERS)
-
-
 def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:
     page = pages.render_unservable_page(error.campaign, root, signed_in=_is_signed_in(call))
-    return _send_page(page, 503)
+    return HTMLResponse(page, 503, HEADERS)

@@ -5,9 +5,8 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
-from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal
+from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal, describe
 from tutelage.stores.base import CampaignNotFound, StoreError
 
 MEDIA_TYPE = "application/problem+json"
@@ -56,11 +55,11 @@ _RETRY_SECONDS: Mapping[ProblemKind, int] = {"busy": 1, "unavailable": 2, "no-le
 class ProblemDetails(msgspec.Struct, omit_defaults=True):
     """The body of a refusal (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="`urn:tutelage:problem:` and the kind of problem.")]
-    title: Annotated[str, Meta(description="The name of the HTTP status.")]
-    status: Annotated[int, Meta(description="The HTTP status.")]
-    detail: Annotated[str, Meta(description="What is wrong and what to do.")] = ""
-    faults: Annotated[Sequence[Fault], Meta(description="The first hundred faults of the request.")] = ()
+    type: Annotated[str, describe("`urn:tutelage:problem:` and the kind of problem.")]
+    title: Annotated[str, describe("The name of the HTTP status.")]
+    status: Annotated[int, describe("The HTTP status.")]
+    detail: Annotated[str, describe("What is wrong and what to do.")] = ""
+    faults: Annotated[Sequence[Fault], describe("The first hundred faults of the request.")] = ()
 
 
 class BrokenStream(Exception):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tutelage.service.campaigns.messages import describe
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
 from tutelage.service.monitoring.status import Severity
 
@@ -17,28 +18,24 @@ CampaignName = Annotated[
         description="Name of the campaign: 1 to 64 letters, digits, dots, dashes and underscores.",
     ),
 ]
-Arms = Annotated[tuple[str, ...], Meta(description="Names of the arms.")]
-Clients = Annotated[tuple[str, ...], Meta(description="Names of the clients.")]
-Horizon = Annotated[int, Meta(description="Number of rounds for which the campaign is planned.")]
-Teacher = Annotated[str, Meta(description="The teacher's SPEC, for example `twl(gamma1=1)`.")]
-Low = Annotated[float, Meta(description="Smallest reward.")]
-High = Annotated[float, Meta(description="Largest reward.")]
-OpenRegistration = Annotated[bool, Meta(description="Whether clients may be registered before the campaign starts.")]
-Position = Annotated[int, Meta(description="Number of the last row of the ledger.")]
-RowPosition = Annotated[int, Meta(description="Number of the row in the campaign's ledger, from 1.")]
-Step = Annotated[int, Meta(description="Number of the step: all new pulls of one request are one step, from 1.")]
-Time = Annotated[str, Meta(description="When the row was made: ISO 8601, UTC, to the microsecond.")]
-Round = Annotated[int, Meta(description="Largest number of pulls that any client has made.")]
-Directive = Annotated[
-    int, Meta(description="Number of the directive in force: 1 + the teacher's consultations so far.")
-]
-Cost = Annotated[
-    float, Meta(description="Total absolute change to rewards, in units of the reward range (attack cost).")
-]
-ActiveArms = Annotated[list[str], Meta(description="Arms that the teacher still considers.")]
-Target = Annotated[str | None, Meta(description="The arm the teacher decided for; null before a decision.")]
-Report = Annotated[str, Meta(description="The teacher's own sentence on where learning stands.")]
-BeyondHorizon = Annotated[int, Meta(description="Pulls after the horizon, which are answered but are not evidence.")]
+Arms = Annotated[tuple[str, ...], describe("Names of the arms.")]
+Clients = Annotated[tuple[str, ...], describe("Names of the clients.")]
+Horizon = Annotated[int, describe("Number of rounds for which the campaign is planned.")]
+Teacher = Annotated[str, describe("The teacher's SPEC, for example `twl(gamma1=1)`.")]
+Low = Annotated[float, describe("Smallest reward.")]
+High = Annotated[float, describe("Largest reward.")]
+OpenRegistration = Annotated[bool, describe("Whether clients may be registered before the campaign starts.")]
+Position = Annotated[int, describe("Number of the last row of the ledger.")]
+RowPosition = Annotated[int, describe("Number of the row in the campaign's ledger, from 1.")]
+Step = Annotated[int, describe("Number of the step: all new pulls of one request are one step, from 1.")]
+Time = Annotated[str, describe("When the row was made: ISO 8601, UTC, to the microsecond.")]
+Round = Annotated[int, describe("Largest number of pulls that any client has made.")]
+Directive = Annotated[int, describe("Number of the directive in force: 1 + the teacher's consultations so far.")]
+Cost = Annotated[float, describe("Total absolute change to rewards, in units of the reward range (attack cost).")]
+ActiveArms = Annotated[list[str], describe("Arms that the teacher still considers.")]
+Target = Annotated[str | None, describe("The arm the teacher decided for; null before a decision.")]
+Report = Annotated[str, describe("The teacher's own sentence on where learning stands.")]
+BeyondHorizon = Annotated[int, describe("Pulls after the horizon, which are answered but are not evidence.")]
 
 
 class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,10 +51,10 @@ class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
     high: High = 1.0
     weights: Annotated[
         list[float] | dict[str, float] | None,
-        Meta(description="Weight of each client, in the order of clients or by name; equal if null."),
+        describe("Weight of each client, in the order of clients or by name; equal if null."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=MAX_WHOLE, description="Seed of the teacher's random numbers.")] = 0
-    start: Annotated[bool, Meta(description="Whether to start the campaign at once.")] = False
+    start: Annotated[bool, describe("Whether to start the campaign at once.")] = False
 
 
 class ClientReference(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,20 +67,18 @@ class CampaignSummary(msgspec.Struct):
     """The settings of a campaign and where it stands."""
 
     name: CampaignName
-    status: Annotated[
-        Literal["registering", "running", "stopped"], Meta(description="Whether the campaign takes pulls.")
-    ]
+    status: Annotated[Literal["registering", "running", "stopped"], describe("Whether the campaign takes pulls.")]
     teacher: Teacher
     horizon: Horizon
     low: Low
     high: High
-    seed: Annotated[int, Meta(description="Seed of the teacher's random numbers.")]
+    seed: Annotated[int, describe("Seed of the teacher's random numbers.")]
     open_registration: OpenRegistration
-    weights: Annotated[tuple[float, ...] | None, Meta(description="Weight of each client; null if all are equal.")]
+    weights: Annotated[tuple[float, ...] | None, describe("Weight of each client; null if all are equal.")]
     arms: Arms
     clients: Clients
-    excluded: Annotated[list[str], Meta(description="Clients whose pulls are answered but are not evidence.")]
-    num_pulls: Annotated[int, Meta(description="Pulls of all clients so far.")]
+    excluded: Annotated[list[str], describe("Clients whose pulls are answered but are not evidence.")]
+    num_pulls: Annotated[int, describe("Pulls of all clients so far.")]
     round: Round
     beyond_horizon: BeyondHorizon
     directive: Directive
@@ -103,8 +98,8 @@ class CampaignList(msgspec.Struct):
 class QuotaTotals(msgspec.Struct):
     """How many pulls the teacher waits for before its next consultation."""
 
-    counts: Annotated[list[int], Meta(description="Pulls of each arm required of every client.")]
-    mode: Annotated[str, Meta(description="How the counts are compared with a client's pulls.")]
+    counts: Annotated[list[int], describe("Pulls of each arm required of every client.")]
+    mode: Annotated[str, describe("How the counts are compared with a client's pulls.")]
 
 
 class CampaignTotals(msgspec.Struct):
@@ -112,82 +107,74 @@ class CampaignTotals(msgspec.Struct):
 
     name: CampaignName
     position: Position
-    step: Annotated[int, Meta(description="Number of the last step.")]
+    step: Annotated[int, describe("Number of the last step.")]
     clients: Clients
     arms: Arms
-    rounds: Annotated[list[int], Meta(description="Pulls of each client.")]
+    rounds: Annotated[list[int], describe("Pulls of each client.")]
     beyond_horizon: BeyondHorizon
-    pulls: Annotated[list[list[int]], Meta(description="Pulls by client and arm.")]
-    observed: Annotated[list[list[float]], Meta(description="Sum of observed rewards by client and arm.")]
-    revealed: Annotated[list[list[float]], Meta(description="Sum of revealed rewards by client and arm.")]
-    costs: Annotated[list[float], Meta(description="Cost of each client.")]
-    quota: Annotated[QuotaTotals | None, Meta(description="Null if the teacher waits for no pulls.")]
-    teacher: Annotated[msgspec.Raw, Meta(description="The teacher's own state; its form depends on it.")]
+    pulls: Annotated[list[list[int]], describe("Pulls by client and arm.")]
+    observed: Annotated[list[list[float]], describe("Sum of observed rewards by client and arm.")]
+    revealed: Annotated[list[list[float]], describe("Sum of revealed rewards by client and arm.")]
+    costs: Annotated[list[float], describe("Cost of each client.")]
+    quota: Annotated[QuotaTotals | None, describe("Null if the teacher waits for no pulls.")]
+    teacher: Annotated[msgspec.Raw, describe("The teacher's own state; its form depends on it.")]
 
 
 class DecisionRecord(msgspec.Struct, kw_only=True):
     """A decision of the teacher, or the exclusion of a client, with the evidence used for it."""
 
     position: RowPosition
-    kind: Annotated[Literal["decided", "excluded"], Meta(description="What happened.")]
+    kind: Annotated[Literal["decided", "excluded"], describe("What happened.")]
     step: Step
     time: Time
     round: Round
-    directive: Annotated[int, Meta(description="Number of consultations so far.")]
+    directive: Annotated[int, describe("Number of consultations so far.")]
     cost: Cost
     active_arms: ActiveArms
     target: Target
     report: Report
-    lower: Annotated[
-        list[float | None] | None, Meta(description="Lower confidence bound of each arm, if the teacher has any.")
-    ]
-    upper: Annotated[
-        list[float | None] | None, Meta(description="Upper confidence bound of each arm, if the teacher has any.")
-    ]
+    lower: Annotated[list[float | None] | None, describe("Lower confidence bound of each arm, if the teacher has any.")]
+    upper: Annotated[list[float | None] | None, describe("Upper confidence bound of each arm, if the teacher has any.")]
     evidence: Annotated[
         list[list[list[float]]],
-        Meta(description="New sums of observed rewards by arm, segment and client; empty if there are none."),
+        describe("New sums of observed rewards by arm, segment and client; empty if there are none."),
     ]
-    client: Annotated[str | UnsetType, Meta(description="The excluded client.")] = UNSET
+    client: Annotated[str | UnsetType, describe("The excluded client.")] = UNSET
 
 
 class DecisionPage(msgspec.Struct):
     """A page of decisions and exclusions."""
 
     decisions: list[DecisionRecord]
-    next: Annotated[int | None, Meta(description="`after` of the next page; null on the last page.")]
+    next: Annotated[int | None, describe("`after` of the next page; null on the last page.")]
 
 
 class LedgerRow(msgspec.Struct, kw_only=True):
     """A row of the ledger.  A pull has the fields from `index` to `id`; any other row has `content`."""
 
     position: RowPosition
-    kind: Annotated[str, Meta(description="`pull`, or what else happened, for example `decided`.")]
+    kind: Annotated[str, describe("`pull`, or what else happened, for example `decided`.")]
     step: Step
-    index: Annotated[int | UnsetType, Meta(description="Place of the pull in its request, from 0.")] = UNSET
-    client: Annotated[str | UnsetType, Meta(description="Client that pulled.")] = UNSET
-    arm: Annotated[str | UnsetType, Meta(description="Arm that was pulled.")] = UNSET
-    number: Annotated[
-        int | UnsetType, Meta(description="Number of this pull among the client's pulls of the arm, from 1.")
-    ] = UNSET
-    observed: Annotated[float | UnsetType, Meta(description="Reward the client observed.")] = UNSET
-    revealed: Annotated[float | UnsetType, Meta(description="Reward the server answered.")] = UNSET
-    directive: Annotated[
-        int | UnsetType, Meta(description="Number of the directive by which the pull was answered.")
-    ] = UNSET
-    bypassed: Annotated[
-        bool | UnsetType, Meta(description="Whether the client was shown the observed reward instead.")
-    ] = UNSET
+    index: Annotated[int | UnsetType, describe("Place of the pull in its request, from 0.")] = UNSET
+    client: Annotated[str | UnsetType, describe("Client that pulled.")] = UNSET
+    arm: Annotated[str | UnsetType, describe("Arm that was pulled.")] = UNSET
+    number: Annotated[int | UnsetType, describe("Number of this pull among the client's pulls of the arm, from 1.")] = (
+        UNSET
+    )
+    observed: Annotated[float | UnsetType, describe("Reward the client observed.")] = UNSET
+    revealed: Annotated[float | UnsetType, describe("Reward the server answered.")] = UNSET
+    directive: Annotated[int | UnsetType, describe("Number of the directive by which the pull was answered.")] = UNSET
+    bypassed: Annotated[bool | UnsetType, describe("Whether the client was shown the observed reward instead.")] = UNSET
     time: Time
-    id: Annotated[str | UnsetType, Meta(description="Id of the pull.")] = UNSET
-    content: Annotated[dict[str, Any] | UnsetType, Meta(description="Content of a row that is not a pull.")] = UNSET
+    id: Annotated[str | UnsetType, describe("Id of the pull.")] = UNSET
+    content: Annotated[dict[str, Any] | UnsetType, describe("Content of a row that is not a pull.")] = UNSET
 
 
 class LedgerPage(msgspec.Struct):
     """A page of ledger rows."""
 
     rows: list[LedgerRow]
-    next: Annotated[int | None, Meta(description="`after` of the next page; null on the last page.")]
+    next: Annotated[int | None, describe("`after` of the next page; null on the last page.")]
 
 
 class PageQuery(msgspec.Struct):
@@ -200,22 +187,20 @@ class PageQuery(msgspec.Struct):
 class ExportQuery(msgspec.Struct):
     """How to export a ledger."""
 
-    format: Annotated[
-        Literal["ndjson", "csv", "parquet"], Meta(description="File format; parquet requires pyarrow.")
-    ] = "ndjson"
+    format: Annotated[Literal["ndjson", "csv", "parquet"], describe("File format; parquet requires pyarrow.")] = (
+        "ndjson"
+    )
 
 
 class CampaignStatusItem(msgspec.Struct):
     """One thing that an operator should know about a campaign."""
 
-    kind: Annotated[str, Meta(description="Name of the condition, for example `stalled` or `learning`.")]
-    severity: Annotated[
-        Severity, Meta(description="How urgently an operator must act: critical and warning are alerts.")
-    ]
-    message: Annotated[str, Meta(description="What is the case.")]
-    action: Annotated[str, Meta(description="What to do about it; empty if nothing.")]
-    command: Annotated[str, Meta(description="Command line that does it; empty if none is needed.")]
-    client: Annotated[str | None, Meta(description="The client concerned; null if it is the campaign.")]
+    kind: Annotated[str, describe("Name of the condition, for example `stalled` or `learning`.")]
+    severity: Annotated[Severity, describe("How urgently an operator must act: critical and warning are alerts.")]
+    message: Annotated[str, describe("What is the case.")]
+    action: Annotated[str, describe("What to do about it; empty if nothing.")]
+    command: Annotated[str, describe("Command line that does it; empty if none is needed.")]
+    client: Annotated[str | None, describe("The client concerned; null if it is the campaign.")]
 
 
 class CampaignStatus(msgspec.Struct):

@@ -7,26 +7,29 @@ import msgspec
 from msgspec import Meta
 
 
+def describe(text: str) -> Meta:
+    """Describe a field in the OpenAPI document."""
+    return Meta(description=text)
+
+
 class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A pull: which client pulled which arm, and the reward it observed."""
 
-    id: Annotated[str, Meta(description="Id of the pull, chosen by the sender, unique in the campaign.")]
-    client: Annotated[str, Meta(description="Name of the client.")]
-    arm: Annotated[str, Meta(description="Name of the arm.")]
-    reward: Annotated[float, Meta(description="The observed reward, in the campaign's range.")]
-    bypassed: Annotated[bool, Meta(description="Whether the client has been shown the observed reward already.")] = (
-        False
-    )
+    id: Annotated[str, describe("Id of the pull, chosen by the sender, unique in the campaign.")]
+    client: Annotated[str, describe("Name of the client.")]
+    arm: Annotated[str, describe("Name of the arm.")]
+    reward: Annotated[float, describe("The observed reward, in the campaign's range.")]
+    bypassed: Annotated[bool, describe("Whether the client has been shown the observed reward already.")] = False
 
 
 class PullResponse(msgspec.Struct):
     """The answer to a pull."""
 
-    id: Annotated[str, Meta(description="Id of the pull.")]
-    reward: Annotated[float, Meta(description="The reward to reveal to the client.")]
-    adjustment: Annotated[float, Meta(description="The revealed minus the observed reward.")]
-    directive: Annotated[int, Meta(description="Number of the directive by which the pull was answered.")]
-    replayed: Annotated[bool, Meta(description="Whether the pull had been stored before.")]
+    id: Annotated[str, describe("Id of the pull.")]
+    reward: Annotated[float, describe("The reward to reveal to the client.")]
+    adjustment: Annotated[float, describe("The revealed minus the observed reward.")]
+    directive: Annotated[int, describe("Number of the directive by which the pull was answered.")]
+    replayed: Annotated[bool, describe("Whether the pull had been stored before.")]
 
 
 Reason = Literal[
@@ -38,10 +41,10 @@ Reason = Literal[
 class Fault:
     """One thing that is wrong in a request."""
 
-    index: Annotated[int, Meta(description="Place of the pull in the request, from 0.")]
-    id: Annotated[str, Meta(description="Id of the pull, if it has one.")]
-    field: Annotated[str, Meta(description="The field that is wrong; empty if it is the whole.")]
-    what: Annotated[str, Meta(description="What is wrong with it.")]
+    index: Annotated[int, describe("Place of the pull in the request, from 0.")]
+    id: Annotated[str, describe("Id of the pull, if it has one.")]
+    field: Annotated[str, describe("The field that is wrong; empty if it is the whole.")]
+    what: Annotated[str, describe("What is wrong with it.")]
 
 
 class Refusal(Exception):

@@ -245,13 +245,15 @@ def test_colours_follow_the_system_and_are_legible(site, see, scheme):
     page = see(color_scheme=scheme).page
     page.goto(f"{site.plain}/c/plain/")
     for place in ("h1", ".pill", ".banner", "#numbers li span", ".quiet", "#quota .legend", "footer a"):
-        text, back = page.locator(place).first.evaluate(
-            """(element) => {
+        text, back = page.evaluate(  # in one go: the page replaces panels meanwhile
+            """(place) => {
+              const element = document.querySelector(place);
               const back = (each) => getComputedStyle(each).backgroundColor;
               let behind = element;
               while (back(behind) === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
               return [getComputedStyle(element).color, back(behind)];
-            }"""
+            }""",
+            place,
         )
         assert (luminance(back) < 0.1) == (scheme == "dark")
         light, dark = sorted((luminance(text), luminance(back)), reverse=True)

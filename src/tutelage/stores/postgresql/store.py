@@ -18,7 +18,7 @@ from tutelage.stores.base import CommitUncertain, LeaseLost, PullRow, StoreBroke
 from tutelage.stores.postgresql.connection import connect, explain_error, hide_password, translated_errors
 from tutelage.stores.sql.reader import SqlReader, read_stored_pulls
 from tutelage.stores.sql.schema import VERSION, VERSION_TABLE
-from tutelage.stores.sql.statements import StatementCompiler
+from tutelage.stores.sql.statements import PULL_COLUMNS, StatementCompiler
 from tutelage.stores.sql.store import SqlKeys, SqlStore
 
 _compile = StatementCompiler(PGDialect(paramstyle="pyformat"))  # type: ignore[no-untyped-call]
@@ -48,17 +48,14 @@ _RENEW: LiteralString = (
     "WHERE heads.campaign = campaigns.number AND campaigns.name = held.name AND heads.token = held.token "
     "RETURNING held.name"
 )
-_COLUMNS: LiteralString = (
-    'position, step, "index", client, arm, number, observed, revealed, directive, bypassed, time, id'
-)
 _INSERT_PULLS: LiteralString = (
-    f"INSERT INTO pulls (campaign, {_COLUMNS}) SELECT %s, * FROM unnest("
+    f"INSERT INTO pulls (campaign, {PULL_COLUMNS}) SELECT %s, * FROM unnest("
     "%s::bigint[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[], %s::float8[], %s::float8[], "
     "%s::bigint[], %s::smallint[], %s::bigint[], %s::text[])"
 )
 # One index scan per id: with ANY(...) a planner without statistics reads all of a campaign's rows.
 _FIND: LiteralString = (
-    f"SELECT {_COLUMNS}, EXISTS (SELECT 1 FROM entries WHERE entries.campaign = found.campaign "
+    f"SELECT {PULL_COLUMNS}, EXISTS (SELECT 1 FROM entries WHERE entries.campaign = found.campaign "
     "AND entries.id = found.id AND kind = 'bypassed') "
     "FROM unnest(%s::text[]) AS wanted (wanted_id) CROSS JOIN LATERAL "
     '(SELECT * FROM pulls WHERE campaign = %s AND id = wanted_id COLLATE "C" LIMIT 1) AS found'

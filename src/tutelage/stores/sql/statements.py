@@ -1,13 +1,17 @@
 """SQLAlchemy statements that run on both databases; each is compiled once per dialect."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, LiteralString
 
 from sqlalchemy import ClauseElement, Dialect, Table, bindparam, delete, func, insert, select, update
 
 from tutelage.stores.sql.schema import campaigns, entries, heads, heartbeats, keys, pulls, removals, snapshots, states
 
 Parameters = Mapping[str, object]
+#: The columns of a pull in the order of ``PullRow``, for SQL of one dialect.
+PULL_COLUMNS: LiteralString = (
+    'position, step, "index", client, arm, number, observed, revealed, directive, bypassed, time, id'
+)
 
 _campaign: Any = bindparam("campaign")
 _name: Any = bindparam("name")

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import sqlite as dialects
 
 from tutelage.stores.base import Change, PullRow, StoreBroken, StoredPull
 from tutelage.stores.sql.reader import SqlReader, read_stored_pulls
-from tutelage.stores.sql.statements import StatementCompiler
+from tutelage.stores.sql.statements import PULL_COLUMNS, StatementCompiler
 from tutelage.stores.sql.store import SqlKeys, SqlStore
 from tutelage.stores.sqlite.connection import connect, explain_error, translated_errors
 from tutelage.stores.sqlite.database_file import Lock
@@ -21,13 +21,12 @@ _IDS = (1, 16, 128, 1024)  # numbers of ids for which a statement is prepared
 
 _compile = StatementCompiler(dialects.dialect(paramstyle="named"))
 _VALUES = f"({', '.join('?' * 13)})"
-_COLUMNS = 'position, step, "index", client, arm, number, observed, revealed, directive, bypassed, time, id'
-_INSERT_PULL = f"INSERT INTO pulls (campaign, {_COLUMNS}) VALUES {_VALUES}"
+_INSERT_PULL = f"INSERT INTO pulls (campaign, {PULL_COLUMNS}) VALUES {_VALUES}"
 _BLOCK = 50  # pulls per statement: takes two thirds of the time of single rows
 _INSERT_BLOCK = _INSERT_PULL + f", {_VALUES}" * (_BLOCK - 1)
 # INDEXED BY, because otherwise SQLite reads all of the campaign's rows: both indexes begin with the campaign.
 _FIND = (
-    f"SELECT {_COLUMNS}, EXISTS (SELECT 1 FROM entries INDEXED BY entries_by_id "
+    f"SELECT {PULL_COLUMNS}, EXISTS (SELECT 1 FROM entries INDEXED BY entries_by_id "
     "WHERE entries.campaign = pulls.campaign AND entries.id = pulls.id AND kind = 'bypassed') "
     "FROM pulls INDEXED BY pulls_by_id WHERE campaign = ? AND id IN "
 )

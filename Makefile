@@ -39,7 +39,7 @@ test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 
 # Folders and files with tests of single functions, few of which compile a kernel or start a process.
 QUICK := $(addprefix tests/, client/test_arguments.py distributions instances plots results \
-    service/campaigns service/dashboard simulator/test_arguments.py simulator/test_checkpoints.py stores/test_address.py \
+    service/campaigns service/dashboard simulator/test_requests.py simulator/test_checkpoints.py stores/test_address.py \
     test_atomic_files.py test_conditions.py test_docs.py test_draws.py test_epoch_schedule.py test_glossary.py \
     test_metrics.py test_registry.py test_seeding.py test_struct_errors.py test_text.py)
 

@@ -98,3 +98,12 @@ def test_links_lead_somewhere():
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"
+
+
+def test_quick_tests_exist():
+    """Every folder and file of `make test-quick` is there."""
+    text = (ROOT / "Makefile").read_text()
+    listed = re.search(r"^QUICK := \$\(addprefix tests/, (.*?)\)$", text, re.MULTILINE | re.DOTALL)[1]
+    places = listed.replace("\\", " ").split()
+    assert len(places) > 10
+    assert [place for place in places if not (ROOT / "tests" / place).exists()] == []

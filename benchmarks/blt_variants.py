@@ -1,4 +1,4 @@
-"""Measure BLT with and without its head start and its hope (docs/blt.md, "Two later improvements").
+"""Measure BLT, its leading arm levelled, with and without head start and hope (docs/blt.md, "Two later improvements").
 
     python benchmarks/blt_variants.py [--quick] [--workers N]
 
@@ -12,7 +12,7 @@ import numpy as np
 from taught_runs import (
     HEADING,
     HORIZON,
-    MIXES,
+    LEVELLED,
     Task,
     TaskResult,
     format_row,
@@ -23,19 +23,20 @@ from taught_runs import (
 )
 
 VARIANTS = {
-    "without": "blt(head_start=0,hope=inf,stakes=14)",
-    "head start": "blt(hope=inf)",
-    "hope": "blt(head_start=0,stakes=14)",
-    "both": "blt",
+    "without": f"blt({LEVELLED},head_start=0,hope=inf,stakes=14)",
+    "head start": f"blt({LEVELLED},hope=inf)",
+    "hope": f"blt({LEVELLED},head_start=0,stakes=14)",
+    "both": f"blt({LEVELLED})",
 }
+KINDS = ("UCB1", "eps-greedy", "Thompson", "mixed")
 
 
 def measure_paper(pool: Executor, runs: int) -> None:
     """Compare the variants on the paper's instance."""
     print(f"The paper's instance, T = {HORIZON}, {runs} runs")
     print(HEADING)
-    tasks = [Task("paper", mix, teacher, runs) for mix in MIXES for teacher in VARIANTS.values()]
-    names = [f"{mix}, {name}" for mix in MIXES for name in VARIANTS]
+    tasks = [Task("paper", mix, teacher, runs) for mix in KINDS for teacher in VARIANTS.values()]
+    names = [f"{mix}, {name}" for mix in KINDS for name in VARIANTS]
     for name, result in zip(names, pool.map(run_task, tasks), strict=True):
         print(format_row(name, result), flush=True)
     print()
@@ -46,7 +47,7 @@ def measure_uniform(pool: Executor, instances: int, runs: int) -> None:
     print(f"{instances} uniform random instances of 5 x 5, T = {HORIZON}, {runs} runs each")
     print(f"{HEADING}  no more of both")
     specs = [f"uniform:seed={seed}" for seed in range(instances)]
-    for mix in MIXES:
+    for mix in KINDS:
         plain: list[TaskResult] = []
         for name, teacher in VARIANTS.items():
             results = list(pool.map(run_task, [Task(spec, mix, teacher, runs) for spec in specs]))

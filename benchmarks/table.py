@@ -1,9 +1,11 @@
 """Measure every teacher with every policy on the paper's instance, and write the page docs/table.md.
 
     python benchmarks/table.py [--runs R] [--seed S] [--workers N] [--quick]        (or: make table)
+    python benchmarks/table.py --teacher blt                                        (some columns only)
     python benchmarks/table.py --add-missing                                        (or: make docs-tables)
 
-The same version writes the same page for the same runs and seed, byte for byte.  ``--add-missing`` measures
+The same version writes the same page for the same runs and seed, byte for byte.  ``--teacher`` measures the
+columns of these teachers with the page's runs and seed, and keeps the others.  ``--add-missing`` measures
 nothing: it keeps the page's numbers and adds new teachers and policies as "not measured".
 """
 
@@ -11,7 +13,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,6 +178,14 @@ def add_missing(text: str) -> str:
     return write_page(read_page(text), list_clients(), list_teachers())
 
 
+def renew(text: str, clients: Mapping[str, str], teachers: Sequence[str], workers: int | None) -> str:
+    """Return the page with the columns of these teachers measured again, with the page's runs and seed."""
+    page = read_page(text)
+    new = measure(clients, teachers, Settings(page.horizon, page.runs, page.seed, workers))
+    cells = {name: {**page.cells.get(name, {}), **row} for name, row in new.cells.items()}
+    return write_page(replace(page, cells=cells), list_clients(), list_teachers())
+
+
 def _read_version() -> str:
     """Return the version of this folder, whether it is installed or not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -194,10 +204,15 @@ def main() -> None:
     parser.add_argument(
         "--add-missing", action="store_true", help='add new entries as "not measured", without measuring'
     )
+    parser.add_argument(
+        "--teacher", choices=list_teachers(), action="append", help="measure this column of the page only; repeatable"
+    )
     options = parser.parse_args()
     clients, teachers = list_clients(), list_teachers()
     if options.add_missing:
         text = add_missing(PAGE.read_text(encoding="utf-8"))
+    elif options.teacher:
+        text = renew(PAGE.read_text(encoding="utf-8"), clients, options.teacher, options.workers)
     else:
         runs = QUICK_RUNS if options.quick else options.runs
         measured = measure(clients, teachers, Settings(runs=runs, seed=options.seed, workers=options.workers))

@@ -19,11 +19,13 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
 
 HORIZON = 50_000
+LEVELLED = "leading_arm=levelled,rho=2,offset=2.5,slack=5,slack_share=0.1,push=2"  # BLT with a levelled leading arm
 MIXES = {
     "UCB1": ("ucb1",),
     "eps-greedy": ("eps-greedy",),
     "Thompson": ("ts",),
     "mixed": ("ucb1", "ucb1", "eps-greedy", "eps-greedy", "ts"),
+    "thirds": (*("ucb1",) * 5, *("eps-greedy",) * 5, *("ts",) * 5),
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.reference_levelling import FreeLevelClient
 from tutelage.teachers.base import Evidence
 
 # --------------------------------------------------------------------------------------------- randomness
@@ -269,11 +270,11 @@ class RuleClient:
     """The memory of the rules for one client."""
 
     K: int
-    level: float | None = None
     z: float = 0.0
 
     def __post_init__(self):
         self.N, self.Q, self.S = [0] * self.K, [0.0] * self.K, [0.0] * self.K
+        self.free = FreeLevelClient(self.K)
 
     def reveal(self, directive, k, X):
         """Apply the rule of arm k to a pull with reward X, which N and Q already include."""
@@ -281,11 +282,14 @@ class RuleClient:
             self.z = 0.0
         else:
             self.z += ((k != directive.target) - self.z) / 200
+        if any(type(rule).__name__ == "FreeLevel" for rule in directive.rules):
+            self.free.update_wander(self.N, self.S, k)
         rule = directive.rules[k]
         revealed = {
             "Keep": self.reveal_keep,
             "Set": self.reveal_set,
             "Level": self.reveal_level,
+            "FreeLevel": self.reveal_free_level,
             "Lift": self.reveal_lift,
             "Sink": self.reveal_sink,
             "Shift": self.reveal_shift,
@@ -298,6 +302,10 @@ class RuleClient:
 
     def reveal_set(self, directive, rule, k, X):
         return rule.gamma
+
+    def reveal_free_level(self, directive, rule, k, X):
+        client, active = self.free, directive.active_arms
+        return client.reveal(rule, active, directive.leading_arm, self.N, self.Q, self.S, k, X)
 
     def reveal_lift(self, directive, rule, k, X):
         if self.z / 2 > rule.lift - self.Q[k] / self.N[k]:
@@ -337,18 +345,18 @@ class RuleClient:
 
     def reveal_level(self, directive, rule, k, X):
         active = directive.active_arms
-        if self.level is None and all(self.N[j] >= rule.freeze_pulls for j in active):
+        if self.free.level is None and all(self.N[j] >= rule.freeze_pulls for j in active):
             total = 0.0
             for j in active:
                 total += self.Q[j] / self.N[j]
-            self.level = max(0.05, rule.freeze_share * (total / len(active)))
+            self.free.level = max(0.05, rule.freeze_share * (total / len(active)))
         r = {j: rule.leading_share if j == directive.leading_arm else 1.0 for j in active}
         reached = {j: self.N[j] for j in active}
         if directive.leading_arm is not None:
             lead = directive.leading_arm
             reached[lead] = max(0.0, self.N[lead] - rule.head_start) / rule.leading_share
         least = min(reached.values())
-        line = (0.5 if self.level is None else self.level) * self.N[k] + rule.offset * r[k]
+        line = (0.5 if self.free.level is None else self.free.level) * self.N[k] + rule.offset * r[k]
         low, high = clip01(line - rule.band - self.S[k]), clip01(line + rule.band - self.S[k])
         ahead = reached[k] - least - rule.slack - rule.slack_share * least
         if ahead > 0:

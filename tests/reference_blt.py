@@ -1,18 +1,16 @@
 """BLT in plain Python, round by round: the whole algorithm of docs/blt.md in loops.
 
-It uses neither `tutelage.teachers.blt`, its bets, the rules nor the contract.  Predictions of the null
-hypothesis are found by halving an interval, as docs/blt.md describes the algorithm; the teacher uses a closed
-form.  So log W of the two agrees up to the width of the last interval, and every decision, revealed reward
-and pull is the same.
+FREE LEVEL is in `reference_levelling.py`.  Neither uses `tutelage.teachers.blt`, its bets, the rules or the
+contract.  Predictions of the null hypothesis are found by halving an interval, as docs/blt.md describes the
+algorithm; the teacher uses a closed form.  So log W of the two agrees up to the width of the last interval, and
+every decision, revealed reward and pull is the same.
 """
 
 import math
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
-
-def clip(value, low, high):
-    """Limit a value to [low, high]."""
-    return max(low, min(high, value))
+from tests.reference_levelling import FreeLevelClient, clip
 
 
 def rival_share(first, weights, h, j, k):
@@ -76,18 +74,20 @@ class BetLevelLift:
     K: int
     T: int
     weights: tuple
-    rho: int = 2
+    leading_arm: str = "free"  # or levelled
+    rho: int = 3
     growth: float = 0.05
     tolerance: float = 0.0
+    level: bool = True
     lift: bool = True
     stakes: int = 0
     head_start: int = 8
     hope: float = 2.0
-    a: float = 2.5
-    b: float = 1.0
-    slack: float = 5.0
-    slack_share: float = 0.1
-    push: float = 2.0
+    offset: float = 3.0
+    band: float = 1.0
+    slack: float = 6.0
+    slack_share: float = 0.05
+    push: float = 1.0
     freeze_pulls: float = 5.0
     freeze_share: float = 0.9
     exclude: dict = field(default_factory=dict)
@@ -95,7 +95,11 @@ class BetLevelLift:
     def __post_init__(self):
         M, K = self.M, self.K
         self.grid = grid_of(self.T, self.growth)
-        self.h = 0 if K <= 2 or self.tolerance > 0 else self.head_start
+        self.h = self.head_start
+        if self.leading_arm == "free":
+            self.h = min(self.h, max(3, round(40 / M)))
+        if K <= 2 or self.tolerance > 0:
+            self.h = 0
         self.cuts = sorted({c for n in self.grid for c in (n, self.h + self.rho * n) if 0 < c <= self.T})
         if self.stakes == 0:
             need = 2 * self.log_even_threshold() * (1 + self.rho)
@@ -106,7 +110,8 @@ class BetLevelLift:
         self.S = [[0.0] * K for _ in range(M)]
         self.at = [[{0: 0.0} for _ in range(K)] for _ in range(M)]  # Q at each cut, summed piece by piece
         self.piece = [[0.0] * K for _ in range(M)]
-        self.level, self.z = [None] * M, [0.0] * M
+        self.levels, self.z = [None] * M, [0.0] * M
+        self.free = [FreeLevelClient(K) for _ in range(M)]
         self.known = [0] * K  # the last cut of the arm that all clients had reached at a consultation
         self.excluded, self.events = [], []
         self.start_betting()
@@ -253,7 +258,7 @@ class BetLevelLift:
                     needed += [self.h + self.rho * n for n in self.next_step(k, other)]
                     needed += self.next_step(other, k)
             self.needs[k] = min((n for n in needed if self.known[k] < n), default=0)
-        self.leading_arm = self.best_so_far() if self.provisional is None else self.provisional
+        self.leader = self.best_so_far() if self.provisional is None else self.provisional
 
     def next_step(self, j, k):
         """Where the pair's next step ends, if a client can have so many pulls of both arms."""
@@ -276,37 +281,52 @@ class BetLevelLift:
             self.z[m] = 0.0
         else:
             self.z[m] += ((k != self.target) - self.z[m]) / 200
+        if self.leading_arm == "free" and self.target is None and self.provisional is None and self.level:
+            self.free[m].update_wander(self.N[m], self.S[m], k)
         if self.provisional is not None:
             revealed = X if k == self.provisional else 0.0
-        elif k not in self.active:
+        elif k not in self.active or (self.target is None and not self.level):
             revealed = 0.0
         elif self.target is None:
-            revealed = self.levelled(m, k, X)
+            revealed = self.free_levelled(m, k, X) if self.leading_arm == "free" else self.levelled(m, k, X)
         else:
             revealed = self.lifted(m, k, X)
         self.S[m][k] += revealed
         return revealed
 
+    def free_levelled(self, m, k, X):
+        rule = SimpleNamespace(
+            leading_share=float(self.rho),
+            offset=self.offset,
+            band=self.band,
+            slack=self.slack,
+            slack_share=self.slack_share,
+            push=self.push,
+            freeze_pulls=self.freeze_pulls,
+            head_start=float(self.h),
+        )
+        return self.free[m].reveal(rule, self.active, self.leader, self.N[m], self.Q[m], self.S[m], k, X)
+
     def levelled(self, m, k, X):
         N, Q, S = self.N[m], self.Q[m], self.S[m]
-        if self.level[m] is None and min(N[j] for j in self.active) >= self.freeze_pulls:
+        if self.levels[m] is None and min(N[j] for j in self.active) >= self.freeze_pulls:
             total = 0.0
             for j in self.active:
                 total += Q[j] / N[j]
-            self.level[m] = max(0.05, self.freeze_share * (total / len(self.active)))
-        level = 0.5 if self.level[m] is None else self.level[m]
-        r = [self.rho if j == self.leading_arm else 1.0 for j in range(self.K)]
+            self.levels[m] = max(0.05, self.freeze_share * (total / len(self.active)))
+        level = 0.5 if self.levels[m] is None else self.levels[m]
+        r = [self.rho if j == self.leader else 1.0 for j in range(self.K)]
         reached = {j: N[j] for j in self.active}
-        if self.leading_arm is not None:
-            reached[self.leading_arm] = max(0.0, N[self.leading_arm] - self.h) / self.rho
+        if self.leader is not None:
+            reached[self.leader] = max(0.0, N[self.leader] - self.h) / self.rho
         mn = min(reached.values())
         n = N[k]
-        line = level * n + self.a * r[k]
-        low = clip(line - self.b - S[k], 0.0, 1.0)
-        high = clip(line + self.b - S[k], 0.0, 1.0)
+        line = level * n + self.offset * r[k]
+        low = clip(line - self.band - S[k], 0.0, 1.0)
+        high = clip(line + self.band - S[k], 0.0, 1.0)
         ahead = reached[k] - mn - self.slack - self.slack_share * mn
         if ahead > 0:
-            low, high = 0.0, clip(line - self.b - self.push * ahead - S[k], 0.0, 1.0)
+            low, high = 0.0, clip(line - self.band - self.push * ahead - S[k], 0.0, 1.0)
         return clip(X, low, high)
 
     def lifted(self, m, k, X):

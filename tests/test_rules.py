@@ -9,18 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
+from tests.reference_levelling import FreeLevelClient
 from tutelage.engine.kernel_compiler import compiled
+from tutelage.rule_memory import LEVEL, OFF_TARGET, PRESSURES, WANDER, RuleMemory
 from tutelage.rules import (
     ALIGN,
-    FROZEN_LEVEL,
     KEEP,
     NUM_NUMBERS,
-    OFF_TARGET,
+    FreeLevel,
     Keep,
     Level,
     Lift,
-    RuleMemory,
     Set,
+    Shift,
+    Sink,
     make_rule_arrays,
     reveal,
 )
@@ -28,29 +30,28 @@ from tutelage.teachers.base import Directive
 
 UNIT = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
 COUNTS = st.integers(1, 200)
-LEVELS = st.builds(
-    Level,
-    leading_share=st.sampled_from([1.0, 2.0, 3.0]),
-    offset=st.floats(0, 5),
-    band=st.floats(0, 3),
-    slack=st.floats(0, 10),
-    slack_share=st.floats(0, 1),
-    push=st.floats(0, 4),
-    freeze_pulls=st.sampled_from([1.0, 5.0, 50.0]),
-    freeze_share=UNIT,
-    head_start=st.sampled_from([0.0, 8.0, 40.0]),
-)
-RULES = st.one_of(st.just(KEEP), st.builds(Set, UNIT), LEVELS, st.builds(Lift, UNIT))
+SHARED = {
+    "leading_share": st.sampled_from([1.0, 2.0, 3.0]),
+    "offset": st.floats(0, 5),
+    "band": st.floats(0, 3),
+    "slack": st.floats(0, 10),
+    "slack_share": st.floats(0, 1),
+    "push": st.floats(0, 4),
+    "freeze_pulls": st.sampled_from([1.0, 5.0, 50.0]),
+    "head_start": st.sampled_from([0.0, 8.0, 40.0]),
+}
+LEVELS = st.builds(Level, freeze_share=UNIT, **SHARED)
+RULES = st.one_of(st.just(KEEP), st.builds(Set, UNIT), LEVELS, st.builds(FreeLevel, **SHARED), st.builds(Lift, UNIT))
 
 
-def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0):
+def a_memory(pulls, observed=None, revealed=None, level=0.0, off_target=0.0, wander=0.0, pressures=None):
     """What rules see of a client; by default every pull was worth and shown as 1/2."""
     half = np.array(pulls) / 2
     return RuleMemory(
         np.array(pulls, dtype=np.int64),
         half if observed is None else np.array(observed, dtype=float),
         half.copy() if revealed is None else np.array(revealed, dtype=float),
-        np.array([level, off_target]),
+        np.array([level, off_target, wander, *(pressures or [0.0] * len(pulls))]),
     )
 
 
@@ -67,14 +68,17 @@ def situations(draw):
     target = draw(st.sampled_from([None, *range(K)]))
     active = draw(st.sets(st.integers(0, K - 1), min_size=1)) if target is None else {target}
     leading_arm = draw(st.sampled_from([None, *sorted(active)]))
-    rules = tuple(KEEP if isinstance(rule, Level) and arm not in active else rule for arm, rule in enumerate(rules))
+    rules = tuple(
+        KEEP if isinstance(rule, Level | FreeLevel) and arm not in active else rule for arm, rule in enumerate(rules)
+    )
     pulls = draw(st.lists(COUNTS, min_size=K, max_size=K))
     observed = [draw(UNIT) * n for n in pulls]
     revealed = [draw(UNIT) * (n - 1) for n in pulls]
     level, off = draw(st.sampled_from([0.0, 0.05, 0.45])), draw(UNIT)
+    wander, pressures = draw(UNIT), draw(st.lists(st.sampled_from([0.0, 1.0, 7.0]), min_size=K, max_size=K))
     directive = Directive(rules, None, tuple(sorted(active)), leading_arm, target)
     arm = draw(st.integers(0, K - 1))
-    return directive, lambda: a_memory(pulls, observed, revealed, level, off), arm, draw(UNIT)
+    return directive, lambda: a_memory(pulls, observed, revealed, level, off, wander, pressures), arm, draw(UNIT)
 
 
 def rule_arrays_for(directive):
@@ -98,10 +102,13 @@ def test_equals_the_reference(situation):
     """Each rule reveals what its plain description in the reference says, and keeps the same."""
     directive, memory_of, arm, reward = situation
     memory = memory_of()
-    pupil = reference.RuleClient(len(directive.rules), memory.state[FROZEN_LEVEL] or None, memory.state[OFF_TARGET])
+    level, off_target, wander, *pressures = memory.state.tolist()
+    pupil = reference.RuleClient(len(directive.rules), off_target)
+    pupil.free = FreeLevelClient(len(directive.rules), level or None, wander, pressures)
     pupil.N, pupil.Q, pupil.S = memory.pulls.tolist(), memory.observed.tolist(), memory.revealed.tolist()
     assert reveal(rule_arrays_for(directive), memory, arm, reward, 0.0) == pupil.reveal(directive, arm, reward)
-    assert memory.state.tolist() == [pupil.level or 0.0, pupil.z]
+    client = pupil.free
+    assert memory.state.tolist() == [client.level or 0.0, pupil.z, client.wander, *client.pressure]
 
 
 @given(situations(), UNIT)
@@ -131,9 +138,9 @@ def test_numbers_fit(rule):
 
 
 def test_kinds_differ():
-    """Five rules, five kinds."""
-    rules: list[Any] = [Keep(), Set(0.5), ALIGN, Level(), Lift(0.5)]
-    assert sorted(rule.kind for rule in rules) == [0, 1, 2, 3, 4]
+    """Eight rules, eight kinds."""
+    rules: list[Any] = [Keep(), Set(0.5), ALIGN, Level(), Lift(0.5), Sink(0, 1), Shift(1, True), FreeLevel()]
+    assert sorted(rule.kind for rule in rules) == list(range(8))
 
 
 def test_orders_by_example():
@@ -143,7 +150,7 @@ def test_orders_by_example():
     assert rule_arrays.numbers[:, 0].tolist() == [0.25, 0.0, 0.3]
     assert rule_arrays.active.tolist() == [True, False, True]
     assert (rule_arrays.num_active, rule_arrays.leading_arm, rule_arrays.target) == (2, -1, -1)
-    assert rule_arrays_of(KEEP, KEEP, leading_arm=0, target=1)[-2:] == (0, 1)
+    assert rule_arrays_of(KEEP, KEEP, leading_arm=0, target=1)[-3:-1] == (0, 1)
 
 
 # -------------------------------------------------------------------------------- KEEP, SET and ALIGN
@@ -219,28 +226,28 @@ def test_level_freezes_when_every_active_arm_has_its_pulls():
     rule_arrays = rule_arrays_of(Level(), Level(), Set(0.0), active=(0, 1))
     memory = a_memory([5, 4, 0], observed=[4.0, 1.0, 0.0])
     reveal(rule_arrays, memory, 0, 1.0, 0.0)
-    assert memory.state[FROZEN_LEVEL] == 0.0
+    assert memory.state[LEVEL] == 0.0
     memory.pulls[1], memory.observed[1] = 5, 2.0
     reveal(rule_arrays, memory, 1, 1.0, 0.0)
-    frozen = memory.state[FROZEN_LEVEL]
+    frozen = memory.state[LEVEL]
     assert frozen == 0.9 * ((4.0 / 5 + 2.0 / 5) / 2)
     memory.observed[:] = 0.0
     reveal(rule_arrays, memory, 0, 1.0, 0.0)
-    assert memory.state[FROZEN_LEVEL] == frozen
+    assert memory.state[LEVEL] == frozen
 
 
 def test_level_is_never_frozen_below_a_twentieth():
     """A client whose rewards are all 0 gets the level .05."""
     memory = a_memory([5, 5], observed=[0.0, 0.0])
     reveal(rule_arrays_of(Level(), Level()), memory, 0, 0.0, 0.0)
-    assert memory.state[FROZEN_LEVEL] == 0.05
+    assert memory.state[LEVEL] == 0.05
 
 
 def test_other_rules_do_not_freeze():
     """Only an active arm's own LEVEL looks at it."""
     memory = a_memory([9, 9])
     reveal(rule_arrays_of(Set(0.0), Level()), memory, 0, 1.0, 0.0)
-    assert memory.state[FROZEN_LEVEL] == 0.0
+    assert memory.state[LEVEL] == 0.0
 
 
 def test_frozen_level_moves_the_line():
@@ -278,6 +285,123 @@ def test_an_unpulled_arm_holds_all_back():
     rule_arrays = rule_arrays_of(Level(), Level())
     assert reveal(rule_arrays, a_memory([5, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 1.0
     assert reveal(rule_arrays, a_memory([7, 0], revealed=[3.0, 0.0]), 0, 1.0, 0.0) == 0.0
+
+
+# ----------------------------------------------------------------------------------------- FREE LEVEL
+# With the defaults and a frozen level L the line of an arm after its n-th pull is L n + 3, the band 1 either side.
+
+FREE = FreeLevel()
+
+
+def shown_freely(memory, arm, reward, leading_arm=None, num_arms=2):
+    """What FREE LEVEL reveals where all arms are active."""
+    return reveal(rule_arrays_of(*[FREE] * num_arms, leading_arm=leading_arm), memory, arm, reward, 0.0)
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("wander", [0.0, 1.0])
+def test_the_first_reveal_of_an_arm_is_one(reward, wander):
+    """So every revealed sum is at least 1, and no arm can become worthless for a greedy client."""
+    memory = a_memory([1, 3, 3], revealed=[0.0, 3.0, 3.0], wander=wander)
+    assert shown_freely(memory, 0, reward, leading_arm=1, num_arms=3) == 1.0
+
+
+def test_only_pulls_against_the_revealed_means_make_wander():
+    """z goes a 30th of the way to 1 for an arm with a lower mean, and to 0 for the best or a tied one."""
+    memory = a_memory([3, 3, 4], revealed=[1.0, 1.0, 3.0])  # before this pull: 1 / 2, 1 / 3, 3 / 4
+    shown_freely(memory, 0, 1.0, num_arms=3)
+    assert memory.state[WANDER] == 1 / 30
+    memory = a_memory([3, 3, 4], revealed=[1.5, 1.0, 3.0], wander=0.3)  # tied with arm 2
+    shown_freely(memory, 0, 1.0, num_arms=3)
+    assert memory.state[WANDER] == pytest.approx(0.3 - 0.3 / 30)
+
+
+@pytest.mark.parametrize("pulls", [[1, 3], [2, 0]])
+def test_wander_waits_for_every_arm(pulls):
+    """A client that has not pulled every arm before has no choice between means."""
+    memory = a_memory(pulls, revealed=[0.0, 0.0], wander=0.5)
+    shown_freely(memory, 0, 1.0)
+    assert memory.state[WANDER] == 0.5
+
+
+def test_wander_counts_ruled_out_arms_too():
+    """A ruled-out arm's pull, which SET reveals, says as much about the client."""
+    memory = a_memory([3, 3, 3], revealed=[0.0, 2.0, 2.0])
+    reveal(rule_arrays_of(Set(0.0), FREE, FREE, active=(1, 2)), memory, 0, 1.0, 0.0)
+    assert memory.state[WANDER] == 1 / 30
+
+
+def test_a_leading_arm_is_free_at_a_client_that_explores():
+    """Its reward passes far from the line; at another client, or on another arm, it does not."""
+    for wander, reward in ((0.5, 0.0), (0.5, 1.0)):
+        memory = a_memory([38, 10], revealed=[30.0, 8.0], level=0.5, wander=wander)
+        assert shown_freely(memory, 0, reward, leading_arm=0) == reward
+    memory = a_memory([38, 10], revealed=[30.0, 8.0], level=0.5)
+    assert shown_freely(memory, 0, 1.0, leading_arm=0) == 0.0
+
+
+def test_the_level_of_a_client_that_explores_follows_the_leading_arm():
+    """L = (S - a r) / n of the leading arm, r its pulls over its progress."""
+    memory = a_memory([30, 10], revealed=[24.0, 6.0], level=0.5, wander=0.5)
+    shown_freely(memory, 1, 1.0, leading_arm=0)
+    assert memory.state[LEVEL] == (24.0 - 3.0 * 3.0) / 30
+
+
+def test_the_level_of_a_greedy_client_moves_slowly():
+    """Towards its own mean, by a / mn^2 over the arms' shares: a quarter of it upwards, twice it downwards."""
+    unit = 3.0 / 10.0**2 / (2 - 1 + 3)
+    for observed, moved in ((1.0, unit / 4), (0.0, -2 * unit)):
+        memory = a_memory([30, 10], observed=[30 * observed, 10 * observed], level=0.5)
+        shown_freely(memory, 1, 1.0, leading_arm=0)
+        assert memory.state[LEVEL] == pytest.approx(0.5 + moved, rel=1e-12)
+
+
+def test_the_level_is_frozen_at_the_clients_mean():
+    """The leading arm weighs 1, others a fifth, with half a reward in one more pull."""
+    memory = a_memory([5, 4], observed=[4.0, 1.0])
+    shown_freely(memory, 0, 1.0, leading_arm=0)
+    assert memory.state[LEVEL] == 0.0
+    memory = a_memory([5, 5], observed=[4.0, 1.0])
+    shown_freely(memory, 0, 1.0, leading_arm=0)
+    assert memory.state[LEVEL] == pytest.approx((4.5 / 6 + 0.2 * 1.5 / 6) / 1.2, rel=1e-12)
+
+
+def test_pressure_grows_until_the_arm_is_no_longer_ahead():
+    """Each further pull pushes the arm one lower below the mean of the arm that is behind."""
+    memory = a_memory([20, 10], revealed=[5.0, 4.0], level=0.4)  # ahead by 20 - 10 - 6 - .5
+    assert shown_freely(memory, 0, 1.0) == 1.0  # up to 20 x .4 - 1 - 5
+    assert shown_freely(memory, 0, 1.0) == 1.0  # up to 20 x .4 - 2 - 5
+    assert shown_freely(memory, 0, 1.0) == 0.0
+    assert memory.state[PRESSURES:].tolist() == [3.0, 0.0]
+    memory.pulls[1] = 20
+    shown_freely(memory, 0, 1.0)
+    assert memory.state[PRESSURES] == 0.0
+
+
+def test_the_slack_is_the_clients():
+    """A client that explores has a smaller one on the other arms, and the leading arm has a larger one."""
+    for wander, pulls, ahead in ((0.0, 16, False), (0.5, 16, True), (0.0, 17, True)):
+        memory = a_memory([60, pulls, 10], revealed=[30.0, 5.0, 4.0], level=0.4, wander=wander)
+        shown_freely(memory, 1, 0.0, leading_arm=0, num_arms=3)
+        assert bool(memory.state[PRESSURES + 1]) is ahead
+    for pulls, ahead in ((61, False), (62, True)):  # a third of it is more than 10 + 10 + a twentieth of 10
+        memory = a_memory([pulls, 10], revealed=[30.0, 4.0], level=0.4)
+        shown_freely(memory, 0, 0.0, leading_arm=0)
+        assert bool(memory.state[PRESSURES]) is ahead
+
+
+def test_nothing_is_raised_that_nobody_needs():
+    """A client that explores gets an arm raised only while the arm is not ahead by half of its slack."""
+    for pulls, shown in ((12, 1.0), (13, 0.0)):
+        memory = a_memory([30, pulls, 10], revealed=[24.0, 5.0, 4.0], level=0.5, wander=0.5)
+        assert shown_freely(memory, 1, 0.0, leading_arm=0, num_arms=3) == shown
+
+
+def test_a_free_leading_arm_that_lags_is_raised():
+    """Of a target worth little to the client the sum is brought to .4 n once it is behind by more than 3."""
+    for others, shown in ((13, 0.0), (15, 1.0)):
+        memory = a_memory([30, others], revealed=[5.0, 5.0], level=0.05, wander=0.5)
+        assert shown_freely(memory, 0, 0.0, leading_arm=0) == shown
 
 
 # ----------------------------------------------------------------------------------------------- LIFT
@@ -319,7 +443,7 @@ def test_share_off_the_target_moves():
     assert math.isclose(memory.state[OFF_TARGET], 199 / 200 / 200)
 
 
-@pytest.mark.parametrize("rule", [KEEP, Set(0.0), ALIGN, Level(), Lift(0.5)])
+@pytest.mark.parametrize("rule", [KEEP, Set(0.0), ALIGN, Level(), FreeLevel(), Lift(0.5)])
 def test_share_off_the_target_is_reset_without_one(rule):
     """Under any rule: without a target z is 0, so a withdrawn decision starts it from 0."""
     memory = a_memory([3, 3], off_target=0.7)

@@ -1,26 +1,25 @@
 """The rules by which a server adjusts one reward, and the cost of an adjustment.
 
 A rule depends only on the memory of the client that pulled: N pulls, Q sum of observed and S sum of revealed
-rewards of each arm, and two numbers that LEVEL and LIFT store.  :func:`reveal` is plain Python: the engine
-compiles this function, and the server calls it as it is.
+rewards of each arm, and the numbers that LEVEL, FREE LEVEL and LIFT store.  :func:`reveal` is plain Python: the
+engine compiles this function, and the server calls it as it is.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.levelling import reveal_free_level, reveal_level, update_wander
+from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.validation import Bounds, is_number
 
-KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND = 0, 1, 2, 3, 4, 5, 6
+KEEP_KIND, SET_KIND, ALIGN_KIND, LEVEL_KIND, LIFT_KIND, SINK_KIND, SHIFT_KIND, FREE_LEVEL_KIND = range(8)
 NUM_NUMBERS = 9  # the most that a rule carries
 
-FROZEN_LEVEL, OFF_TARGET = 0, 1  # positions in a client's rule state
-START_LEVEL, LEAST_LEVEL = 0.5, 0.05
 OFF_TARGET_WINDOW = 200.0
 _PI_SQUARED = math.pi * math.pi
 _SMALLEST, _LARGEST = 1e-300, 1e300  # "above 0" and "finite"
@@ -106,6 +105,35 @@ class Level(_Rule):
 
 
 @dataclass(frozen=True)
+class FreeLevel(_Rule):
+    """FREE LEVEL: LEVEL with a level that moves, and a leading arm that is free at clients that explore.
+
+    The client's level follows its own means, or, at a client that explores, the revealed mean of the leading
+    arm, which is then revealed nearly as it is (docs/blt.md has the formulas, ``levelling.py`` the code).
+    An arm that is ahead by more than ``slack`` (other slacks apply to the leading arm and at clients that
+    explore) + ``slack_share`` of the fewest pulls is pushed below the arms that are behind it, ``push`` further
+    at each pull.
+    """
+
+    leading_share: float = 3.0
+    offset: float = 3.0
+    band: float = 1.0
+    slack: float = 6.0
+    slack_share: float = 0.05
+    push: float = 1.0
+    freeze_pulls: float = 5.0
+    head_start: float = 0.0
+
+    kind: ClassVar[int] = FREE_LEVEL_KIND
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "leading_share": (1.0, _LARGEST),
+        **dict.fromkeys(("offset", "band", "slack", "slack_share", "push"), (0.0, _LARGEST)),
+        "freeze_pulls": (1.0, _LARGEST),
+        "head_start": (0.0, _LARGEST),
+    }
+
+
+@dataclass(frozen=True)
 class Lift(_Rule):
     """LIFT(lift), for the target: raise its revealed mean to ``lift`` at a client whose own mean is lower.
 
@@ -151,28 +179,8 @@ class Shift(_Rule):
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {"delta": (_SMALLEST, 1.0)}
 
 
-Rule = Keep | Set | Align | Level | Lift | Sink | Shift
+Rule = Keep | Set | Align | Level | FreeLevel | Lift | Sink | Shift
 KEEP, ALIGN = Keep(), Align()
-
-
-class RuleArrays(NamedTuple):
-    """A directive's rules as arrays over the arms."""
-
-    kinds: NDArray[np.int64]  # [K]
-    numbers: NDArray[np.float64]  # [K, NUM_NUMBERS]
-    active: NDArray[np.bool_]  # [K]
-    num_active: int
-    leading_arm: int  # -1: none
-    target: int  # -1: none
-
-
-class RuleMemory(NamedTuple):
-    """The memory of a client that its rules depend on."""
-
-    pulls: NDArray[np.int64]  # [K], N
-    observed: NDArray[np.float64]  # [K], Q
-    revealed: NDArray[np.float64]  # [K], S
-    state: NDArray[np.float64]  # [2], the frozen level (0: not yet) and the moving share off the target
 
 
 def make_rule_arrays(
@@ -193,6 +201,7 @@ def make_rule_arrays(
         num_active=len(active_arms),
         leading_arm=-1 if leading_arm is None else leading_arm,
         target=-1 if target is None else target,
+        watches_wander=any(rule.kind == FREE_LEVEL_KIND for rule in rules),
     )
 
 
@@ -213,67 +222,27 @@ def reveal(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float,
     else:
         off = 0.0 if arm == rule_arrays.target else 1.0
         state[OFF_TARGET] += (off - state[OFF_TARGET]) / OFF_TARGET_WINDOW
+    if rule_arrays.watches_wander:
+        update_wander(memory, arm)
     kind = rule_arrays.kinds[arm]
     if kind == SET_KIND:
         return rule_arrays.numbers[arm, 0]  # type: ignore[no-any-return]
     if kind == ALIGN_KIND:
         return aligned
     if kind == LEVEL_KIND:
-        return _level(rule_arrays, memory, arm, reward)
+        return reveal_level(rule_arrays, memory, arm, reward)
+    if kind == FREE_LEVEL_KIND:
+        return reveal_free_level(rule_arrays, memory, arm, reward)
     if kind == LIFT_KIND:
         lift = rule_arrays.numbers[arm, 0]
         pulls = memory.pulls[arm]
         if state[OFF_TARGET] / 2.0 > lift - memory.observed[arm] / pulls:
-            return max(reward, _clip(lift * pulls - memory.revealed[arm]))
+            return max(reward, clip(lift * pulls - memory.revealed[arm]))
     if kind == SINK_KIND:
         reward = _sink(rule_arrays, memory, arm, reward)
     elif kind == SHIFT_KIND:
         reward = _shift(rule_arrays, memory, arm, reward)
     return reward
-
-
-def _clip(value: float) -> float:
-    return min(1.0, max(0.0, value))
-
-
-def _level(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
-    leading_share, offset, band = rules.numbers[arm, 0], rules.numbers[arm, 1], rules.numbers[arm, 2]
-    slack, slack_share, push = rules.numbers[arm, 3], rules.numbers[arm, 4], rules.numbers[arm, 5]
-    head_start = rules.numbers[arm, 8]
-    _freeze(rules, memory, rules.numbers[arm, 6], rules.numbers[arm, 7])
-    level = memory.state[FROZEN_LEVEL] if memory.state[FROZEN_LEVEL] > 0.0 else START_LEVEL
-    least = np.inf
-    for other in range(len(rules.kinds)):
-        if rules.active[other]:
-            if other == rules.leading_arm:
-                least = min(least, max(0.0, memory.pulls[other] - head_start) / leading_share)
-            else:
-                least = min(least, float(memory.pulls[other]))
-    pulls = memory.pulls[arm]
-    share, reached = 1.0, float(pulls)
-    if arm == rules.leading_arm:
-        share, reached = leading_share, max(0.0, pulls - head_start) / leading_share
-    line = level * pulls + offset * share
-    low = _clip(line - band - memory.revealed[arm])
-    high = _clip(line + band - memory.revealed[arm])
-    ahead = reached - least - slack - slack_share * least
-    if ahead > 0.0:
-        low = 0.0
-        high = _clip(line - band - push * ahead - memory.revealed[arm])
-    return min(high, max(low, reward))
-
-
-def _freeze(rules: RuleArrays, memory: RuleMemory, freeze_pulls: float, freeze_share: float) -> None:
-    """Fix the client's level once it has enough pulls of every active arm."""
-    if memory.state[FROZEN_LEVEL] > 0.0:
-        return
-    total = 0.0
-    for arm in range(len(rules.kinds)):
-        if rules.active[arm]:
-            if memory.pulls[arm] < freeze_pulls:
-                return
-            total += memory.observed[arm] / memory.pulls[arm]
-    memory.state[FROZEN_LEVEL] = max(LEAST_LEVEL, freeze_share * (total / rules.num_active))
 
 
 def half_width(pulls: float, num_arms: int, delta: float) -> float:
@@ -295,7 +264,7 @@ def _sink(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> flo
     margin, delta = rules.numbers[arm, 0], rules.numbers[arm, 1]
     mean = memory.revealed[target] / target_pulls
     line = mean - 2.0 * half_width(target_pulls, len(rules.kinds), delta) - margin
-    return min(reward, _clip(line * memory.pulls[arm] - memory.revealed[arm]))
+    return min(reward, clip(line * memory.pulls[arm] - memory.revealed[arm]))
 
 
 def _shift(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> float:
@@ -310,5 +279,5 @@ def _shift(rules: RuleArrays, memory: RuleMemory, arm: int, reward: float) -> fl
     widths = half_width(pulls, len(rules.kinds), delta) + half_width(target_pulls, len(rules.kinds), delta)
     shift = max(0.0, mean - target_mean + widths)
     if scaled == 0.0:
-        return _clip(reward - shift)
+        return clip(reward - shift)
     return reward * (max(0.0, mean - shift) / mean) if mean > 0.0 else reward

@@ -1,5 +1,6 @@
 """benchmarks/table.py, which writes docs/table.md: every teacher with every policy."""
 
+import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
@@ -32,13 +33,29 @@ def test_a_new_entry_is_not_measured(table):
     """The numbers of the others stay, and the text can be read back."""
     text = table.PAGE.read_text(encoding="utf-8")
     measured = table.read_page(text)
-    clients, teachers = [*table.list_clients(), "new"], [*table.list_teachers(), "blt(rho=3)"]
+    clients, teachers = [*table.list_clients(), "new"], [*table.list_teachers(), "blt(rho=2)"]
     extended = table.read_page(table.write_page(measured, clients, teachers))
     assert set(extended.cells["new"].values()) == {table.NOT_MEASURED}
-    assert extended.cells["ucb1"]["blt(rho=3)"] == table.NOT_MEASURED
+    assert extended.cells["ucb1"]["blt(rho=2)"] == table.NOT_MEASURED
     for name, row in measured.cells.items():
         for teacher, cell in row.items():
             assert extended.cells[name][teacher] == cell
+
+
+def test_some_columns_are_measured_again(table):
+    """With the page's runs and seed; the other columns stay."""
+    settings = table.Settings(horizon=300, runs=2, workers=1, executor="threads")
+    page = table.measure({"ucb1": "ucb1"}, ("known", "none"), settings)
+    text = table.write_page(page, table.list_clients(), table.list_teachers())
+    again = table.read_page(table.renew(text, {"ucb1": "ucb1"}, ["known"], 1))
+    assert again.cells["ucb1"]["known"] == page.cells["ucb1"]["known"]
+    assert again.cells["ucb1"]["none"] == page.cells["ucb1"]["none"]
+    blank = dataclasses.replace(page, cells={})
+    text = table.write_page(blank, table.list_clients(), table.list_teachers())
+    assert (
+        table.read_page(table.renew(text, {"ucb1": "ucb1"}, ["known"], 1)).cells["ucb1"]["known"]
+        == (page.cells["ucb1"]["known"])
+    )
 
 
 def test_a_short_page_is_the_same_twice(table):

@@ -180,13 +180,13 @@ def test_a_file_that_is_not_there(capsys):
 
 def test_tables_and_claims_are_brief(file, tmp_path, capsys):
     """Of BLT's many parameters only what differs is printed; the document spells all of them out."""
-    text = TEXT.replace('teachers = ["twl", "known"]', 'teachers = ["twl", "known", "blt(rho=3)"]')
-    text = text.replace('than = ["twl"]', 'than = ["blt(rho=3)"]')
+    text = TEXT.replace('teachers = ["twl", "known"]', 'teachers = ["twl", "known", "blt(rho=2)"]')
+    text = text.replace('than = ["twl"]', 'than = ["blt(rho=2)"]')
     file.write_text(text, encoding="utf-8")
     assert execute(["run", str(file), "--out", str(tmp_path / "a")]) == 0
     text = words(capsys.readouterr().out)
-    assert "blt(rho=3) " in text
-    assert "compared with blt(rho=3) " in text
+    assert "blt(rho=2) " in text
+    assert "compared with blt(rho=2) " in text
     assert "growth=" not in text
     assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]

@@ -8,7 +8,8 @@ from tests.simulated_run import simulate_once
 
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
-from tutelage.rules import RuleMemory, make_rule_arrays
+from tutelage.rule_memory import RuleMemory, state_size
+from tutelage.rules import make_rule_arrays
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive
 
@@ -26,7 +27,10 @@ ROUNDS = np.array([10**4, 10**5, 10**6])
 def a_memory(pulls, observed, revealed):
     """What rules see of a client."""
     return RuleMemory(
-        np.array(pulls, dtype=np.int64), np.array(observed, dtype=float), np.array(revealed, dtype=float), np.zeros(2)
+        np.array(pulls, dtype=np.int64),
+        np.array(observed, dtype=float),
+        np.array(revealed, dtype=float),
+        np.zeros(state_size(len(pulls))),
     )
 
 

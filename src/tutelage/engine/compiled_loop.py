@@ -17,7 +17,8 @@ from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.policies.base import Learner, no_learning
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
-from tutelage.rules import ALIGN_KIND, RuleArrays, RuleMemory, cost, reveal
+from tutelage.rule_memory import RuleArrays, RuleMemory
+from tutelage.rules import ALIGN_KIND, cost, reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 

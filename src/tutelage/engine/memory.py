@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.rule_memory import state_size
+
 NOT_REACHED = np.iinfo(np.int64).max  # stands among rounds for "the quota's count was not reached"
 
 
@@ -26,7 +28,7 @@ class Memory(NamedTuple):
     pulls_since_restart: NDArray[np.int64]  # [M, K] N
     observed_sums: NDArray[np.float64]  # [M, K] Q
     revealed_sums: NDArray[np.float64]  # [M, K] S
-    rule_states: NDArray[np.float64]  # [M, 2] see `rules.RuleMemory.state`
+    rule_states: NDArray[np.float64]  # [M, K + 3] see `rule_memory.RuleMemory.state`
     # what policies learn from (revealed_rewards.py)
     revealed_pulls: NDArray[np.int64]  # [M, K]
     revealed_means: NDArray[np.float64]  # [M, K]
@@ -67,7 +69,7 @@ class Memory(NamedTuple):
                 add_to_segment(arm, 1, reward, segments, sums, cuts)
 
 
-def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[np.uint64]) -> Memory:
+def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: NDArray[np.uint64]) -> Memory:
     """Return the memory of as many clients as ``streams`` has rows, before their first pull."""
     num_clients = streams.shape[0]
     counts, numbers = (np.int64, ()), (np.float64, ())
@@ -82,13 +84,13 @@ def new_memory(num_arms: int, num_cuts: int, state_size: int, streams: NDArray[n
         "pulls_since_restart": counts_by_arm,
         "observed_sums": numbers_by_arm,
         "revealed_sums": numbers_by_arm,
-        "rule_states": (np.float64, (2,)),
+        "rule_states": (np.float64, (state_size(num_arms),)),
         "revealed_pulls": counts_by_arm,
         "revealed_means": numbers_by_arm,
         "first_rewards": numbers_by_arm,
         "first_reward_counts": counts_by_arm,
         "later_sums": numbers_by_arm,
-        "policy_states": (np.float64, (max(1, state_size),)),
+        "policy_states": (np.float64, (max(1, policy_state_size),)),
         "completed_segments": counts_by_arm,
         "segment_sums": (np.float64, (num_arms, num_cuts + 1)),
         "quota_rounds": counts_by_arm,

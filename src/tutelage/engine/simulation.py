@@ -29,7 +29,8 @@ from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.request import SimulationRequest
-from tutelage.rules import OFF_TARGET, make_rule_arrays
+from tutelage.rule_memory import OFF_TARGET
+from tutelage.rules import make_rule_arrays
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome
 from tutelage.seeding import client_streams, teacher_generator
 from tutelage.teachers.base import Directive, Evidence

@@ -10,7 +10,8 @@ from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
-from tutelage.rules import ALIGN_KIND, RuleMemory, make_rule_arrays, reveal
+from tutelage.rule_memory import RuleMemory, state_size
+from tutelage.rules import ALIGN_KIND, make_rule_arrays, reveal
 from tutelage.run_outcome import RunOutcome
 from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
@@ -153,7 +154,7 @@ def _check_revealed(directive: Directive) -> None:
         for reward in (0.0, 0.3, 1.0):
             pulls = rng.integers(1, 100, K)
             sums = rng.random(K) * pulls, rng.random(K) * (pulls - 1)
-            value = reveal(rule_arrays, RuleMemory(pulls, *sums, np.zeros(2)), arm, reward, 1.0)
+            value = reveal(rule_arrays, RuleMemory(pulls, *sums, np.zeros(state_size(K))), arm, reward, 1.0)
             require(0 <= value <= 1, f"The rule {directive.rules[arm]} reveals {value:g}, outside [0, 1]")
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.random_games import assert_equal, draw_exclusions, games, make_instance, play_reference
 from tests.reference_blt import BetLevelLift
+from tests.reluctant_policies import Bagging, Reluctant
 from tests.simulated_run import simulate_once
 
 from tutelage.errors import InputError
@@ -16,7 +18,8 @@ from tutelage.instances import load
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.request import make_problem
-from tutelage.rules import KEEP, Level, Lift, Set
+from tutelage.rules import KEEP, FreeLevel, Level, Lift, Set
+from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, decode_state, encode_state
 from tutelage.teachers.blt.teacher import BLT, lift_of
 from tutelage.teachers.blt.thresholds import log_threshold
@@ -24,9 +27,11 @@ from tutelage.teachers.blt.thresholds import log_threshold
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
+        "leading_arm": st.sampled_from(["free", "levelled"]),
         "rho": st.sampled_from([1, 2, 3, 7]),
         "tolerance": st.sampled_from([0.01, 0.1, 0.3]),
         "lift": st.booleans(),
+        "level": st.sampled_from([True, True, True, False]),
         "growth": st.sampled_from([0.01, 0.1, 0.5, 2.0]),
         "stakes": st.sampled_from([1, 2, 14]),
         "head_start": st.sampled_from([0, 1, 3, 50]),
@@ -76,9 +81,7 @@ def assert_same_game(game, settings, exclude=None):
     servers = []
 
     def server_of(stage, _):
-        plain_names = {"offset": "a", "band": "b"}
-        plain = {plain_names.get(name, name): value for name, value in settings.items()}
-        server = BetLevelLift(stage.M, stage.K, stage.T, stage.weights, exclude=exclude or {}, **plain)
+        server = BetLevelLift(stage.M, stage.K, stage.T, stage.weights, exclude=exclude or {}, **settings)
         servers.append(server)
         return server
 
@@ -136,7 +139,7 @@ def test_equals_the_algorithm_up_to_the_target(weights, distribution):
     """Six mixed clients until after the decision, the target lifted at a client for which it is nothing."""
     means = np.clip(np.array([0.3, 0.55, 0.8]) + np.linspace(-0.2, 0.2, 6)[:, None], 0, 1)
     means[5] = (0.6, 0.9, 0.0)
-    mix = ["ucb1", "eps-greedy", "ts"] * 2
+    mix = ["ts", "eps-greedy", "ucb1"] * 2
     outcome = assert_same_game((means, np.array(weights), distribution, mix, 4000, 3), {})
     assert outcome.target == 2
     assert len([event for event in outcome.events if len(event.active_arms) == 2]) >= 2
@@ -165,14 +168,14 @@ def test_one_client_two_arms():
         assert outcome.decided_in < 600
 
 
-@pytest.mark.parametrize("T", [1, 2, 3])
+@pytest.mark.parametrize("T", [1, 2, 4])
 def test_hardly_any_rounds(T):
-    """A horizon of one to three rounds ends as it should."""
+    """A horizon of a few rounds ends as it should."""
     instance = Instance("short", np.array([[0.8, 0.2], [0.3, 0.9]]), np.full(2, 0.5))
     outcome = run(instance, BLT(), T)
     assert outcome.pulls[:, -1].sum() == 2 * T
-    assert outcome.report.reachable is (T == 3)  # 2 pulls of one arm and 1 of another are the first step
-    assert ("horizon" in outcome.report.sentence) is (T < 3)
+    assert outcome.report.reachable is (T == 4)  # 3 pulls of one arm and 1 of another are the first step
+    assert ("horizon" in outcome.report.sentence) is (T < 4)
 
 
 def run(instance, teacher, T, *, seed=0, mix=("ucb1",), trace=False):
@@ -184,6 +187,9 @@ def run(instance, teacher, T, *, seed=0, mix=("ucb1",), trace=False):
 
 # ------------------------------------------------------------------------------------------- directives
 
+FREE = FreeLevel(3.0, 3.0, 1.0, 6.0, 0.05, 1.0, 5.0, 8.0)
+LEVELLED = {"leading_arm": "levelled", "rho": 2, "offset": 2.5, "slack": 5.0, "slack_share": 0.1, "push": 2.0}
+BLT_PAGE = Path(__file__).parents[3] / "docs/blt.md"
 TWO = Problem(2, 2, 1000, (0.5, 0.5))
 THREE = Problem(3, 3, 1000, (0.5, 0.3, 0.2))
 
@@ -201,13 +207,13 @@ def begin(problem, **settings):
 
 
 def test_segments_are_the_grid_and_rho_times_the_grid():
-    """1 to 20 one by one, then 5 % more a step, and all of that times rho."""
+    """1 to 20 one by one, then 5 % more a step, and all of that times rho = 3."""
     cuts = BLT().segments(Problem(1, 2, 100, (1.0,)))
     grid = [*range(1, 41), 42, 44, 46, 48, 50, 52, 54, 56, 58, 60]
     grid += [63, 66, 69, 72, 75, 78, 81, 85, 89, 93, 97]
-    assert cuts == tuple(sorted({*grid, *(2 * n for n in grid if 2 * n <= 100)}))
-    assert BLT(rho=3, growth=10.0).segments(Problem(1, 2, 500, (1.0,))) == (1, 3, 11, 33, 121, 363)
-    assert BLT(growth=10.0).segments(Problem(1, 3, 300, (1.0,))) == (1, 8, 10, 11, 30, 121, 250)
+    assert cuts == tuple(sorted({*grid, *(3 * n for n in grid if 3 * n <= 100)}))
+    assert BLT(rho=2, growth=10.0).segments(Problem(1, 2, 500, (1.0,))) == (1, 2, 11, 22, 121, 242)
+    assert BLT(growth=10.0).segments(Problem(1, 3, 400, (1.0,))) == (1, 8, 11, 41, 121, 371)
 
 
 def test_no_head_start_where_there_is_nothing_to_share():
@@ -222,14 +228,29 @@ def test_no_head_start_where_there_is_nothing_to_share():
 
 def test_begins_level_without_a_leader():
     """At first all arms are levelled, and any arm's first pulls lead to a consultation."""
-    teacher, state = begin(THREE)
-    level = Level(2.0, 2.5, 1.0, 5.0, 0.1, 2.0, 5.0, 0.9, 8.0)
-    assert teacher.directive(state) == Directive((level,) * 3, Quota((1, 1, 1), "any"), (0, 1, 2))
+    for settings, rule in (({}, FREE), (LEVELLED, Level(2.0, 2.5, 1.0, 5.0, 0.1, 2.0, 5.0, 0.9, 8.0))):
+        teacher, state = begin(THREE, **settings)
+        assert teacher.directive(state) == Directive((rule,) * 3, Quota((1, 1, 1), "any"), (0, 1, 2))
+
+
+def test_without_levelling_every_reward_is_revealed_as_zero():
+    """Until the decision; the target is then lifted as ever."""
+    teacher, state = begin(THREE, level=False)
+    assert teacher.directive(state).rules == (Set(0.0),) * 3
+
+
+@pytest.mark.parametrize(("num_clients", "head_start"), [(1, 8), (5, 8), (6, 7), (10, 4), (13, 3), (100, 3)])
+def test_many_clients_have_a_shorter_head_start(num_clients, head_start):
+    """About 40 pulls of all together where the leading arm is free; never more than asked for."""
+    problem = Problem(num_clients, 3, 1000, (1 / num_clients,) * num_clients)
+    for settings, expected in (({}, head_start), ({"head_start": 2}, 2), (LEVELLED, 8)):
+        teacher, state = begin(problem, **settings)
+        assert teacher.directive(state).rules[0].head_start == expected
 
 
 def test_asks_for_what_the_next_bets_need():
     """An arm that is as far as the others let it bet is not waited for."""
-    teacher, state = begin(TWO)
+    teacher, state = begin(TWO, rho=2)
     state = teacher.advance(state, evidence(teacher, TWO, (1, (1, 0)), (0, (0, 0))))
     assert teacher.directive(state).quota == Quota((2, 1), "any")  # 2 of arm 0 to bet on it, 1 of 1 against
     state = teacher.advance(state, Evidence((np.zeros((1, 2)), np.zeros((0, 2)))))
@@ -286,25 +307,25 @@ def leader_after(teacher, state, *means):
 def test_rules_out_and_decides():
     """An arm ruled out is shown as 0; the last one is lifted, or has KEEP where lifting is turned off."""
     problem = Problem(3, 3, 100_000, (0.5, 0.3, 0.2))
-    teacher, state = begin(problem)
+    teacher, state = begin(problem, rho=2)
     seen = evidence(teacher, problem, (30, (0, 0, 0)), (30, (1, 1, 1)), (30, (1, 0.9, 1)))
     directive = teacher.directive(teacher.advance(state, seen))
     assert directive.active_arms == (1, 2)
     assert directive.rules[0] == Set(0.0)
-    assert directive.rules[1] == directive.rules[2] == Level(2.0, 2.5, 1.0, 5.0, 0.1, 2.0, 5.0, 0.9, 8.0)
+    assert directive.rules[1] == directive.rules[2] == teacher.directive(state).rules[1]
     assert (directive.leading_arm, directive.target) == (1, None)
     seen = evidence(teacher, problem, (40, (0, 0, 0)), (40, (0, 1, 0)), (40, (1, 0.9, 1)))
     decided = teacher.advance(state, seen)
     rules = (Set(0.0), Set(0.0), Lift(lift_of(problem)))
     assert teacher.directive(decided) == Directive(rules, None, (2,), target=2)
-    assert BLT(lift=False).directive(decided).rules == (Set(0.0), Set(0.0), KEEP)
+    assert BLT(lift=False, rho=2).directive(decided).rules == (Set(0.0), Set(0.0), KEEP)
     assert teacher.report(decided).sentence == "decided for arm 2 after 1 consultations"
 
 
 def test_removal_counts_at_once():
     """Two arms that each would rule the other out: the pair (0, 1) comes first, and one arm is left."""
     problem = Problem(1, 2, 1000, (1.0,))
-    teacher, state = begin(problem)
+    teacher, state = begin(problem, rho=2)
     cuts = np.array((0, *teacher.segments(problem)))
     lengths = np.diff(cuts[cuts <= 500])[:, None].astype(float)
     early = np.where(np.arange(len(lengths))[:, None] < 30, lengths, 0.0)
@@ -326,6 +347,7 @@ def test_lift():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
+        ({"leading_arm": "tied"}, "leading_arm='tied'"),
         ({"rho": 0}, "rho=0"),
         ({"growth": 0.0}, "growth=0"),
         ({"growth": math.nan}, "growth=nan"),
@@ -354,21 +376,30 @@ def test_settings_out_of_range(settings, said):
 def test_defaults():
     """Every constant stands where docs/blt.md has it."""
     assert BLT() == BLT(
-        rho=2,
+        leading_arm="free",
+        level=True,
+        rho=3,
         growth=0.05,
         tolerance=0.0,
         lift=True,
         stakes=0,
         head_start=8,
         hope=2.0,
-        offset=2.5,
+        offset=3.0,
         band=1.0,
-        slack=5.0,
-        slack_share=0.1,
-        push=2.0,
+        slack=6.0,
+        slack_share=0.05,
+        push=1.0,
         freeze_pulls=5.0,
         freeze_share=0.9,
     )
+
+
+def test_levelled_leading_arm_stands_in_full_where_it_is_described():
+    """The SPEC of BLT with a levelled leading arm, in docs/blt.md."""
+    spec = "blt(leading_arm=levelled,rho=2,offset=2.5,slack=5,slack_share=0.1,push=2)"
+    assert TEACHERS.parse(spec) == BLT(**LEVELLED)
+    assert f"`{spec}`" in BLT_PAGE.read_text(encoding="utf-8")
 
 
 # --------------------------------------------------------------------------------------------- the state
@@ -399,7 +430,7 @@ def test_excluded_client_was_never_evidence():
     rng = np.random.default_rng(1)
     problem = Problem(4, 3, 2000, (0.4, 0.3, 0.2, 0.1))
     others = Problem(3, 3, 2000, tuple(np.array([0.4, 0.2, 0.1]) / math.fsum([0.4, 0.2, 0.1])))
-    teacher, state = begin(problem)
+    teacher, state = begin(problem, stakes=5)
     lengths = np.diff((0, *teacher.segments(problem)))[:40, None]
     sums = [rng.binomial(lengths, np.array([[0.4, 0.5, 0.4, 0.5]]), (40, 4)).astype(float) for _ in range(3)]
     excluded = teacher.exclude(teacher.advance(state, Evidence(tuple(sums))), 1)
@@ -440,7 +471,7 @@ def test_order_of_excluding_does_not_matter():
 def test_arms_return_when_their_evidence_goes():
     """A decision that rested on the excluded client is withdrawn, and learning goes on with all arms."""
     problem = Problem(3, 2, 1000, (0.5, 0.3, 0.2))
-    teacher, state = begin(problem)
+    teacher, state = begin(problem, rho=2)
     state = teacher.advance(state, evidence(teacher, problem, (30, (1, 0.5, 0.5)), (30, (0, 0.5, 0.5))))
     assert teacher.directive(state).target == 0
     state = teacher.exclude(state, 0)
@@ -535,6 +566,49 @@ def test_never_wrong_on_small_instances():
         outcome = run(instance, BLT(), 500, seed=seed, mix=("ucb1", "eps-greedy", "ts"))
         wrong += outcome.target is not None and outcome.target not in instance.best_arms
     assert wrong <= 9
+
+
+@pytest.mark.parametrize("policy", [Reluctant(), Bagging()])
+def test_who_never_tries_another_arm_is_led_without_levelling(policy):
+    """docs/blt.md: such clients stay at the arm they met first, unless all is revealed as 0 until the decision."""
+    for teacher, target in ((BLT(), None), (BLT(level=False, rho=1), 4)):
+        outcome = simulate_once(
+            load("paper"), [policy] * 5, teacher, horizon=5000, seed=0, run=0, checkpoints=np.array([5000])
+        )
+        assert outcome.target == target
+
+
+def test_the_first_reward_of_every_arm_is_revealed_as_one():
+    """Whoever pulls it, so that no arm is ever worthless for a client that follows means."""
+    outcome = run(load("paper"), BLT(), 200, mix=MIXES["mixed"], trace=True)
+    assert outcome.target is None
+    for arms, revealed in zip(outcome.trace.arms, outcome.trace.revealed, strict=True):
+        for arm in range(5):
+            assert revealed[arms == arm][0] == 1.0
+
+
+class CountsExplorers(BetLevelLift):
+    """The reference, which counts how often a client is seen to explore while several arms are active."""
+
+    def round(self, t, pi, x):
+        """Count after round 50, when wander has forgotten its start."""
+        revealed = super().round(t, pi, x)
+        if self.target is None and t > 50:
+            self.explorers = [*getattr(self, "explorers", ()), *(client.wander > 0.12 for client in self.free)]
+        return revealed
+
+
+@pytest.mark.parametrize(("spec", "least", "most"), [("ucb1", 0.9, 1.0), ("ts", 0.4, 0.8), ("eps-greedy", 0.0, 0.15)])
+def test_who_explores(spec, least, most):
+    """UCB1 always, Thompson sampling more often than not, eps-greedy rarely."""
+    servers = []
+
+    def server_of(stage, _):
+        servers.append(CountsExplorers(stage.M, stage.K, stage.T, stage.weights))
+        return servers[0]
+
+    play_reference(load("paper"), "bernoulli", [spec] * 5, server_of, 1000, 0, 0)
+    assert least <= np.mean(servers[0].explorers) <= most
 
 
 def test_tolerance_ends_near_ties():

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.rules import KEEP, OFF_TARGET, SET_KIND, Rule, RuleArrays, RuleMemory, cost, make_rule_arrays, reveal
+from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, state_size
+from tutelage.rules import KEEP, SET_KIND, Rule, cost, make_rule_arrays, reveal
 from tutelage.seeding import teacher_generator
 from tutelage.service.campaigns.evidence import CollectedEvidence
 from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
@@ -73,7 +74,7 @@ class ClientMemory:
 
     def __init__(self, num_arms: int, cost: float = 0.0) -> None:
         self.pulls, self.observed, self.revealed = [0] * num_arms, [0.0] * num_arms, [0.0] * num_arms
-        self.rule_state = [0.0, 0.0]
+        self.rule_state = [0.0] * state_size(num_arms)
         self.cost = cost
         self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.rule_state)  # type: ignore[arg-type]
 

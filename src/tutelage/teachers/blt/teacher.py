@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tutelage.registry import parameter
-from tutelage.rules import KEEP, Level, Lift, Rule, Set
+from tutelage.rules import KEEP, FreeLevel, Level, Lift, Rule, Set
 from tutelage.teachers.base import (
     Directive,
     Evidence,
@@ -28,6 +28,7 @@ from tutelage.teachers.blt.totals import BettingTotals, Waiting, append_totals, 
 from tutelage.teachers.families.weights import listed_weights, remaining_weights
 
 _NOTHING = Set(0.0)
+_FIRST_PULLS, _LEAST_HEAD_START = 40, 3  # of an arm: by all clients together, and by each
 _TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable
 
 
@@ -54,15 +55,27 @@ class BltState:
 class BLT(Teacher):
     """BLT: bets on which arm is best, levels revealed means until it decides, lifts a poor target."""
 
-    rho: int = parameter(2, help="pulls of the leading arm for each pull of another active arm", minimum=1)
+    leading_arm: str = parameter(
+        "free",
+        help="how the leading arm's rewards are revealed at clients that explore: as they are, or near the level",
+        choices=("free", "levelled"),
+    )
+    rho: int = parameter(3, help="pulls of the leading arm for each pull of another active arm", minimum=1)
     growth: float = parameter(0.05, help="relative growth of the steps of the betting grid", above=0)
     tolerance: float = parameter(0.0, help="how much worse than the best arm the target may be", minimum=0, below=1)
+    level: bool = parameter(
+        True,
+        help="whether to level active arms; false: reveal 0 until the decision, for clients that explore only ties",
+    )
     lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
     stakes: int = parameter(
         0, help="number of stakes bet at once on each pair; 0 chooses it from the horizon", minimum=0
     )
     head_start: int = parameter(
-        8, help="h: first pulls of an arm that determine which rivals are worth betting on", minimum=0
+        8,
+        help="h: first pulls of an arm that determine which rivals are worth betting on; fewer if the leading arm "
+        "is free and clients are more than 5",
+        minimum=0,
     )
     hope: float = parameter(
         2.0,
@@ -71,13 +84,13 @@ class BLT(Teacher):
         minimum=0,
         maximum=math.inf,
     )
-    offset: float = parameter(2.5, help="a: height at which the line of an arm's revealed sum starts", minimum=0)
+    offset: float = parameter(3.0, help="a: height at which the line of an arm's revealed sum starts", minimum=0)
     band: float = parameter(1.0, help="b: largest distance between a revealed sum and its line", minimum=0)
-    slack: float = parameter(5.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0)
+    slack: float = parameter(6.0, help="number of pulls that an arm may be ahead of the arm with the fewest", minimum=0)
     slack_share: float = parameter(
-        0.1, help="additional slack, as a share of the pulls of the arm with the fewest", minimum=0
+        0.05, help="additional slack, as a share of the pulls of the arm with the fewest", minimum=0
     )
-    push: float = parameter(2.0, help="o: how strongly an arm that is further ahead is pushed down", minimum=0)
+    push: float = parameter(1.0, help="o: how strongly an arm that is further ahead is pushed down", minimum=0)
     freeze_pulls: float = parameter(
         5.0, help="n_f: pulls of each active arm before a client's level is fixed", minimum=1
     )
@@ -124,28 +137,30 @@ class BLT(Teacher):
             rules[state.provisional] = KEEP
             return Directive(tuple(rules), None, active, leading_arm=state.provisional)
         for arm in active:
-            rules[arm] = self._levels(self._head_start(problem))
+            rules[arm] = self._level_rule(self._head_start(problem))
         counts = self._awaited(state)
         quota = Quota(counts, "any") if any(counts) else None
         return Directive(tuple(rules), quota, active, leading_arm=self._leading_arm(state))
 
     @functools.lru_cache(maxsize=16)  # noqa: B019 - teachers are few and small
-    def _levels(self, head_start: int) -> Level:
-        return Level(
-            float(self.rho),
-            self.offset,
-            self.band,
-            self.slack,
-            self.slack_share,
-            self.push,
-            self.freeze_pulls,
-            self.freeze_share,
-            float(head_start),
-        )
+    def _level_rule(self, head_start: int) -> Rule:
+        if not self.level:
+            return _NOTHING
+        shared = (float(self.rho), self.offset, self.band, self.slack, self.slack_share, self.push, self.freeze_pulls)
+        if self.leading_arm == "free":
+            return FreeLevel(*shared, float(head_start))
+        return Level(*shared, self.freeze_share, float(head_start))
 
     def _head_start(self, problem: Problem) -> int:
-        """h, or 0 with two arms, or with a tolerance, under which any pair may matter."""
-        return 0 if problem.num_arms <= 2 or self.tolerance > 0.0 else self.head_start
+        """h, or 0 with two arms, or with a tolerance, under which any pair may matter.
+
+        A free leading arm waits for about 40 pulls of all clients together.
+        """
+        if problem.num_arms <= 2 or self.tolerance > 0.0:
+            return 0
+        if self.leading_arm == "free":
+            return min(self.head_start, max(_LEAST_HEAD_START, round(_FIRST_PULLS / problem.num_clients)))
+        return self.head_start
 
     def _num_stakes(self, problem: Problem) -> int:
         """The number of stakes, down to the one that would decide at the horizon if variances were 1/4."""

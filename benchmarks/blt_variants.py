@@ -1,4 +1,4 @@
-"""Measure BLT, its leading arm levelled, with and without head start and hope (docs/blt.md, "Two later improvements").
+"""Measure BLT, its leading arm levelled, with and without head start and hope (docs/blt.md, "Later improvements").
 
     python benchmarks/blt_variants.py [--quick] [--workers N]
 

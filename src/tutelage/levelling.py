@@ -143,7 +143,7 @@ def _move_level(
         unit = offset / max(least, 4.0) ** 2 / (rules.num_active - 1 + leading_share)
         level += min(mean - level, unit / 4.0) if mean > level else -min(level - mean, 2.0 * unit)
     memory.state[LEVEL] = level
-    return level
+    return level  # type: ignore[no-any-return]
 
 
 def _mean_reward(rules: RuleArrays, memory: RuleMemory) -> float:

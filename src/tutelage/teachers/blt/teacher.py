@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -55,10 +55,9 @@ class BltState:
 class BLT(Teacher):
     """BLT: bets on which arm is best, levels revealed means until it decides, lifts a poor target."""
 
-    leading_arm: str = parameter(
+    leading_arm: Literal["free", "levelled"] = parameter(
         "free",
         help="how the leading arm's rewards are revealed at clients that explore: as they are, or near the level",
-        choices=("free", "levelled"),
     )
     rho: int = parameter(3, help="pulls of the leading arm for each pull of another active arm", minimum=1)
     growth: float = parameter(0.05, help="relative growth of the steps of the betting grid", above=0)

@@ -1,4 +1,4 @@
-"""The compiled twins of ``draws.py`` and of ``arrays.py``: numpy's numbers from SFC64 words in an array row.
+"""The compiled twins of ``draws.py`` and of ``read_only_arrays.py``: numpy's numbers from SFC64 words in an array row.
 
 All distributions except beta are numba's own ports of numpy's C code with another source of bits.  A row
 continues exactly like the ``numpy.random.Generator`` it was copied from (tests/test_draws.py).
@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import intrinsic
 from numba.np.random import distributions
 
-from tutelage import arrays, draws
+from tutelage import draws, read_only_arrays
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
 _TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
@@ -73,7 +73,7 @@ def read_only(_context: Any, array: Any) -> Any:
 
 
 TWINS: dict[Callable[..., Any], Any] = {
-    arrays.read_only: read_only,
+    read_only_arrays.read_only: read_only,
     draws.random: next_double,
     draws.index: index,
     draws.beta: beta,

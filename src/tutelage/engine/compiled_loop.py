@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.arrays import read_only
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.policies.base import Learner, no_learning
+from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory
 from tutelage.rules import ALIGN_KIND, cost, reveal

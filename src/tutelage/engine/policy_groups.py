@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.arrays import read_only
 from tutelage.code_errors import describe_code_error, is_foreign, locate_error, locate_function
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.distributions.base import RewardDistribution
@@ -16,6 +15,7 @@ from tutelage.engine.compiled_loop import kernel_for
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy
+from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.text import format_value
 from tutelage.validation import is_whole

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.arrays import read_only
 from tutelage.engine.compiled_loop import (
     STOP_AT_ALL,
     STOP_AT_ANY,
@@ -28,6 +27,7 @@ from tutelage.engine.compiled_loop import (
 from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
+from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
 from tutelage.rules import make_rule_arrays

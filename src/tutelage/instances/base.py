@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.arrays import read_only
 from tutelage.code_errors import describe_code_error, is_foreign
 from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
+from tutelage.read_only_arrays import read_only
 from tutelage.text import format_name, format_value
 from tutelage.validation import check_names
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.arrays import read_only
 from tutelage.engine.kernel_compiler import compiled
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
+from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, client_generator, client_streams
 from tutelage.testing.contract_rules import require

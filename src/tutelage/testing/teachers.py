@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.arrays import read_only
+from tutelage.read_only_arrays import read_only
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Evidence, decode_state, encode_state
 from tutelage.testing.checked_teacher import begin, parts_of, play, problem_for

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.arrays import read_only
+from tutelage.read_only_arrays import read_only
 from tutelage.teachers.base import Evidence, Problem, Quota
 
 

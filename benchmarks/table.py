@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from tutelage import instances
 from tutelage.atomic_files import write_atomically
 from tutelage.policies import POLICIES
+from tutelage.progress_bar import ProgressBar
 from tutelage.request import make_problem
 from tutelage.results import SimulationResult
 from tutelage.seeding import teacher_generator
@@ -85,10 +86,8 @@ def list_teachers() -> tuple[str, ...]:
 
 def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Settings) -> Measured:
     """Simulate all teachers with every kind of clients."""
-    cells = {}
-    for number, (name, spec) in enumerate(clients.items(), 1):
-        print(f"... {name}, {number} of {len(clients)}", file=sys.stderr, flush=True)
-        request = make_request(
+    requests = {
+        name: make_request(
             INSTANCE,
             list(teachers),
             spec,
@@ -97,8 +96,18 @@ def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Setti
             seed=settings.seed,
             checkpoints=1,
         )
-        result = simulate_request(request, workers=settings.workers, executor=settings.executor)
-        cells[name] = {teacher: _make_cell(result, n) for n, teacher in enumerate(teachers)}
+        for name, spec in clients.items()
+    }
+    cells, runs = {}, settings.runs * len(teachers)
+    with ProgressBar(runs * len(clients)) as bar:
+        for number, (name, request) in enumerate(requests.items()):
+            result = simulate_request(
+                request,
+                workers=settings.workers,
+                executor=settings.executor,
+                progress=lambda done, before=number * runs, name=name: bar(before + done, what=name),  # type: ignore[misc]
+            )
+            cells[name] = {teacher: _make_cell(result, n) for n, teacher in enumerate(teachers)}
     return Measured(_read_version(), settings.runs, settings.seed, settings.horizon, cells)
 
 

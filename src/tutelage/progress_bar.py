@@ -1,4 +1,4 @@
-"""A progress bar on standard error."""
+"""Progress on standard error: a bar on a terminal, elsewhere a line from time to time."""
 
 import contextlib
 import sys
@@ -11,16 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tutelage.errors import InputError
 from tutelage.safe_console import SafeConsole
-from tutelage.text import format_value
+from tutelage.text import format_percent, format_rough_duration, format_value
 
 _REDRAW_SECONDS = 0.1  # between two drawings
+_LINE_SECONDS = 10.0  # before the first line and between two lines
 
 
 ProgressOption = bool | Callable[[float], None]
 
 
 class ProgressBar:
-    """A bar with the remaining time, erased when the work is done, and not drawn unless on a terminal.
+    """A bar with the remaining time, erased when the work is done; where there is no terminal, lines.
 
     Call it with the number of finished runs, and with ``total`` where that was not known before.
     It is redrawn by these calls, not by a thread: the engine forks this process for its workers.
@@ -34,11 +35,13 @@ class ProgressBar:
             TextColumn("runs, remaining"),
             TimeRemainingColumn(),
         )
-        disabled = not sys.stderr.isatty()
+        self.is_terminal = sys.stderr.isatty()
         self.progress = Progress(
-            *columns, console=SafeConsole(stderr=True), transient=True, disable=disabled, auto_refresh=False
+            *columns, console=SafeConsole(stderr=True), transient=True, disable=not self.is_terminal, auto_refresh=False
         )
-        self.drawn = 0.0
+        self.drawn = time.monotonic() - (_REDRAW_SECONDS if self.is_terminal else 0.0)
+        self.first: tuple[float, float] | None = None  # the time and the finished runs of the first call
+        self.total = total
         self.task = self.progress.add_task("preparing", total=total)
 
     def __enter__(self) -> Self:
@@ -51,14 +54,41 @@ class ProgressBar:
         self.progress.stop()
 
     def __call__(self, done: float, *, total: float | None = None, what: str = "simulating") -> None:
-        now = time.monotonic()
-        due = now - self.drawn >= _REDRAW_SECONDS
-        self.drawn = now if due else self.drawn
+        self.total = self.total if total is None else total
+        due = self._is_due()
         self.progress.update(self.task, completed=done, total=total, description=what, refresh=due)
+        self.first = self.first or (time.monotonic(), done)
+        if due and not self.is_terminal and done < self.total:
+            self.print(f"{what}: {done:,.0f} of {self.total:,.0f} runs ({self._describe_share(done)})")
 
     def describe(self, what: str) -> None:
         """Show the name of the work that follows."""
         self.progress.update(self.task, description=what, refresh=True)
+        if not self.is_terminal and self._is_due():
+            self.print(what)
+
+    def print(self, line: str) -> None:
+        """Print a line, above the bar."""
+        if self.is_terminal:
+            self.progress.console.print(line, markup=False, highlight=False)
+        else:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self.drawn >= (_REDRAW_SECONDS if self.is_terminal else _LINE_SECONDS)
+        self.drawn = now if due else self.drawn
+        return due
+
+    def _describe_share(self, done: float) -> str:
+        """``24 %, about 3 min left``."""
+        began, before = self.first or (0.0, 0.0)
+        share = format_percent(done / self.total)
+        if done <= before:
+            return share
+        left = (time.monotonic() - began) * (self.total - done) / (done - before)
+        return f"{share}, about {format_rough_duration(left)} left"
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ entry of an installed package.
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import re
 import typing
@@ -127,15 +128,14 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 
 def check_parameters(thing: Any) -> None:
     """Raise ``InputError`` unless every parameter of an entry is allowed; call it in ``__post_init__``."""
-    cls = type(thing)
-    checks = _CHECKED.get(cls)
-    if checks is None:
-        checks = _CHECKED[cls] = parameters_of(cls)
-    for item in checks:
+    cls: type = type(thing)
+    for item in _list_checks(cls):
         item.check(getattr(thing, item.name), cls.__name__)
 
 
-_CHECKED: dict[type, tuple[Parameter, ...]] = {}
+@functools.cache
+def _list_checks(cls: type) -> tuple[Parameter, ...]:
+    return parameters_of(cls)
 
 
 def _plain_type(hint: Any) -> type:

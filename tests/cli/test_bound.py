@@ -1,6 +1,7 @@
 """``tutelage bound`` as people and scripts meet it."""
 
 import json
+import re
 
 import pytest
 
@@ -82,15 +83,34 @@ def test_page(capsys):
     text = " ".join(" ".join(lines).split())
     for part in (
         "5 x ucb1",
-        "theorem thm:twl_UCB",
-        "psi_max 4,",
-        f"T_1 {paper_epochs.learning_time(50_000):,},",
+        "theorem TWL with UCB1 clients (labelled thm:twl_UCB in the paper)",
+        "gamma1 1, the reward revealed for active arms while there are several",
+        "gamma2 0, the reward revealed for arms that are ruled out",
+        "psi_max 4, the last epoch of learning: ",
+        f"T_1 {paper_epochs.learning_time(50_000):,}, the round by which every client has pulled every arm",
         "2 runs, seed 4",
         "learning teaching remainder bound simulated ratio",
         "These bounds are informative",
         f"T_1, {paper_epochs.learning_time(50_000):,}, exceeds the horizon",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("teacher", "clients", "words"),
+    [
+        ("tal", "ucb1", "TAL with UCB1 clients (labelled thm:tal_UCB"),
+        ("tal(gamma1=0,gamma2=0)", "eps-greedy", "0 and epsilon-greedy clients (labelled thm:tal_eps"),
+        ("twl(gamma1=0,gamma2=0)", "3*ucb1,2*eps-greedy", "with any clients that explore and can be led"),
+    ],
+)
+def test_theorems_are_named_in_words(capsys, teacher, clients, words):
+    """Each has a name, and gamma1 and gamma2 of every teacher are explained."""
+    assert execute(["bound", "paper", "--runs", "0", "--teacher", teacher, "--clients", clients]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert words in text
+    assert re.search(r"gamma1 [01], the reward revealed for", text)
+    assert re.search(r"gamma2 [01], the reward revealed for", text)
 
 
 def test_page_of_a_vacuous_bound(capsys):

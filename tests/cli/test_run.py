@@ -69,7 +69,7 @@ def test_the_first_time_everything_is_simulated(file, tmp_path, capsys):
     assert execute(["run", str(file), "--out", str(out)]) == 0
     printed = capsys.readouterr()
     text = words(printed.out)
-    assert not printed.err
+    assert re.match(r"2 cells to simulate, 40 runs: about \d+ (s|min)\.\n", printed.err)
     assert "panels one instance fixed clients all simulated 20 runs of 200 rounds with each teacher" in text
     assert "one, I: Knowing is better than learning. SUPPORTED: regret: known " in text
     assert "Left out: films. The data set ml-latest-small was not found" in text
@@ -101,7 +101,7 @@ def test_json_is_the_only_thing_on_standard_output(file, tmp_path, capsys):
     out = tmp_path / "out"
     assert execute(["run", str(file), "--out", str(out), "--json", "--workers", "1"]) == 0
     printed = capsys.readouterr()
-    assert not printed.err
+    assert printed.err.startswith("2 cells to simulate, 40 runs")
     document = json.loads(printed.out)
     assert document["report"] == str(out / "report.html")
     (panel,) = document["panels"]

@@ -18,7 +18,7 @@ STEP = "def step(x):\n    return x + {plus}\n"
 
 def functions(scale=2.0, more="", plus=1):
     """A function that calls two others, as if they stood in files of their own."""
-    names: dict = {}
+    names: dict = {"__name__": "made_here"}
     for source in (INNER.format(scale=scale, more=more), STEP.format(plus=plus), OUTER):
         exec(source, names)  # noqa: S102
     return names

@@ -1,14 +1,22 @@
 """Cells: what their hash depends on, and that they hold what the simulator gives."""
 
+import importlib
+import shutil
+import sys
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 import tutelage
 from tutelage import experiments, results
+from tutelage.distributions import bernoulli
+from tutelage.engine import simulation
 from tutelage.experiments import cells
 from tutelage.experiments.cells import load_entry, make_cells
 from tutelage.experiments.parsing import parse_experiment
+from tutelage.policies import moss, ucb1
+from tutelage.teachers import tal, twl
 
 
 def hash_cells(experiment, number=0):
@@ -50,6 +58,82 @@ def test_shifts_change_the_hash(small):
     third = small.replace('"paper"', '"shift:paper,then=planted:seed=2,at=100"')
     found = {tuple(hash_cells(parse_experiment(text, "a"))) for text in (small, one, other, third)}
     assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value", "changed"),
+    [
+        (simulation, "_SLICE", 1, [True, True, True]),
+        (ucb1, "_WINDOW", 32, [True, True, True]),
+        (bernoulli, "random", lambda stream: 0.5, [True, True, True]),
+        (twl, "has_epoch", lambda *arguments: False, [True, False, False]),
+        (moss, "moss_index", lambda *arguments: 0.0, [False, False, False]),
+        (tal, "has_epoch", lambda *arguments: False, [False, False, False]),
+    ],
+)
+def test_only_code_that_a_cell_reaches_changes_its_hash(small, monkeypatch, module, name, value, changed):
+    """Engine, policy, reward distribution and the cell's own teacher count; other policies and teachers do not."""
+    before = hash_cells(parse_experiment(small, "a"))
+    assert hasattr(module, name)
+    monkeypatch.setattr(module, name, value)
+    after = hash_cells(parse_experiment(small, "a"))
+    assert [mine != its for mine, its in zip(after, before, strict=True)] == changed
+
+
+OWN = """
+from dataclasses import dataclass
+from tutelage.distributions.bernoulli import Bernoulli
+from tutelage.policies.ucb1 import UCB1
+from tutelage.teachers.baselines import NoTeaching
+from own_part import SCALE
+
+UNUSED = 1
+OFFSET, SIZE, REWARD = 1, 2, 3
+
+@dataclass(frozen=True)
+class Policy(UCB1):
+    def state_size(self, num_arms):
+        return 5 + 0 * SIZE
+
+@dataclass(frozen=True)
+class Teacher(NoTeaching):
+    def note(self):
+        return OFFSET * SCALE
+
+@dataclass(frozen=True)
+class Rewards(Bernoulli):
+    def parameters(self):
+        return () if REWARD else ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "changed"),
+    [
+        ("SIZE, REWARD = 1, 2, 3", "SIZE, REWARD = 1, 2, 4", True),
+        ("SIZE, REWARD = 1, 2, 3", "SIZE, REWARD = 1, 9, 3", True),
+        ("SIZE, REWARD = 1, 2, 3", "SIZE, REWARD = 8, 2, 3", True),
+        ("SCALE = 1", "SCALE = 2", True),
+        ("UNUSED = 1", "UNUSED = 2", False),
+    ],
+)
+def test_code_of_other_packages_changes_the_hash(small, tmp_path, monkeypatch, written, instead, changed):
+    """A constant of one's own policy, teacher or distribution counts, also in a module that these import."""
+    monkeypatch.syspath_prepend(tmp_path)
+    text = small.replace('"twl", "known", "none"', '"own:Teacher"').replace('spec = "ucb1"', 'spec = "own:Policy"')
+    text = text.replace('spec = "paper"', "spec = \"paper:rewards='own:Rewards'\"")
+    text = text[: text.index("[[panels]]")]
+    found = []
+    for step in range(2):
+        for name, source in (("own", OWN), ("own_part", "SCALE = 1\n")):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+            (tmp_path / f"{name}.py").write_text(source.replace(written, instead) if step else source)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        found.append(hash_cells(parse_experiment(text, "a")))
+    monkeypatch.delitem(sys.modules, "own")
+    monkeypatch.delitem(sys.modules, "own_part")
+    assert (found[0] != found[1]) is changed
 
 
 def test_the_version_changes_the_hash(small, monkeypatch):

@@ -1,6 +1,7 @@
 """Running experiments into a folder: reused, replaced and missing results."""
 
 import os
+import re
 import shutil
 
 import pytest
@@ -194,7 +195,7 @@ def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
     monkeypatch.setattr(simulator, "simulate_request", run)
     with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
         experiments.run_experiment(experiment, tmp_path, workers=2)
-    assert len(read_cells(tmp_path)) == 3
+    assert len(list((tmp_path / "cells").glob("*.nc"))) == 3
 
 
 MOVIES = """
@@ -311,18 +312,33 @@ def test_a_value_that_is_not_a_folder(experiment, folder):
         experiments.run_experiment(experiment, folder)
 
 
-def test_cells_in_no_panel_are_counted(experiment, tmp_path):
-    """They are simulated and stored, and one sentence says how many and which."""
+def test_only_what_a_panel_shows_is_simulated(experiment, tmp_path):
+    """The rest is neither read nor simulated, and one sentence says what it is."""
     fewer = replace(experiment, panels=experiment.panels[:2])
     result = experiments.run_experiment(fewer, tmp_path)
-    assert result.notes == [
-        "small: 3 cells are in no panel (random with all at 300); the results are only stored as files in cells."
+    assert result.notes == ["small: 1 combination is in no panel and is not simulated (random with all at 300)."]
+    assert sorted(cell.name for cell in result.cells) == [
+        f"fixed-all-{teacher}-300" for teacher in ("known", "none", "twl-1-0")
     ]
-    assert len(result.cells) == 6
-    one = replace(fewer, teachers=("none",), panels=tuple(map(remove_claims, fewer.panels)))
+    assert len(read_cells(tmp_path)) == 3
+    one = replace(fewer, teachers=("none",), horizons=(300, 200), panels=tuple(map(remove_claims, fewer.panels)))
+    one = replace(one, panels=tuple(replace(panel, horizon=300) for panel in one.panels))
     (note,) = experiments.run_experiment(one, tmp_path).notes
-    assert "1 cell is in no panel" in note
-    assert "only stored as a file" in note
+    assert "3 combinations are in no panel and are not simulated (fixed with all at 200, random" in note
+
+
+def test_what_is_simulated_is_announced(experiment, folder):
+    """Number of cells and runs and an estimate come before the first simulation, and only where there is one."""
+    calls = []
+    more = replace(experiment, teachers=(*experiment.teachers, "na"))
+    options = {"announce": calls.append, "progress": lambda *what: calls.append(what)}
+    experiments.run_experiment(more, folder, **options)
+    assert re.fullmatch(r"2 cells to simulate, 8 runs: about \d+ (s|min)\.", calls[0])
+    assert len(calls) > 1
+    assert not any(isinstance(call, str) for call in calls[1:])
+    calls.clear()
+    experiments.run_experiment(more, folder, **options)
+    assert not calls
 
 
 def remove_claims(panel):

@@ -10,6 +10,7 @@ import pytest
 
 from tutelage import experiments, results
 from tutelage.experiments.parsing import parse_experiment
+from tutelage.experiments.run_journal import RunJournal
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 
@@ -70,6 +71,48 @@ def test_killed_while_writing_a_cell(small, python, tmp_path, at):
         assert mine.dataset.identical(its.dataset)
 
 
+_KILL_AFTER = """if True:
+    import os, signal, sys
+    from tutelage import experiments
+    from tutelage.experiments.parsing import parse_experiment
+    from tutelage.experiments.run_journal import RunJournal
+
+    append, seen = RunJournal.append, 0
+
+    def append_and_die(self, request, outcome):
+        global seen
+        append(self, request, outcome)
+        seen += 1
+        if seen == int(sys.argv[3]):
+            with self.path.open("ab") as file:
+                file.write(bytes(9) * 20)  # the beginning of a record that was never completed
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    RunJournal.append = append_and_die
+    experiments.run_experiment(parse_experiment(sys.argv[1], "small.toml"), sys.argv[2], workers=1)
+"""
+
+
+@pytest.mark.parametrize(("at", "left"), [(1, 23), (9, 15)])
+def test_finished_runs_of_an_interrupted_cell_are_not_simulated_again(small, python, tmp_path, monkeypatch, at, left):
+    """Of a cell that a kill interrupts only the other runs are simulated, and its file has the same bytes."""
+    ended = python("-c", _KILL_AFTER, small, tmp_path, at, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    (journal,) = (tmp_path / "cells").glob("*.runs")
+    simulated, sentences = [], []
+    append = RunJournal.append
+    monkeypatch.setattr(RunJournal, "append", lambda *run: [simulated.append(run), append(*run)])
+    experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path, announce=sentences.append)
+    assert len(simulated) == left
+    whole = 24 if at == 1 else 18
+    (sentence,) = sentences
+    assert f"{whole} runs ({whole - left} of them finished before): about " in sentence
+    assert not journal.exists()
+    fresh = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path / "fresh")
+    for cell in fresh.cells:
+        assert (tmp_path / "cells" / cell.path.name).read_bytes() == cell.path.read_bytes()
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(("spec", "seeds"), KINDS)
 def test_interrupted_while_simulating(tmp_path, number, spec, seeds):
@@ -92,7 +135,8 @@ def test_interrupted_while_simulating(tmp_path, number, spec, seeds):
     os.killpg(running.pid, number)
     printed, error = running.communicate(timeout=60)
     if number == signal.SIGINT:
-        assert (running.returncode, printed, error) == (130, "", "Interrupted.\n")
+        assert (running.returncode, printed) == (130, "")
+        assert error.splitlines()[-1] == "Interrupted; the same command goes on from here."
     assert [path.suffix for path in (out / "cells").iterdir()] == [".nc", ".nc"]
     short = text.replace(", 1_000_000_000", "")
     result = experiments.run_experiment(parse_experiment(short, "endless.toml"), out)

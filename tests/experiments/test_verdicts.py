@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from tutelage.experiments import claims, verdicts
 from tutelage.experiments.verdicts import count_decided, judge_claim
@@ -10,17 +11,11 @@ from tutelage.experiments.verdicts import count_decided, judge_claim
 ROUNDS = np.arange(1, 101)
 
 
-@pytest.fixture(autouse=True)
-def few_runs(monkeypatch):
-    """Let a few runs be enough, since the answers are obvious."""
-    monkeypatch.setattr(verdicts, "FEWEST_RUNS", 1)
-
-
 SHARED = {"text": "It does.", "section": "VIII-A"}
 
 
-def dataset(regret, cost=None, target=None):
-    """Make a dataset from curves [R, C] of one client by teacher; arm 2 of four arms is best."""
+def dataset(regret, cost=None, target=None, times=100):
+    """Make a dataset from curves [R, C] of one client by teacher, each so many times; arm 2 of four arms is best."""
     names = list(regret)
     costs = regret if cost is None else cost
     runs = len(next(iter(regret.values())))
@@ -28,13 +23,13 @@ def dataset(regret, cost=None, target=None):
     dims = ("teacher", "run", "client", "checkpoint")
 
     def stacked(curves):
-        return np.array([np.atleast_2d(curves[name]) for name in names], dtype=float)[:, :, None, :]
+        return np.array([np.tile(curves[name], (times, 1)) for name in names], dtype=float)[:, :, None, :]
 
     return xr.Dataset(
         {
             "regret": (dims, stacked(regret)),
             "cost": (dims, stacked(costs)),
-            "target": (("teacher", "run"), np.array([targets[name] for name in names])),
+            "target": (("teacher", "run"), np.array([targets[name] * times for name in names])),
             "gap": ("arm", [0.3, 0.1, 0.0, 0.2]),
         },
         coords={"teacher": np.array(names), "checkpoint": ROUNDS},
@@ -53,7 +48,10 @@ def test_below_compares_means(factor, holds):
     claim = claims.Below(teachers=("na",), than=("ng",), factor=factor, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
-    assert found.figures == "regret: na 20 compared with ng 10"
+    times = "" if factor == 1 else f"{factor:g} times "
+    assert found.figures == (
+        f"regret: na 20 compared with ng 10 (required: at most {times}as much; paired t-test, 200 pairs: p < 0.001)"
+    )
     assert (found.text, found.section) == ("It does.", "VIII-A")
 
 
@@ -66,7 +64,7 @@ def test_a_claim_must_hold_for_every_pair_of_teachers():
     assert judge_claim(one, "cost", data).holds is True
     fails = claims.Below(teachers=("ng", "none"), than=("na",), **SHARED)
     assert judge_claim(fails, "cost", data).holds is False
-    assert judge_claim(fails, "cost", data).figures == "cost: ng 2, none 3 compared with na 1"
+    assert judge_claim(fails, "cost", data).figures.startswith("cost: ng 2, none 3 compared with na 1 (")
 
 
 def test_a_claims_own_quantity_comes_before_the_panels():
@@ -77,14 +75,14 @@ def test_a_claims_own_quantity_comes_before_the_panels():
     assert judge_claim(claims.Below(**claim, quantity="cost"), "regret", data).holds is False
 
 
-@pytest.mark.parametrize(("share", "holds"), [(0.75, True), (0.76, False)])
+@pytest.mark.parametrize(("share", "holds"), [(0.65, True), (0.75, None), (0.85, False)])
 def test_mostly_below_counts_runs(share, holds):
     """Three of four runs are below, although the mean is far above."""
     data = dataset({"na": make_lines(1, 1, 2, 99), "ng": make_lines(2, 2, 2, 2)})
     claim = claims.MostlyBelow(teachers=("na",), than=("ng",), share=share, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
-    assert "in 3 of 4 runs" in found.figures
+    assert "in 300 of 400 runs" in found.figures
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,10 @@ def test_balance_is_the_distance_from_the_diagonal():
     renamed = data.assign_coords(teacher=["twl", "ng", "none"])
     found = judge_claim(good, "regret-cost", renamed)
     assert found.holds is True
-    assert found.figures.endswith("2 compared with ng 10, none infinite")
+    assert found.figures.endswith(
+        "2 compared with ng 10, none infinite; closer to 1 in 100 of 100 runs (required: more than half; "
+        "binomial test: p < 0.001)"
+    )
     assert judge_claim(claims.Balance(teachers=("none",), than=("ng",), **claim), "regret", data).holds is False
 
 
@@ -138,10 +139,14 @@ def test_spread_is_relative_to_the_mean():
     assert judge_claim(claims.Spread(factor=9.9, **claim), "regret", data).holds is True
     assert judge_claim(claims.Spread(factor=10.1, **claim), "regret", data).holds is False
     figures = judge_claim(claims.Spread(**claim), "regret", data).figures
-    assert figures == "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 %"
-    assert (
-        judge_claim(claims.Spread(**claim), "regret", dataset({"na": make_lines(1), "ng": make_lines(1)})).holds is None
+    assert figures == (
+        "width of the band of 80 % of runs, relative to the mean regret: na 80.0 % compared with ng 8.0 % (required: "
+        "at least as wide; distances from the median, paired t-test, 1,100 pairs: p < 0.001)"
     )
+    one = dataset({"na": make_lines(1), "ng": make_lines(1)}, times=1)
+    assert judge_claim(claims.Spread(**claim), "regret", one).holds is None
+    few = dataset({"na": make_lines(1, 9, 2), "ng": make_lines(4, 5, 6)}, times=1)
+    assert judge_claim(claims.Spread(**claim), "regret", few).holds is None
 
 
 def set_of(**regrets):
@@ -161,7 +166,8 @@ def test_spread_of_a_set_is_that_of_runs_on_the_same_instance():
     assert found.holds is True
     assert found.figures == (
         "width of the band of 80 % of the runs on an instance, relative to the mean regret: "
-        "na 16.0 % compared with ng 0.0 %"
+        "na 16.0 % compared with ng 0.0 % (required: at least as wide; distances from the median, "
+        "paired t-test, 2 pairs: p < 0.001)"
     )
     assert judge_claim(claims.Spread(**claim), "regret", set_of(na=steady, ng=shaky)).holds is False
 
@@ -178,17 +184,19 @@ def test_figures_name_teachers_by_their_labels():
     """Parameters with defaults are left out."""
     data = dataset({"blt": make_lines(1), "tal(gamma1=0)": make_lines(2)})
     claim = claims.Below(teachers=("blt(rho=2)",), than=("tal(gamma1=0,gamma2=0)",), **SHARED)
-    assert judge_claim(claim, "regret", data).figures == "regret: blt 1 compared with tal(gamma1=0) 2"
+    figures = judge_claim(claim, "regret", data).figures
+    assert figures.startswith("regret: blt 1 compared with tal(gamma1=0) 2 (required: ")
 
 
-@pytest.mark.parametrize(("share", "holds"), [(0.5, True), (0.6, False)])
+@pytest.mark.parametrize(("share", "holds"), [(0.4, True), (0.5, None), (0.6, False)])
 def test_reaches_counts_best_arms(share, holds):
     """Of four runs two decided for arm 2, one for a wrong arm, and one did not decide."""
     data = dataset({"na": make_lines(1, 1, 1, 1)}, target={"na": [2, 2, 0, -1]})
     claim = claims.Reaches(teachers=("na",), share=share, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
-    assert "in 2 of 4 runs, for another arm in 1, and did not decide in 1" in found.figures
+    assert f"in 200 of 400 runs (required: {100 * share:g} %; binomial test: p " in found.figures
+    assert found.figures.endswith(", for another arm in 100, and did not decide in 100")
 
 
 def test_decisions_are_judged_by_each_instances_gaps():
@@ -203,33 +211,56 @@ def test_decisions_are_judged_by_each_instances_gaps():
     assert count_decided(data, "na") == (3, 2, 4)
 
 
-def test_too_few_runs_are_inconclusive(monkeypatch):
-    """Below the smallest number of runs every verdict is inconclusive."""
-    monkeypatch.setattr(verdicts, "FEWEST_RUNS", 3)
+def judge_below(**regrets):
+    """Judge whether NA has less regret than NG in these runs."""
     claim = claims.Below(teachers=("na",), than=("ng",), **SHARED)
-    found = judge_claim(claim, "regret", dataset({"na": make_lines(1, 1), "ng": make_lines(2, 2)}))
-    assert found.holds is None
-    assert found.figures == "regret: na 1 compared with ng 2; fewer than 3 runs are inconclusive"
-    assert judge_claim(claim, "regret", dataset({"na": make_lines(1, 1, 1), "ng": make_lines(2, 2, 2)})).holds is True
+    return judge_claim(claim, "regret", dataset({name: make_lines(*ends) for name, ends in regrets.items()}, times=1))
 
 
-def test_a_difference_within_two_standard_errors_may_be_chance():
+def test_a_few_clear_runs_decide():
+    """Four runs are enough where each is far from its pair, and one is never enough."""
+    assert judge_below(na=(5067, 5010, 5122, 5044), ng=(24294, 24102, 24533, 24187)).holds is True
+    assert judge_below(ng=(5067, 5010, 5122, 5044), na=(24294, 24102, 24533, 24187)).holds is False
+    assert judge_below(na=(5067,), ng=(24294,)).holds is None
+
+
+def test_the_runs_are_compared_in_pairs():
+    """A small difference within each pair decides, although runs differ much more; unpaired it is chance."""
+    base = np.random.default_rng(3).uniform(0, 1000, 30)
+    noise = np.random.default_rng(4).uniform(0, 1, 30)
+    assert judge_below(na=base, ng=base + noise).holds is True
+    assert judge_below(na=base, ng=(base + noise)[::-1]).holds is None
+
+
+def test_a_difference_may_be_chance():
     """NG's runs differ so much that four are inconclusive and many are not."""
-    claim = claims.Below(teachers=("na",), than=("ng",), **SHARED)
-    found = judge_claim(claim, "regret", dataset({"na": make_lines(*[10] * 4), "ng": make_lines(0, 0, 0, 50)}))
+    found = judge_below(na=[10] * 4, ng=[0, 0, 0, 50])
     assert found.holds is None
-    assert "may be chance" in found.figures
-    many = dataset({"na": make_lines(*[10] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
-    assert judge_claim(claim, "regret", many).holds is True
-    assert (
-        judge_claim(
-            claim, "regret", dataset({"na": make_lines(*[13] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
-        ).holds
-        is None
-    )
-    assert (
-        judge_claim(
-            claim, "regret", dataset({"na": make_lines(*[16] * 400), "ng": make_lines(*[0, 0, 0, 50] * 100)})
-        ).holds
-        is False
-    )
+    assert "may be chance at the level of 1 %" in found.figures
+    many = [0, 0, 0, 50] * 100
+    assert judge_below(na=[9] * 400, ng=many).holds is True
+    assert judge_below(na=[13] * 400, ng=many).holds is None
+    assert judge_below(na=[16] * 400, ng=many).holds is False
+
+
+def test_p_values_are_those_of_scipy():
+    """The tests are the paired t-test and the exact binomial test, both two-sided at the stated level."""
+    generator = np.random.default_rng(5)
+    for mean in np.linspace(-1, 1, 41):
+        sample = generator.normal(mean, 1.0, 12)
+        p = stats.ttest_1samp(sample, 0.0).pvalue
+        assert verdicts.compare_means(sample).holds is (None if p >= verdicts.LEVEL else bool(sample.mean() > 0))
+    for hits in range(41):
+        tails = [stats.binomtest(hits, 40, 0.7, side).pvalue for side in ("less", "greater")]
+        expected = None if 2 * min(tails) >= verdicts.LEVEL else bool(tails[1] < tails[0])
+        assert verdicts.compare_share(hits, 40, 0.7).holds is expected
+    assert verdicts.compare_share(40, 40, 1.0).holds is True
+    assert verdicts.compare_share(39, 40, 1.0).holds is False
+
+
+def test_a_share_that_is_met_by_chance_is_inconclusive():
+    """All of 20 runs may be chance where 90 % are required; all of 100 runs are not."""
+    claim = claims.MostlyBelow(teachers=("na",), than=("ng",), **SHARED)
+    for times, holds in ((20, None), (100, True)):
+        data = dataset({"na": make_lines(1), "ng": make_lines(2)}, times=times)
+        assert judge_claim(claim, "regret", data).holds is holds

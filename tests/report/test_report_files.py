@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import tutelage
 from tests.report.small_report import NAMES, SMALL, empty_file, flip_byte, parse_small, read_files, truncate_file
 from tutelage import atomic_files
 from tutelage.errors import InputError
-from tutelage.report import build_report, report_files, write_report
+from tutelage.report import build_report, record, report_files, write_report
 
 
 def test_a_report_has_page_and_pictures(result, report):
@@ -93,6 +94,18 @@ def test_killed_while_drawing(sketched_folder, tmp_path, monkeypatch):
     assert {path: content for path, content in read_files(folder).items() if path.suffix != ".nc"} == {
         path: content for path, content in read_files(sketched_folder).items() if path.suffix != ".nc"
     }
+
+
+@pytest.mark.parametrize("name", ["experiments/verdicts.py", "plots/drawing.py", "report/page.html"])
+def test_changed_code_makes_another_report(tmp_path, monkeypatch, name):
+    """A page is not finished once the code that judges claims, draws or lays out the page has changed."""
+    before = record.compute_page_fingerprint("it")
+    package = shutil.copytree(Path(tutelage.__file__).parent, tmp_path / "tutelage")
+    monkeypatch.setattr(record.resources, "files", lambda _: package)
+    assert record.compute_page_fingerprint("it") == before
+    with (package / name).open("a") as file:
+        file.write("\n")
+    assert record.compute_page_fingerprint("it") != before
 
 
 def test_write_report_refuses_a_drawing_that_is_not_a_function(result, tmp_path):

@@ -7,14 +7,27 @@ from rich.table import Table
 
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import create_table, format_number
+from tutelage.registry import parameters_of
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Teacher
 from tutelage.text import format_count
 from tutelage.theory import Bound, Guarantee
 
+_THEOREMS = {  # by the paper's label
+    "thm:tal_general": "TAL, or TWL with gamma1 = gamma2 = 0, with any clients that explore and can be led",
+    "thm:tal_UCB": "TAL with UCB1 clients",
+    "thm:tal_epsilon": "TAL, or TWL, with gamma1 = gamma2 = 0 and epsilon-greedy clients",
+    "thm:twl_UCB": "TWL with UCB1 clients",
+}
+_PSI_MAX = (
+    "the last epoch of learning: each epoch halves the confidence intervals, and from this one on they separate the "
+    "best arm from the second-best"
+)
+_T_1 = "the round by which every client has pulled every arm often enough for epoch psi_max"
 _COLUMNS = [
-    ("learning", "part due to the rounds in which gamma1 is revealed for active arms"),
+    ("learning", "part due to the rounds in which gamma1 is revealed, for arms that are not ruled out"),
     ("teaching", "part due to the rounds in which gamma2 is revealed for other arms than the target"),
     ("remainder", "part due to the runs in which the other parts do not hold"),
     ("bound", "the sum: an upper bound on the expected total over all clients"),
@@ -44,9 +57,10 @@ def _describe_request(
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
         ("teacher", TEACHERS.label(request.teachers[0])),
         ("horizon", f"{request.horizon:,} rounds"),
-        ("theorem", promised.theorem),
-        ("psi_max", f"{promised.last_epoch}, the epoch that separates the best arm from the second-best"),
-        ("T_1", f"{promised.learning_time:,}, the round by which every arm has its pulls of that epoch"),
+        ("theorem", f"{_THEOREMS[promised.theorem]} (labelled {promised.theorem} in the paper)"),
+        *_describe_gammas(request.teachers[0]),
+        ("psi_max", f"{promised.last_epoch}, {_PSI_MAX}"),
+        ("T_1", f"{promised.learning_time:,}, {_T_1}"),
     ]
     if promised.decides_by != promised.learning_time:
         definitions.append(
@@ -55,6 +69,12 @@ def _describe_request(
     if result:
         definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
     return definitions
+
+
+def _describe_gammas(teacher: Teacher) -> Iterator[tuple[str, str]]:
+    meanings = {item.name: item.help for item in parameters_of(type(teacher))}
+    for name in ("gamma1", "gamma2"):
+        yield name, f"{getattr(teacher, name):g}, the {meanings[name].partition(',')[0]}"
 
 
 def _create_rows(promised: Guarantee, result: SimulationResult | None) -> Table:

@@ -20,6 +20,7 @@ _UNWIND_SECONDS = 1.0  # for a command to unwind after Ctrl-C
 _interrupted = _thread.allocate_lock()  # held since the first Ctrl-C
 _reported = _thread.allocate_lock()  # held since "Interrupted." was written
 _folders: "set[Path]" = set()
+_resumable = _thread.allocate_lock()  # held where the same command goes on after an interrupt
 
 
 def handle_interrupts() -> None:
@@ -47,10 +48,15 @@ def remove_unfinished_in(folder: "Path") -> None:
     _folders.add(folder)
 
 
+def promise_resumption() -> None:
+    """Let an interrupt say that the same command goes on from there."""
+    _resumable.acquire(blocking=False)
+
+
 def exit_interrupted() -> None:
     """Write "Interrupted.", remove unfinished files and exit with status 130."""
     if _reported.acquire(blocking=False):
-        line = b"Interrupted.\n"
+        line = b"Interrupted; the same command goes on from here.\n" if _resumable.locked() else b"Interrupted.\n"
         if os.isatty(2):
             line = b"\r\x1b[K\x1b[?25h" + line  # erases ^C and the progress bar, shows the cursor
         try:  # noqa: SIM105 - an import may be what hangs

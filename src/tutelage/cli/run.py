@@ -66,6 +66,7 @@ def run_experiments(
     place = expand_path(folder).resolve()
     for each in (place, place / "cells"):
         interrupts.remove_unfinished_in(each)
+    interrupts.promise_resumption()
     with ProgressBar(0) as bar:
         build = build_report(
             chosen,
@@ -73,6 +74,7 @@ def run_experiments(
             workers=workers,
             executor=executor,
             progress=lambda done, total, cell: bar(done, total=total, what=cell),
+            announce=bar.print,
             data=data,
             drawing=lambda what: bar.describe(f"drawing {what}"),
         )

@@ -8,6 +8,8 @@ from rich.table import Table
 
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import create_table, fold_spec, format_mean
+from tutelage.experiments.verdicts import LEVEL
+from tutelage.report.summary import warn_of_few
 from tutelage.text import format_count
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ _COLUMNS = (
     'decided on a target arm (- for a teacher that never decides), "wrong" those in which the target is not '
     "the best arm."
 )
+_CLAIMS = (
+    "A claim is SUPPORTED or NOT SUPPORTED where chance explains our runs in fewer than {level} of cases (a two-sided "
+    "test), and else INCONCLUSIVE."
+)
 
 
 def print_experiments(played: "ExperimentResult", report: Path) -> None:
@@ -32,6 +38,8 @@ def print_experiments(played: "ExperimentResult", report: Path) -> None:
         first = panels[0]
         printer.print_definitions(_describe_panels(panels))
         printer.print("", _create_rows(first), "")
+        for sentence in warn_of_few(first.dataset):
+            printer.print(sentence, "")
         for data in panels:
             for verdict in data.verdicts:
                 printer.print(
@@ -41,6 +49,8 @@ def print_experiments(played: "ExperimentResult", report: Path) -> None:
                 )
     if played.panels:
         printer.print(_COLUMNS, "")
+    if any(data.verdicts for data in played.panels):
+        printer.print(_CLAIMS.format(level=f"{100 * LEVEL:g} %"), "")
     for sentence, names in group_by_remedy(played.missing).items():
         printer.print(f"Left out: {', '.join(names)}. {sentence}", "")
     new = sum(cell.is_new for cell in played.cells)

@@ -11,15 +11,15 @@ these files makes a new kernel; numba's own check, of one file's date, would mis
 """
 
 import functools
-import hashlib
 import pickle
 from collections.abc import Callable
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
+from tutelage.code_digest import CodeDigest
 from tutelage.engine.compiled_draws import TWINS
 
 Plain = Callable[..., Any]
@@ -87,40 +87,7 @@ def _reached(function: Plain, bindings: dict[str, Plain]) -> dict[str, Any]:
 
 def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
     """Return a short hash of the code and constants of a kernel; the same in every process."""
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {_INNER_OPTIONS}".encode())
-    seen: set[Plain] = set()
-
-    def add_function(current: Plain, bound: dict[str, Plain]) -> None:
-        if current in seen:
-            return
-        seen.add(current)
-        add_code(current.__code__)
-        add_value(current.__defaults__)
-        for cell in current.__closure__ or ():
-            add_value(cell.cell_contents)
-        for name, value in sorted(_reached(current, bound).items()):
-            digest.update(name.encode())
-            add_value(value)
-
-    def add_code(code: CodeType) -> None:
-        digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
-        for constant in code.co_consts:
-            add_value(constant)
-
-    def add_value(value: Any) -> None:
-        value = getattr(value, "py_func", value)  # a function that is compiled already
-        if isinstance(value, FunctionType):
-            value = TWINS.get(value, value)
-        if isinstance(value, FunctionType):
-            add_function(value, {})
-        elif isinstance(value, CodeType):
-            add_code(value)
-        elif isinstance(value, np.ndarray):
-            digest.update(value.tobytes())
-        elif isinstance(value, type) and hasattr(value, "_fields"):
-            digest.update(repr(value._fields).encode())
-        elif not isinstance(value, ModuleType):
-            digest.update(repr(value).encode())
-
-    add_function(function, bindings)
+    digest = CodeDigest((str(each.__module__) for each in (function, *bindings.values())), TWINS)
+    digest.add((numba.__version__, np.__version__, _INNER_OPTIONS))
+    digest.add_function(function, bindings)
     return digest.hexdigest()[:12]

@@ -7,8 +7,10 @@ which runs end can change a result.
 
 import contextlib
 import itertools
+import math
 import threading
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable, Collection, Generator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.conditions import Conditions
-from tutelage.engine.executors import check_workers, open_team
+from tutelage.engine.executors import check_workers, default_workers, open_team
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
@@ -29,6 +31,7 @@ from tutelage.teachers.baselines import NoTeaching
 Progress = Callable[[float], None]
 
 _TICK = 0.25  # seconds between two reports of progress
+_TRIAL_ROUNDS, _TRIAL_SECONDS = 500, 0.05  # of a run from which the time of all runs is estimated
 
 
 def simulate_runs(
@@ -37,9 +40,11 @@ def simulate_runs(
     workers: int | None = None,
     executor: str | Executor = "auto",
     progress: Progress | None = None,
+    skip: Collection[tuple[int, int]] = (),
 ) -> Generator[RunOutcome, None, None]:
     """Play every run of a request under every teacher and yield the outcomes as they come, in any order.
 
+    ``skip`` has the runs that have been played before, as (teacher, run); they count as played.
     An ``Executor`` object is used as it is and not shut down.  ``progress`` is called from time to time, in
     this thread, with the number of runs that have been played; part of a run counts as a fraction.  Closing
     the generator stops the work soon; runs in an ``Executor`` that does not use threads end first.
@@ -47,9 +52,10 @@ def simulate_runs(
     check_workers(workers, executor)
     warm_up(request)
     team = open_team(request, workers, executor)
-    tasks = itertools.product(range(request.runs), range(len(request.teachers)))
+    pairs = itertools.product(range(request.runs), range(len(request.teachers)))
+    tasks = ((run, teacher) for run, teacher in pairs if (teacher, run) not in skip)
     waiting: set[Future[RunOutcome]] = set()
-    played, complete = 0, False
+    played, complete = len(skip), False
     try:
         while True:
             for run, teacher in itertools.islice(tasks, team.slots - len(waiting)):
@@ -116,6 +122,34 @@ def warm_up(request: SimulationRequest) -> None:
         )
         with contextlib.suppress(Cancelled):
             simulate_run(small, 0, 0, cancel=cancel)
+
+
+def estimate_seconds(request: SimulationRequest, workers: int | None = None) -> float:
+    """Estimate how long a request takes on this machine; infinite where its teachers refuse a short run."""
+    num_runs = request.runs * len(request.teachers)
+    try:
+        seconds = sum(_estimate_run(request, teacher) for teacher in range(len(request.teachers)))
+    except InputError:
+        return math.inf
+    return seconds * request.runs / min(workers or default_workers(), num_runs)
+
+
+def _estimate_run(request: SimulationRequest, teacher: int) -> float:
+    """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile."""
+    times: dict[int, float] = {}
+    rounds = min(_TRIAL_ROUNDS, request.horizon)
+    simulate_run(_shorten(request, rounds), teacher, 0)
+    while not times or (rounds < request.horizon and times[rounds] < _TRIAL_SECONDS):
+        rounds = min(4 * rounds, request.horizon) if times else rounds
+        started = time.perf_counter()
+        simulate_run(_shorten(request, rounds), teacher, 0)
+        times[rounds] = time.perf_counter() - started
+    (before, least), (_, most) = list(times.items())[-2:] if len(times) > 1 else [(0, 0.0), (rounds, times[rounds])]
+    return most + max(0.0, most - least) / (rounds - before) * (request.horizon - rounds)
+
+
+def _shorten(request: SimulationRequest, horizon: int) -> SimulationRequest:
+    return replace(request, horizon=horizon, checkpoints=np.array([horizon]), runs=1)
 
 
 def _first_samples(request: SimulationRequest) -> Any:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage import instances, results, simulator
+from tutelage.code_digest import CodeDigest
 from tutelage.distributions import DISTRIBUTIONS
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.experiments.data_sets import describe_download, find_data_set, list_differences, locate
 from tutelage.experiments.definition import ClientsEntry, Experiment, InstanceEntry
+from tutelage.experiments.run_journal import RunJournal
 from tutelage.instances import Instance
+from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
+from tutelage.teachers import TEACHERS
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
@@ -52,12 +57,29 @@ class DataNotFound(Exception):
 
 @dataclass(frozen=True, eq=False)
 class EntryInstances:
-    """The instances of an entry, the hash of each, and warnings about their data."""
+    """The instances of an entry, the hash of each, and warnings about their data.
+
+    ``code`` holds the digests of the code that has been hashed for the entry's cells.
+    """
 
     entry: InstanceEntry
     instances: tuple[Instance, ...]
     digests: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    code: dict[str, str] = field(default_factory=dict)
+
+    def hash_code(self, request: SimulationRequest) -> list[str]:
+        """Hash the code that the runs of a request reach: the engine's, and that of what its SPECs name."""
+        rewards = self.instances[0].rewards
+        reached: dict[str, tuple[Any, ...]] = {"engine": _ENGINE, f"rewards {DISTRIBUTIONS.spec(rewards)}": (rewards,)}
+        reached |= {f"clients {POLICIES.spec(policy)}": (policy,) for policy in request.policies}
+        reached |= {f"teacher {TEACHERS.spec(teacher)}": (teacher,) for teacher in request.teachers}
+        for name, things in reached.items():
+            if name not in self.code:
+                digest = CodeDigest(thing.__module__ for thing in things)
+                digest.add(things)
+                self.code[name] = digest.hexdigest()
+        return [self.code[name] for name in reached]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +104,19 @@ class ExperimentCell:
     def file_name(self) -> str:
         return f"{self.name}-{self.digest[:16]}.nc"
 
+    def open_journal(self, folder: Path) -> RunJournal:
+        """Open the journal of the runs that are finished while the cell is not."""
+        return RunJournal((folder / self.file_name).with_suffix(".runs"), self.digest)
+
     def make_dataset(self, parts: Sequence[SimulationResult]) -> "xr.Dataset":
         """Return what the file holds: the results, joined along ``instance`` for a set, with the hashes."""
         dataset = parts[0].to_dataset() if self.seeds is None else _stack_instances(parts, self.seeds)
         dataset.attrs["cell"] = self.digest
         dataset.attrs["content"] = hash_content(dataset)
         return dataset
+
+
+_ENGINE = (simulate_run, results.Collector, ExperimentCell.make_dataset)  # what makes every cell's content
 
 
 def load_entry(entry: InstanceEntry, experiment: str, folder: str | None) -> EntryInstances:
@@ -139,7 +168,7 @@ def make_cells(
                 name=_file_stem(entry.label, clients.label, teacher, str(horizon)),
                 requests=own,
                 seeds=entry.seed_numbers if entry.is_set else None,
-                digest=_hash_cell(own, loaded.digests, entry.seed_numbers),
+                digest=_hash_cell(own, loaded),
             )
         )
     return cells
@@ -167,13 +196,14 @@ def hash_instance(instance: Instance) -> str:
     return digest.hexdigest()
 
 
-def _hash_cell(requests: Sequence[SimulationRequest], digests: Sequence[str], seeds: Sequence[int]) -> str:
+def _hash_cell(requests: Sequence[SimulationRequest], loaded: EntryInstances) -> str:
     first = requests[0]
     settings = {
         "layout": _LAYOUT,
         "tutelage": package_version(),
-        "instances": list(digests),
-        "instance_seeds": list(seeds),
+        "code": loaded.hash_code(first),
+        "instances": list(loaded.digests),
+        "instance_seeds": list(loaded.entry.seed_numbers),
         "clients": list(first.client_specs),
         "teachers": list(first.teacher_specs),
         "horizon": first.horizon,

@@ -1,15 +1,17 @@
 """Running experiments: cells on disk are reused, the others are simulated, and panels are put together.
 
-One cell at a time is simulated, its runs on all cores.  A cell's file appears only when it is complete, so an
-interruption costs at most the cell being simulated.
+One cell at a time is simulated, its runs on all cores.  A cell's file appears only when it is complete; until
+then its finished runs are in a journal, so an interruption costs at most the runs being simulated.
 """
 
 import contextlib
+import functools
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ import msgspec
 from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
 from tutelage.engine.executors import check_workers, default_workers
+from tutelage.engine.runs import estimate_seconds
 from tutelage.errors import InputError
 from tutelage.experiments.cells import ExperimentCell, join_teachers, read_cell
 from tutelage.experiments.definition import Experiment, Panel
@@ -30,9 +33,11 @@ from tutelage.experiments.preparation import (
     make_cells_folder,
     prepare,
 )
+from tutelage.experiments.run_journal import RunJournal
 from tutelage.experiments.verdicts import Verdict, judge_claims
 from tutelage.progress_bar import ProgressBar
 from tutelage.results import SimulationResult
+from tutelage.text import format_count, format_rough_duration
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
 _DASK_SLOTS = 8  # instances of a set that are sent to a scheduler at a time
 CellProgress = Callable[[float, int, str], None]  # runs done, runs to do, name of the current cell
+Announcement = Callable[[str], None]  # called once with a sentence, before the first simulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +76,7 @@ class CellFile:
 class ExperimentResult:
     """The panels of one or more experiments, those that are missing, and the cells on disk.
 
-    ``warnings`` are about the data and about cells in no panel, ``replaced`` about files that could not be
+    ``warnings`` are about the data and about what no panel shows, ``replaced`` about files that could not be
     used and were simulated again.
     """
 
@@ -113,6 +119,7 @@ class _Resources:
     workers: int | None
     executor: str
     progress: CellProgress | None
+    announce: Announcement | None
 
 
 def run_experiment(
@@ -122,6 +129,7 @@ def run_experiment(
     workers: int | None = None,
     executor: str = simulator.DEFAULT_EXECUTOR,
     progress: bool | CellProgress | None = None,
+    announce: Announcement | None = None,
     data: str | None = None,
 ) -> ExperimentResult:
     """Simulate the cells that ``folder`` lacks, store them there, and return all panels.
@@ -130,8 +138,9 @@ def run_experiment(
     on standard error, or a function of the runs done, the runs to do and the name of the cell.
     ``workers`` (all cores by default) and ``executor`` change how long it takes, never the result; the
     instances of a set run in threads also under ``processes``, which would start new processes for each.
-    ``data`` is the folder of real data sets, by default that of TUTELAGE_DATA.  A file that is damaged or of
-    other settings is simulated again and replaced, with a sentence in ``notes``.
+    ``data`` is the folder of real data sets, by default that of TUTELAGE_DATA.  Before the first simulation,
+    ``announce`` is called with a sentence on the number of cells and runs and the time that they take.  A file
+    that is damaged or of other settings is simulated again and replaced, with a sentence in ``notes``.
 
     Raises ``InputError`` for what cannot be simulated, and where another process is writing to the folder.
     """
@@ -144,14 +153,16 @@ def run_experiment(
                 workers=workers,
                 executor=executor,
                 progress=lambda done, total, cell: bar(done, total=total, what=cell),
+                announce=announce or bar.print,
                 data=data,
             )
     progress = progress or None
     check_callback("progress", progress)
+    check_callback("announce", announce)
     preparation = prepare(experiment, folder, data=data)
     make_cells_folder(folder)
     with lock_folder(preparation.folder):
-        return run_prepared(preparation, workers=workers, executor=executor, progress=progress)
+        return run_prepared(preparation, workers=workers, executor=executor, progress=progress, announce=announce)
 
 
 def check_callback(name: str, value: object) -> None:
@@ -166,6 +177,7 @@ def run_prepared(
     workers: int | None = None,
     executor: str = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
+    announce: Announcement | None = None,
 ) -> ExperimentResult:
     """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked."""
     cells_folder = preparation.folder / CELLS
@@ -174,7 +186,7 @@ def run_prepared(
     result = ExperimentResult(
         preparation.experiments, preparation.folder, missing=preparation.missing, warnings=preparation.warnings
     )
-    resources = _Resources(workers, executor, progress)
+    resources = _Resources(workers, executor, progress, announce)
     datasets = _load_or_simulate(preparation.cells, cells_folder, result, resources)
     for matrix in preparation.matrices:
         _add_panels(matrix, datasets, result)
@@ -223,10 +235,14 @@ def _load_or_simulate(
             datasets[cell.file_name] = dataset
     if waiting:
         check_writable_folder(folder)
+    journals = [cell.open_journal(folder) for cell in waiting]
+    if waiting and resources.announce is not None:
+        resources.announce(_describe_work(waiting, journals, resources.workers))
     total, done = sum(cell.num_runs for cell in waiting), 0
-    for cell in waiting:
-        datasets[cell.file_name] = cell.make_dataset(_simulate_cell(cell, resources, done, total))
+    for cell, journal in zip(waiting, journals, strict=True):
+        datasets[cell.file_name] = cell.make_dataset(_simulate_cell(cell, journal, resources, done, total))
         results.save(datasets[cell.file_name], folder / cell.file_name)
+        journal.remove()
         done += cell.num_runs
     new = {cell.file_name for cell in waiting}
     result.cells.extend(
@@ -235,24 +251,47 @@ def _load_or_simulate(
     return datasets
 
 
+def _describe_work(cells: list[ExperimentCell], journals: list[RunJournal], workers: int | None) -> str:
+    """``12 cells to simulate, 1,200 runs (40 of them finished before): about 2 min.``."""
+    finished, runs, seconds = sum(journal.num_runs for journal in journals), 0, 0.0
+    for cell, journal in zip(cells, journals, strict=True):
+        runs += cell.num_runs
+        request = replace(cell.requests[0], runs=cell.num_runs)
+        seconds += estimate_seconds(request, workers) * (1 - journal.num_runs / cell.num_runs)
+    before = f" ({finished:,} of them finished before)" if finished else ""
+    time = f": about {format_rough_duration(max(1.0, seconds))}" if seconds < math.inf else ""
+    return f"{format_count(len(cells), 'cell')} to simulate, {format_count(runs, 'run')}{before}{time}."
+
+
 def check_writable_folder(folder: Path) -> None:
     """Raise ``InputError`` where files cannot be created in the folder."""
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"The folder {str(folder)!r} is not writable: choose another with --out.")
 
 
-def _simulate_cell(cell: ExperimentCell, resources: _Resources, done: int, total: int) -> list[SimulationResult]:
+def _simulate_cell(
+    cell: ExperimentCell, journal: RunJournal, resources: _Resources, done: int, total: int
+) -> list[SimulationResult]:
     def report(runs: float) -> None:
         if resources.progress is not None:
             resources.progress(done + runs, total, cell.name)
 
+    def simulate(
+        number: int, workers: int | None, executor: str, progress: Callable[[float], None]
+    ) -> SimulationResult:
+        return simulator.simulate_request(
+            cell.requests[number],
+            workers=workers,
+            executor=executor,
+            progress=progress,
+            finished=journal.outcomes.get(number, ()),
+            on_outcome=functools.partial(journal.append, number),
+        )
+
     report(0)
     if len(cell.requests) == 1:
-        (request,) = cell.requests
-        return [
-            simulator.simulate_request(request, workers=resources.workers, executor=resources.executor, progress=report)
-        ]
-    return _simulate_set(cell, resources, report)
+        return [simulate(0, resources.workers, resources.executor, report)]
+    return _simulate_set(cell, simulate, resources, report)
 
 
 class _Cancelled(Exception):
@@ -260,7 +299,10 @@ class _Cancelled(Exception):
 
 
 def _simulate_set(
-    cell: ExperimentCell, resources: _Resources, report: Callable[[float], None]
+    cell: ExperimentCell,
+    simulate: Callable[[int, int, str, Callable[[float], None]], SimulationResult],
+    resources: _Resources,
+    report: Callable[[float], None],
 ) -> list[SimulationResult]:
     """Simulate many instances of few runs each: one instance per worker at a time."""
     executor = "threads" if resources.executor in ("auto", "processes") else resources.executor
@@ -271,14 +313,14 @@ def _simulate_set(
         if cancelled:
             raise _Cancelled
 
-    def simulate(number: int) -> SimulationResult:
+    def simulate_instance(number: int) -> SimulationResult:
         check_cancelled(0)
-        return simulator.simulate_request(cell.requests[number], workers=1, executor=executor, progress=check_cancelled)
+        return simulate(number, 1, executor, check_cancelled)
 
     parts = []
     with _thread_pool(slots) as pool:
         try:
-            for part in pool.map(simulate, range(len(cell.requests))):
+            for part in pool.map(simulate_instance, range(len(cell.requests))):
                 parts.append(part)
                 report(sum(each.request.runs for each in parts))
         except BaseException:

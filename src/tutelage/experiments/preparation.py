@@ -1,8 +1,10 @@
 """Preparing experiments before anything is simulated: their cells, and the panels whose data is missing."""
 
 import hashlib
+import itertools
 import json
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,7 +42,7 @@ class CellMatrix:
 class Preparation:
     """Everything that is known before the first simulation.
 
-    ``warnings`` are about data that is not as published and about cells that no panel shows.
+    ``warnings`` are about data that is not as published and about what no panel shows.
     """
 
     experiments: tuple[Experiment, ...]
@@ -110,7 +112,6 @@ def prepare(
         matrix, warnings = _make_matrix(each, data)
         preparation.matrices.append(matrix)
         preparation.warnings.extend(warnings)
-    preparation.warnings.extend(warning for matrix in preparation.matrices for warning in _unshown(matrix))
     return preparation
 
 
@@ -129,7 +130,10 @@ def _check_experiments(value: object) -> tuple[Experiment, ...]:
 def _make_matrix(experiment: Experiment, data: str | None) -> tuple[CellMatrix, list[str]]:
     """Return the cells of an experiment, and warnings about its data."""
     matrix, warnings = CellMatrix(experiment, {}, {}), list[str]()
+    shown = {(panel.instance, panel.clients, panel.horizon) for panel in experiment.all_panels()}
     for entry in experiment.instances:
+        if entry.label not in {instance for instance, _, _ in shown}:
+            continue
         try:
             loaded = load_entry(entry, experiment.name, data)
         except DataNotFound as error:
@@ -141,26 +145,23 @@ def _make_matrix(experiment: Experiment, data: str | None) -> tuple[CellMatrix, 
             matrix.unavailable[entry.label] = str(error)  # a damaged copy must not stop everything else
             continue
         warnings.extend(loaded.warnings)
-        for clients in experiment.clients:
-            for horizon in experiment.horizons:
+        for clients, horizon in itertools.product(experiment.clients, experiment.horizons):
+            if (entry.label, clients.label, horizon) in shown:
                 cells = make_cells(experiment, loaded, clients, horizon)
                 matrix.cells.update({cell.key: cell for cell in cells})
-    return matrix, warnings
+    return matrix, [*warnings, *_describe_unshown(experiment, shown)]
 
 
-def _unshown(matrix: CellMatrix) -> list[str]:
-    """Return a sentence on the cells that no panel shows, if there are any."""
-    shown = {(panel.instance, panel.clients, panel.horizon) for panel in matrix.experiment.all_panels()}
-    places = [(instance, clients, horizon) for instance, clients, _, horizon in matrix.cells]
-    unshown = [place for place in places if place not in shown]
+def _describe_unshown(experiment: Experiment, shown: AbstractSet[tuple[str, str, int | None]]) -> list[str]:
+    """Return a sentence on what no panel shows, if there is anything."""
+    labels = ([entry.label for entry in entries] for entries in (experiment.instances, experiment.clients))
+    unshown = [place for place in itertools.product(*labels, experiment.horizons) if place not in shown]
     if not unshown:
         return []
-    places = list(dict.fromkeys(unshown))
-    listed = ", ".join(f"{instance} with {clients} at {horizon:,}" for instance, clients, horizon in places[:3])
-    listed += ", ..." if len(places) > 3 else ""
-    be, files = ("is", "a file") if len(unshown) == 1 else ("are", "files")
-    cells = f"{matrix.experiment.name}: {format_count(len(unshown), 'cell')} {be} in no panel ({listed})"
-    return [f"{cells}; the results are only stored as {files} in {CELLS}."]
+    listed = ", ".join(f"{instance} with {clients} at {horizon:,}" for instance, clients, horizon in unshown[:3])
+    count = format_count(len(unshown), "combination")
+    are = "is in no panel and is" if len(unshown) == 1 else "are in no panel and are"
+    return [f"{experiment.name}: {count} {are} not simulated ({listed}{', ...' if len(unshown) > 3 else ''})."]
 
 
 def make_cells_folder(folder: str | Path) -> Path:

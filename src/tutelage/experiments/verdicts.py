@@ -1,10 +1,13 @@
-"""Verdicts: whether our results support the claims about a panel."""
+"""Verdicts: whether our results support the claims about a panel, each decided by a test.
+
+The runs of two teachers share their random numbers, so they are compared in pairs.
+"""
 
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +20,7 @@ from tutelage.text import format_count, format_number
 if TYPE_CHECKING:
     import xarray as xr
 
-FEWEST_RUNS = 20  # for a verdict
+LEVEL = 0.01  # of each test, two-sided
 LINEAR_FROM, LOGARITHMIC_TO = 0.4, 0.25  # share of the whole that the second half of the rounds adds
 Part = tuple[bool | None, str]  # whether a part of a claim holds, and the figures that decide it
 
@@ -36,6 +39,13 @@ class Verdict:
     section: str = ""
 
 
+class ClaimTest(NamedTuple):
+    """The outcome of a test: whether a claim holds, None where that may be chance, and the p-value in words."""
+
+    holds: bool | None
+    sentence: str
+
+
 def judge_claims(panel: Panel, dataset: "xr.Dataset") -> list[Verdict]:
     """Return a verdict on each of the panel's claims."""
     return [judge_claim(claim, panel.quantity, dataset) for claim in panel.claims]
@@ -45,13 +55,9 @@ def judge_claim(claim: Claim, quantity: str, dataset: "xr.Dataset") -> Verdict:
     """Return the verdict on one claim; ``quantity`` is the panel's, used where the claim names none."""
     quantity = getattr(claim, "quantity", None) or quantity
     parts = list(_JUDGES[type(claim)](claim, quantity, dataset))
-    holds = _all_hold(part for part, _ in parts)
-    figures = [text for _, text in parts]
-    runs = at_horizon(dataset, "regret", dataset["teacher"].values[0]).size
-    if runs < FEWEST_RUNS:
-        holds = None
-        figures.append(f"fewer than {FEWEST_RUNS} runs are inconclusive")
-    return Verdict(claim.text, holds, "; ".join(figures), claim.section)
+    return Verdict(
+        claim.text, _all_hold(part for part, _ in parts), "; ".join(text for _, text in parts), claim.section
+    )
 
 
 def _all_hold(parts: Iterable[bool | None]) -> bool | None:
@@ -60,24 +66,47 @@ def _all_hold(parts: Iterable[bool | None]) -> bool | None:
     return False if False in found else None if None in found else True
 
 
+def compare_means(differences: NDArray[np.float64], kind: str = "paired t-test", of: str = "pair") -> ClaimTest:
+    """Test whether the mean of independent differences is at least 0, by Student's t-test."""
+    from scipy.special import stdtr
+
+    count, mean = differences.size, float(differences.mean())
+    if count < 2:
+        return ClaimTest(None, "one run cannot be tested")
+    error = float(differences.std(ddof=1)) / math.sqrt(count)
+    p = 2.0 * float(stdtr(count - 1, -abs(mean) / error)) if error > 0.0 else 0.0
+    return _decide(p, f"{kind}, {format_count(count, of)}", holds=mean >= 0.0)
+
+
+def compare_share(hits: int, count: int, share: float) -> ClaimTest:
+    """Test whether ``hits`` of ``count`` are at least this share, by the exact binomial test."""
+    from scipy.special import bdtr, bdtrc
+
+    if share in (0.0, 1.0):
+        return ClaimTest(hits >= share * count, "counted")
+    if count == 0:
+        return ClaimTest(None, "there is nothing to count")
+    tails = float(bdtr(hits, count, share)), float(bdtrc(hits - 1, count, share)) if hits else 1.0
+    return _decide(min(1.0, 2.0 * min(tails)), "binomial test", holds=tails[1] < tails[0])
+
+
+def _decide(p: float, test: str, *, holds: bool) -> ClaimTest:
+    chance = "" if p < LEVEL else f", may be chance at the level of {100 * LEVEL:g} %"
+    return ClaimTest(holds if p < LEVEL else None, f"{test}: p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}{chance}")
+
+
+def _judge_pairs(claim: Comparison, test: Callable[[str, str], ClaimTest]) -> ClaimTest:
+    """Test each teacher against each in ``than`` and return the test that decides about all."""
+    tests = [test(mine, other) for mine, other in itertools.product(claim.teachers, claim.than)]
+    holds = _all_hold(each.holds for each in tests)
+    return next(each for each in tests if each.holds is holds)
+
+
 def _judge_below(claim: Below, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
-    values = {spec: at_horizon(dataset, quantity, spec) for spec in (*claim.teachers, *claim.than)}
-    holds = _all_hold(
-        _is_positive(claim.factor * values[other] - values[mine])
-        for mine, other in itertools.product(claim.teachers, claim.than)
-    )
+    values = {spec: _average(dataset, quantity, spec) for spec in (*claim.teachers, *claim.than)}
+    found = _judge_pairs(claim, lambda mine, other: compare_means(claim.factor * values[other] - values[mine]))
     figures = _compare(claim, quantity, {spec: format_number(float(each.mean())) for spec, each in values.items()})
-    yield holds, figures if holds is not None else f"{figures}; the difference may be chance"
-
-
-def _is_positive(differences: NDArray[np.float64]) -> bool | None:
-    """Whether the mean difference of runs that share their random numbers is at least 0.
-
-    None if it is within two standard errors of 0, unless all differences are equal.
-    """
-    mean = float(differences.mean())
-    error = float(differences.std(ddof=1)) / math.sqrt(differences.size) if differences.size > 1 else 0.0
-    return None if abs(mean) < 2.0 * error else mean >= 0.0
+    yield found.holds, f"{figures} (required: at most {_write_factor(claim.factor)}as much; {found.sentence})"
 
 
 def _compare(claim: Comparison, what: str, written: dict[str, str]) -> str:
@@ -86,13 +115,21 @@ def _compare(claim: Comparison, what: str, written: dict[str, str]) -> str:
     return f"{what}: {mine} compared with {others}"
 
 
+def _write_factor(factor: float) -> str:
+    return "" if factor == 1 else f"{factor:g} times "
+
+
 def _judge_mostly_below(claim: MostlyBelow, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
-    factor = "" if claim.factor == 1 else f"{claim.factor:g} times "
     for teacher, other in itertools.product(claim.teachers, claim.than):
         mine, its = (at_horizon(dataset, quantity, each) for each in (teacher, other))
         below = mine <= claim.factor * its
-        pair = f"{quantity} of {teacher} is at most {factor}that of {other}"
-        yield (bool(below.mean() >= claim.share), f"{pair} in {below.sum()} of {format_count(below.size, 'run')}")
+        found = compare_share(int(below.sum()), below.size, claim.share)
+        pair = f"{quantity} of {teacher} is at most {_write_factor(claim.factor)}that of {other}"
+        yield found.holds, f"{pair} in {_write_share(int(below.sum()), below.size, claim.share, found)}"
+
+
+def _write_share(hits: int, count: int, share: float, found: ClaimTest) -> str:
+    return f"{hits} of {format_count(count, 'run')} (required: {100 * share:g} %; {found.sentence})"
 
 
 def _judge_growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
@@ -102,32 +139,46 @@ def _judge_growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterat
         if half < 0 or not 0.4 <= rounds[half] / rounds[-1] <= 0.5:
             yield None, f"{teacher} has no checkpoint near the middle round"
             continue
-        means = dataset[quantity].sel(teacher=teacher).sum("client").mean("run").values
-        if means[-1] == 0:
+        values = dataset[quantity].sel(teacher=teacher).sum("client").transpose("run", "checkpoint").values
+        whole, added = values[:, -1], values[:, -1] - values[:, half]
+        if whole.mean() == 0:
             yield None, f"the {quantity} of {teacher} is 0"
             continue
-        share = 1 - means[half] / means[-1]
+        is_linear = claim.shape == "linear"
+        differences = added - LINEAR_FROM * whole if is_linear else LOGARITHMIC_TO * whole - added
+        found = compare_means(differences, "t-test", "run")
+        limit = f"at least {100 * LINEAR_FROM:g} %" if is_linear else f"at most {100 * LOGARITHMIC_TO:g} %"
         logarithm = math.log(2) / math.log(max(rounds[-1], 2))
-        holds = share >= LINEAR_FROM if claim.shape == "linear" else share <= LOGARITHMIC_TO
-        figures = f"the second half of the rounds adds {100 * share:.0f} % of the {quantity} of {teacher}"
-        yield bool(holds), f"{figures} (a straight line 50 %, a logarithm {100 * logarithm:.0f} %)"
+        figures = f"the second half of the rounds adds {100 * added.mean() / whole.mean():.0f} % of the {quantity}"
+        shapes = f"where a straight line adds 50 % and a logarithm {100 * logarithm:.0f} %"
+        yield found.holds, f"{figures} of {teacher} (required: {limit}, {shapes}; {found.sentence})"
 
 
 def _judge_balance(claim: Balance, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
     distances = {spec: _imbalance(dataset, spec) for spec in (*claim.teachers, *claim.than)}
-    holds = max(distances[spec] for spec in claim.teachers) < min(distances[spec] for spec in claim.than)
-    written = {spec: _write_ratio(distance) for spec, distance in distances.items()}
-    yield holds, _compare(claim, "ratio of regret and cost (median of runs)", written)
+    closer = {
+        (mine, other): (
+            int((distances[mine] < distances[other]).sum()),
+            int((distances[mine] != distances[other]).sum()),
+        )
+        for mine, other in itertools.product(claim.teachers, claim.than)
+    }
+    found = _judge_pairs(claim, lambda mine, other: compare_share(*closer[mine, other], 0.5))
+    medians = {spec: _write_ratio(float(np.sort(each)[each.size // 2])) for spec, each in distances.items()}
+    figures = _compare(claim, "ratio of regret and cost (median of runs)", medians)
+    least = min(hits for hits, _ in closer.values())
+    runs = format_count(next(iter(distances.values())).size, "run")
+    yield found.holds, f"{figures}; closer to 1 in {least} of {runs} (required: more than half; {found.sentence})"
 
 
-def _imbalance(dataset: "xr.Dataset", teacher: str) -> float:
-    """Return the median over runs of abs(log(cost / regret)); infinite where one of the two is 0."""
+def _imbalance(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float64]:
+    """Return abs(log(cost / regret)) of each run; infinite where one of the two is 0."""
     regret, cost = (at_horizon(dataset, quantity, teacher) for quantity in ("regret", "cost"))
     distance = np.full(regret.shape, np.inf)
     both = (regret > 0) & (cost > 0)
     distance[both] = np.abs(np.log(cost[both] / regret[both]))
     distance[(regret == 0) & (cost == 0)] = 0.0
-    return float(np.sort(distance)[distance.size // 2])
+    return distance
 
 
 def _write_ratio(distance: float) -> str:
@@ -140,49 +191,46 @@ def _judge_spread(claim: Spread, quantity: str, dataset: "xr.Dataset") -> Iterat
     """In a set, the runs on the same instance are compared, not the instances with each other."""
     is_set = "instance" in dataset[quantity].dims
     if is_set and dataset.sizes["run"] < 2:
-        yield (
-            None,
-            (
-                "one run on each instance does not show how far runs on the same instance differ: use more "
-                "(runs in [[instances]]; for the paper's figures, --runs-per-instance)"
-            ),
-        )
+        more = "(runs in [[instances]]; for the paper's figures, --runs-per-instance)"
+        yield None, f"one run on each instance does not show how far runs on the same instance differ: use more {more}"
         return
-    widths = {
-        spec: _relative_width(np.atleast_2d(_totals(dataset, quantity, spec)))
-        for spec in (*claim.teachers, *claim.than)
-    }
-    known = {spec: width for spec, width in widths.items() if width is not None}
-    if len(known) < len(widths):
+    specs = (*claim.teachers, *claim.than)
+    runs = {spec: np.atleast_2d(_totals(dataset, quantity, spec)) for spec in specs}
+    if next(iter(runs.values())).shape[1] < 2 or not all(values.mean(axis=1).all() for values in runs.values()):
         yield None, "a single run, or a mean of 0, has no relative band"
         return
-    holds = all(
-        known[mine] >= claim.factor * known[other] for mine, other in itertools.product(claim.teachers, claim.than)
-    )
-    written = {spec: f"{100 * width:.1f} %" for spec, width in known.items()}
+    spreads = {spec: _measure_spread(values) for spec, values in runs.items()}
+
+    def test(mine: str, other: str) -> ClaimTest:
+        (width, deviations), (other_width, other_deviations) = spreads[mine], spreads[other]
+        differences = deviations - claim.factor * other_deviations
+        found = compare_means(differences.mean(axis=1) if is_set else differences[0])
+        return found if found.holds is (width >= claim.factor * other_width) else found._replace(holds=None)
+
+    found = _judge_pairs(claim, test)
     which = "80 % of the runs on an instance" if is_set else "80 % of runs"
-    yield holds, _compare(claim, f"width of the band of {which}, relative to the mean {quantity}", written)
+    widths = {spec: f"{100 * width:.1f} %" for spec, (width, _) in spreads.items()}
+    figures = _compare(claim, f"width of the band of {which}, relative to the mean {quantity}", widths)
+    required = f"at least {_write_factor(claim.factor)}as wide"
+    yield found.holds, f"{figures} (required: {required}; distances from the median, {found.sentence})"
 
 
-def _relative_width(values: NDArray[np.float64]) -> float | None:
-    """Return the width of the band over runs [I, R] divided by the mean, averaged over instances."""
-    means = values.mean(axis=1)
-    if values.shape[1] < 2 or not means.all():
-        return None
-    low, high = np.quantile(values, (0.1, 0.9), axis=1)
-    return float(((high - low) / means).mean())
+def _measure_spread(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the width of the band over runs [I, R], averaged over instances, and distances from the median [I, R].
+
+    Both are relative to the mean.
+    """
+    means = values.mean(axis=1, keepdims=True)
+    low, high = np.quantile(values / means, (0.1, 0.9), axis=1)
+    return float((high - low).mean()), np.abs(values - np.median(values, axis=1, keepdims=True)) / means
 
 
 def _judge_reaches(claim: Reaches, quantity: str, dataset: "xr.Dataset") -> Iterator[Part]:
     for teacher in claim.teachers:
         decided, wrong, runs = count_decided(dataset, teacher)
-        yield (
-            decided - wrong >= claim.share * runs,
-            (
-                f"{teacher} decided for a best arm in {decided - wrong} of "
-                f"{format_count(runs, 'run')}, for another arm in {wrong}, and did not decide in {runs - decided}"
-            ),
-        )
+        found = compare_share(decided - wrong, runs, claim.share)
+        best = f"{teacher} decided for a best arm in {_write_share(decided - wrong, runs, claim.share, found)}"
+        yield found.holds, f"{best}, for another arm in {wrong}, and did not decide in {runs - decided}"
 
 
 _JUDGES: dict[type, Callable[[Any, str, "xr.Dataset"], Iterable[Part]]] = {
@@ -198,6 +246,12 @@ _JUDGES: dict[type, Callable[[Any, str, "xr.Dataset"], Iterable[Part]]] = {
 def at_horizon(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
     """Return the quantity at T, summed over clients, of every run (and instance of a set), flat."""
     return _totals(dataset, quantity, teacher).reshape(-1)
+
+
+def _average(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
+    """Return the same of every run, or for a set the mean of each instance: values that are independent."""
+    values = _totals(dataset, quantity, teacher)
+    return values if values.ndim == 1 else values.mean(axis=1)
 
 
 def _totals(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from tutelage import simulator
 from tutelage.atomic_files import lock_folder
 from tutelage.engine.executors import check_workers
 from tutelage.experiments import Experiment, ExperimentResult
-from tutelage.experiments.execution import CellProgress, check_callback, run_prepared
+from tutelage.experiments.execution import Announcement, CellProgress, check_callback, run_prepared
 from tutelage.experiments.preparation import CELLS, Preparation, make_cells_folder, prepare
 from tutelage.report.report_files import DrawingProgress, ReportFiles, find_finished_report, write_locked
 from tutelage.report.summary import (
@@ -62,6 +62,7 @@ def build_report(
     workers: int | None = None,
     executor: str = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
+    announce: Announcement | None = None,
     data: str | None = None,
     drawing: DrawingProgress | None = None,
 ) -> ReportBuild:
@@ -74,6 +75,7 @@ def build_report(
     """
     check_workers(workers, executor)
     check_callback("progress", progress)
+    check_callback("announce", announce)
     check_callback("drawing", drawing)
     preparation = prepare(experiment, folder, data=data)
     finished = find_finished_report(preparation)
@@ -83,6 +85,6 @@ def build_report(
 
     make_cells_folder(folder)
     with lock_folder(preparation.folder):
-        result = run_prepared(preparation, workers=workers, executor=executor, progress=progress)
+        result = run_prepared(preparation, workers=workers, executor=executor, progress=progress, announce=announce)
         files = write_locked(result, preparation.folder, drawing)
     return ReportBuild(preparation, files, result, summarize_panels(result))

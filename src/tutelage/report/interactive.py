@@ -28,7 +28,7 @@ _MOST_DOTS = 1000  # of a teacher in a scatter plot
 _MARKS = 7
 _TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
 HEIGHTS = {"regret": 400, "cost": 400, "regret-cost": 440}  # of a panel, in pixels
-_FONT = "system-ui, sans-serif"
+_FONT, _INK = "system-ui, sans-serif", "#1c1c1c"
 
 
 def load_bokeh_script() -> str:
@@ -154,6 +154,8 @@ def _add_legend(plot: Any, items: list[tuple[str, list[Any]]]) -> None:
     """Add a legend below the plot, in which a click on a teacher hides it."""
     longest = max(len(label) for label, _ in items)
     legend: Any = Legend(
+        background_fill_color=None,
+        label_text_color=_INK,
         items=[LegendItem(label=label, renderers=drawn) for label, drawn in items],
         click_policy="hide",
         ncols=max(1, min(len(items), int(560 / (60 + 7 * longest)))),
@@ -183,6 +185,7 @@ def _apply_style(plot: Any) -> None:
     plot.outline_line_color = None
     plot.background_fill_color = plot.border_fill_color = None
     plot.grid.grid_line_color = "#e4e4e4"
+    plot.axis.axis_label_text_color = plot.axis.major_label_text_color = _INK
     plot.axis.axis_label_text_font = plot.axis.major_label_text_font = _FONT
     plot.axis.axis_label_text_font_style = "normal"
     plot.axis.axis_label_text_font_size = "13px"

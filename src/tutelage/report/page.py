@@ -17,8 +17,9 @@ from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.experiments.verdicts import count_decided
 from tutelage.plots import TeacherStyle, samples, teacher_styles
 from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
+from tutelage.report.page_sentences import PAPER, describe_deciding, describe_instances, hide_folders, list_marks
 from tutelage.report.record import PageRecord
-from tutelage.report.summary import TeacherRow, count_runs, make_rows
+from tutelage.report.summary import TeacherRow, count_runs, make_rows, warn_of_few
 from tutelage.teachers import TEACHERS
 from tutelage.text import format_count, format_number, join_words
 from tutelage.versions import package_version
@@ -78,13 +79,17 @@ def render_page(result: ExperimentResult, record: PageRecord) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
     template = resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
     titles = [each.title or each.name for each in result.experiments]
-    from_paper = all(has_paper_claims(data.experiment, data.panel) for data in result.panels)
+    from_paper = bool(result.panels) and all(has_paper_claims(data.experiment, data.panel) for data in result.panels)
     several = "The paper's figures and claims" if from_paper else "Experiments"
     return environment.from_string(template).render(
         title=titles[0] if len(titles) == 1 else several,
         opening=_write_opening(result),
+        source=PAPER if from_paper else "",
+        key=list_marks(result),
         missing=_group_missing(result),
-        notes=result.warnings,
+        notes=[hide_folders(note) for note in result.warnings],
+        instances=describe_instances(result),
+        deciding=describe_deciding(result),
         decisions=_tabulate_decisions(result),
         panels=[_make_panel(data) for data in result.panels],
         facts=_list_facts(result),
@@ -107,7 +112,7 @@ def _group_missing(result: ExperimentResult) -> dict[str, str]:
     """Return each sentence about missing panels with the names of those panels."""
     names: dict[str, list[str]] = {}
     for each in result.missing:
-        names.setdefault(each.sentence, []).append(each.panel.name)
+        names.setdefault(hide_folders(each.sentence), []).append(each.panel.name)
     return {sentence: ", ".join(panels) for sentence, panels in names.items()}
 
 
@@ -140,9 +145,9 @@ def _make_panel(data: PanelResult) -> PagePanel:
     return PagePanel(
         name=panel.name,
         title=panel.title,
-        caption=" ".join([_describe_plot(data), *_describe_outliers(data)]),
+        caption=" ".join([_describe_plot(data), *warn_of_few(dataset), *_describe_outliers(data)]),
         height=HEIGHTS[panel.quantity],
-        heading="Claims of the paper and our results" if from_paper else "Claims and results",
+        heading="Claims of the paper, in our words, and our results" if from_paper else "Claims and results",
         claims=[_make_claim(verdict, from_paper=from_paper) for verdict in data.verdicts],
         below=tables[:split],
         side_tables=tables[split:],
@@ -227,7 +232,7 @@ def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
         facts.append(("teachers", ", ".join(TEACHERS.spec(TEACHERS.parse(label)) for label in each.teachers)))
         facts.append(("clients", "; ".join(f"{entry.label}: {entry.spec}" for entry in each.clients)))
         instances = "; ".join(
-            f"{entry.label}: {entry.spec}" + (f", seeds {entry.seeds}" if entry.seeds else "")
+            f"{entry.label}: {hide_folders(entry.spec)}" + (f", seeds {entry.seeds}" if entry.seeds else "")
             for entry in each.instances
         )
         facts.append(("instances", instances))

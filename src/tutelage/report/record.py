@@ -53,15 +53,15 @@ def read_record(page: Path) -> PageRecord | None:
 
 
 def compute_page_fingerprint(fingerprint: str) -> str:
-    """Hash an experiment's fingerprint together with everything that it is drawn and laid out with."""
-    package = resources.files("tutelage")
-    layout = [
-        package.joinpath("plots", "tutelage.mplstyle").read_text(encoding="utf-8"),
-        package.joinpath("report", "page.html").read_text(encoding="utf-8"),
-        package_version("matplotlib"),
-        package_version("bokeh"),
-    ]
-    return hash_bytes(json.dumps([fingerprint, layout]).encode())
+    """Hash an experiment's fingerprint together with everything that judges, draws and lays it out."""
+    folders = (resources.files("tutelage").joinpath(name) for name in ("experiments", "plots", "report"))
+    files = sorted(
+        (file for folder in folders for file in folder.iterdir() if file.is_file()), key=lambda file: file.name
+    )
+    layout = [hash_bytes(file.read_bytes()) for file in files]
+    return hash_bytes(
+        json.dumps([fingerprint, layout, package_version("matplotlib"), package_version("bokeh")]).encode()
+    )
 
 
 def hash_bytes(content: bytes) -> str:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+_FEWEST_IN_BAND = 11  # with fewer samples, the ends of a band lie beyond the second-lowest and second-highest
+
+
 class TeacherRow(msgspec.Struct, frozen=True):
     """A teacher in a panel: regret and cost at the horizon over the samples, and its decisions.
 
@@ -115,6 +118,16 @@ def _summarize(data: PanelResult) -> PanelSummary:
 def count_runs(dataset: "xr.Dataset") -> int:
     """Return the number of runs of each teacher, over all instances of a set."""
     return int(dataset.sizes["run"] * dataset.sizes.get("instance", 1))
+
+
+def warn_of_few(dataset: "xr.Dataset") -> list[str]:
+    """Return a sentence where the bands are of so few samples that their ends lie next to the extremes."""
+    from tutelage.plots import samples
+
+    count, word = samples.sample_count(dataset), samples.sample_word(dataset)
+    if not 1 < count < _FEWEST_IN_BAND:
+        return []
+    return [f"A band of 80 % of {count} {word} says little: it nearly covers the range of all {count}."]
 
 
 def make_rows(dataset: "xr.Dataset") -> list[TeacherRow]:

@@ -1,7 +1,7 @@
 """The simulator: simulations from Python, by one call or by a request, and the arguments that both resolve."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from tutelage.policies.base import Policy
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import Collector, SimulationResult
+from tutelage.run_outcome import RunOutcome
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.simulator.command import write_command
 from tutelage.simulator.replay import find_differences, restore_request
@@ -121,18 +122,26 @@ def simulate_request(
     workers: int | None = None,
     executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
     progress: "Progress | None" = None,
+    finished: Sequence[RunOutcome] = (),
+    on_outcome: Callable[[RunOutcome], None] | None = None,
 ) -> SimulationResult:
     """Play all runs of a request.
 
     ``progress`` is called from time to time with the number of runs, of all teachers, that have been played.
+    ``finished`` are outcomes of runs that have been played before; ``on_outcome`` is called with each new one.
     """
     from tutelage.engine.runs import simulate_runs
 
     if not isinstance(request, SimulationRequest):
         raise InputError(f"Invalid request {format_value(request)}: use a result of make_request.")
     collector = Collector(request)
-    outcomes = simulate_runs(request, workers=workers, executor=executor, progress=progress)
+    for outcome in finished:
+        collector.put(outcome)
+    skip = {(outcome.teacher, outcome.run) for outcome in finished}
+    outcomes = simulate_runs(request, workers=workers, executor=executor, progress=progress, skip=skip)
     with contextlib.closing(outcomes):
         for outcome in outcomes:
+            if on_outcome is not None:
+                on_outcome(outcome)
             collector.put(outcome)
     return collector.finish()

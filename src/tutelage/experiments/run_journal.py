@@ -1,0 +1,78 @@
+"""Finished runs of a cell that is not complete: a file next to the cells, to which each run is appended.
+
+After an interruption these runs are not simulated again.  A record is its length, a sha256 and the run as
+MessagePack; what follows a record that is cut or damaged is not used.  The sha256 includes the cell's digest.
+"""
+
+import hashlib
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tutelage.run_outcome import RunOutcome
+
+_LENGTH, _SUM = 8, 32  # bytes
+
+
+class RunJournal:
+    """The journal of one cell; ``outcomes`` maps numbers of requests to the runs that it had when it was opened."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        self.path, self.digest = path, digest.encode()
+        self.lock = threading.Lock()
+        self.outcomes: dict[int, list[RunOutcome]] = {}
+        self.size = self._read()
+
+    @property
+    def num_runs(self) -> int:
+        """The number of runs that need not be simulated again."""
+        return sum(map(len, self.outcomes.values()))
+
+    def _read(self) -> int:
+        """Read all whole records and return the size of them."""
+        content = self.path.read_bytes() if self.path.exists() else b""
+        start = 0
+        while True:
+            body = start + _LENGTH + _SUM
+            end = body + int.from_bytes(content[start : start + _LENGTH], "big")
+            if not body < end <= len(content) or content[body - _SUM : body] != self._sum(content[body:end]):
+                return start
+            request, outcome = msgspec.msgpack.decode(content[body:end], type=tuple[int, RunOutcome], dec_hook=_unpack)
+            self.outcomes.setdefault(request, []).append(outcome)
+            start = end
+
+    def append(self, request: int, outcome: RunOutcome) -> None:
+        """Write a run to the file, from any thread; raises ``OSError`` where that fails (a full disk)."""
+        content = msgspec.msgpack.encode((request, outcome), enc_hook=_pack)
+        record = len(content).to_bytes(_LENGTH, "big") + self._sum(content) + content
+        try:
+            with self.lock, self.path.open("r+b" if self.path.exists() else "wb") as file:
+                file.seek(self.size)
+                file.truncate()
+                file.write(record)
+                self.size += len(record)
+        except OSError as error:
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(self.path)) from error
+
+    def remove(self) -> None:
+        """Remove the file, once the cell is complete."""
+        self.path.unlink(missing_ok=True)
+
+    def _sum(self, content: bytes) -> bytes:
+        return hashlib.sha256(self.digest + content).digest()
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(type(value).__name__)
+
+
+def _unpack(kind: Any, value: Any) -> Any:
+    kind, shape, content = value
+    return np.frombuffer(content, kind).reshape(shape)

@@ -70,6 +70,9 @@ class CodeDigest:
     def add_function(self, function: Any, bindings: Mapping[str, Any] | None = None) -> None:
         """Add a function, with some of its global names bound to other values."""
         function = self.replacements.get(function, function)
+        if not isinstance(function, FunctionType):  # an intrinsic
+            self.add(function)
+            return
         if not self._is_new(function):
             return
         self._add_code(function.__code__, function.__doc__)
@@ -193,7 +196,7 @@ def _unwrap(value: Any) -> Sequence[Any] | None:
         return value.func, value.args, value.keywords
     if isinstance(value, functools.cached_property):
         return (value.func,)
-    for name in ("py_func", "__wrapped__", "__func__"):  # of numba and functools, of methods
+    for name in ("py_func", "_defn", "__wrapped__", "__func__"):  # of numba, functools and methods
         if hasattr(value, name):
             return (getattr(value, name),)
     return None

@@ -136,15 +136,17 @@ def estimate_seconds(request: SimulationRequest, workers: int | None = None) -> 
 
 def _estimate_run(request: SimulationRequest, teacher: int) -> float:
     """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile."""
-    times: dict[int, float] = {}
     rounds = min(_TRIAL_ROUNDS, request.horizon)
     simulate_run(_shorten(request, rounds), teacher, 0)
-    while not times or (rounds < request.horizon and times[rounds] < _TRIAL_SECONDS):
-        rounds = min(4 * rounds, request.horizon) if times else rounds
+    times = {0: 0.0}
+    while True:
         started = time.perf_counter()
         simulate_run(_shorten(request, rounds), teacher, 0)
         times[rounds] = time.perf_counter() - started
-    (before, least), (_, most) = list(times.items())[-2:] if len(times) > 1 else [(0, 0.0), (rounds, times[rounds])]
+        if rounds == request.horizon or (len(times) > 2 and times[rounds] > _TRIAL_SECONDS):
+            break
+        rounds = min(4 * rounds, request.horizon)
+    (before, least), (_, most) = list(times.items())[-2:]
     return most + max(0.0, most - least) / (rounds - before) * (request.horizon - rounds)
 
 

@@ -68,15 +68,8 @@ def describe_deciding(result: ExperimentResult) -> str:
         for label in dataset["teacher"].values.tolist():
             rounds.setdefault(label, set()).update(np.unique(dataset["decided_in"].sel(teacher=label)).tolist())
     known = [label for label, found in rounds.items() if found == {0}]
-    sentences = [
-        f"{join_words(labels, 'and')} {one if len(labels) == 1 else several}."
-        for labels, one, several in (
-            (known, "has a target from the start", "have a target from the start"),
-            (never, "never chooses one", "never choose one"),
-        )
-        if labels
-    ]
-    return " ".join(sentences)
+    groups = {"Teachers with a target from the start": known, "Teachers that never choose one": never}
+    return " ".join(f"{which}: {join_words(labels, 'and')}." for which, labels in groups.items() if labels)
 
 
 def hide_folders(text: str) -> str:

@@ -128,7 +128,7 @@ def test_a_damaged_or_foreign_cell_is_replaced(experiment, finished_folder, fold
     (note,) = result.notes
     assert reason in note
     assert str(path) in note
-    assert note.endswith("fixed-all-twl-1-0-300 is simulated again.")
+    assert note.endswith("fixed-all-twl-300 is simulated again.")
     assert read_cells(folder) == read_cells(finished_folder)
 
 
@@ -179,7 +179,7 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
     assert done[0] == 0
     assert done[-1] == 24
     assert {name for _, _, name in calls} == {
-        f"{instance}-all-{teacher}-300" for instance in ("fixed", "random") for teacher in ("twl-1-0", "known", "none")
+        f"{instance}-all-{teacher}-300" for instance in ("fixed", "random") for teacher in ("twl", "known", "none")
     }
 
 
@@ -318,7 +318,7 @@ def test_only_what_a_panel_shows_is_simulated(experiment, tmp_path):
     result = experiments.run_experiment(fewer, tmp_path)
     assert result.notes == ["small: 1 combination is in no panel and is not simulated (random with all at 300)."]
     assert sorted(cell.name for cell in result.cells) == [
-        f"fixed-all-{teacher}-300" for teacher in ("known", "none", "twl-1-0")
+        f"fixed-all-{teacher}-300" for teacher in ("known", "none", "twl")
     ]
     assert len(read_cells(tmp_path)) == 3
     one = replace(fewer, teachers=("none",), horizons=(300, 200), panels=tuple(map(remove_claims, fewer.panels)))

@@ -183,7 +183,7 @@ def test_spread_of_a_set_with_one_run_each_is_inconclusive():
 def test_figures_name_teachers_by_their_labels():
     """Parameters with defaults are left out."""
     data = dataset({"blt": make_lines(1), "tal(gamma1=0)": make_lines(2)})
-    claim = claims.Below(teachers=("blt(rho=2)",), than=("tal(gamma1=0,gamma2=0)",), **SHARED)
+    claim = claims.Below(teachers=("blt",), than=("tal(gamma1=0,gamma2=0)",), **SHARED)
     figures = judge_claim(claim, "regret", data).figures
     assert figures.startswith("regret: blt 1 compared with tal(gamma1=0) 2 (required: ")
 

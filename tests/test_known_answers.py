@@ -167,7 +167,7 @@ def test_growth_after_learning_is_logarithmic(spec, clients):
         assert third < 0.1 * measured[:, -1].mean() + 2
 
 
-# ------------------------------------------------------------------------ section VII, in its own words
+# ------------------------------------------------------------------------ section VIII, in its own words
 
 
 def test_words_on_ucb1_clients():

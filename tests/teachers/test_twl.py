@@ -115,6 +115,18 @@ def test_one_arm_is_decided_from_the_start():
     assert TEACHER.report(state).sentence == "decided for arm 0 in epoch 1"
 
 
+def test_with_both_gammas_0_twl_may_decide_before_tal():
+    """Both reveal the same until arm 0, which epoch 1 ruled out, looks good in epoch 2: TAL waits, TWL does not."""
+    tal, twl = TAL(0.0, 0.0), TWL(0.0, 0.0)
+    first, second = same_for_all(THREE, 1, 0.0, 0.9, 0.8), same_for_all(THREE, 2, 0.9, 0.9, 0.1)
+    waits, decides = tal.advance(begin(tal), first), twl.advance(begin(twl), first)
+    assert decides.active_arms == (1, 2)
+    assert set(tal.directive(waits).rules) == set(twl.directive(decides).rules) == {Set(0.0)}
+    waits, decides = tal.advance(waits, second), twl.advance(decides, second)
+    assert tal.directive(waits).target is None
+    assert twl.directive(decides).target == 1
+
+
 # ------------------------------------------------------------------------------------------- excluding
 
 

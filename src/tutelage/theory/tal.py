@@ -157,7 +157,10 @@ def performance_of_tal_with_ucb1(setting: TheorySetting, gamma1: float = 1.0, ga
 
 
 def performance_of_tal_with_eps_greedy(setting: TheorySetting, c: float = 1.0, d: float = 1.0) -> Guarantee:
-    """Regret and cost of TAL(0, 0), which is TWL(0, 0), with epsilon-greedy clients.
+    """Regret and cost of TAL(0, 0), and of TWL(0, 0), with epsilon-greedy clients.
+
+    Until TWL decides, no later than TAL, both reveal the same; the bounds hold for any round of the decision
+    up to T_1 (docs/theory.md).
 
     Shi et al., Theorem tal_epsilon, and the remark after Theorem twl_UCB.  In the teaching phase each pull
     counts as one of the arm that is worst for it, Delta_max or max_k mu_(k, m) (the paper's mu_(*, m) may

@@ -38,7 +38,8 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 
     thm:tal_UCB and thm:twl_UCB where all clients are UCB1 and gamma1 > gamma2; thm:tal_epsilon where all are
     epsilon-greedy and gamma1 = gamma2 = 0; thm:tal_general, client by client, for UCB1 clients and mixes of
-    both with gamma1 = gamma2 = 0, for TAL and for TWL, which then is TAL.
+    both with gamma1 = gamma2 = 0, for TAL and for TWL, which then
+    reveals what TAL reveals until it decides, no later than TAL.
 
     Raises ``InputError``, with the existing theorems, for other teachers and clients.
     """

@@ -1,5 +1,7 @@
 """Addresses as they are shown: logs and terminals contain no password."""
 
+from urllib.parse import quote
+
 import pytest
 
 from tutelage import stores
@@ -20,6 +22,22 @@ from tutelage.stores.postgresql.connection import hide_password
         ("postgresql://me:sesame@h/d", "postgresql://me:***@h/d"),
         ("postgresql://me:ses@ame@h/d", "postgresql://me:***@h/d"),
         ("postgresql://me:ses/ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:ses%40ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:p@ses/ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:p@ses?ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:p@ses#ame@h/d?a=b&pwd=x", "postgresql://me:***@h/d?a=b&pwd=***"),
+        ("postgresql://me:p@ses/ame@sesame@[::1]:5/d", "postgresql://me:***@[::1]:5/d"),
+        ("postgresql://me:123/sesame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me:p@ses?a=b&c=ame@h/d", "postgresql://me:***@h/d"),
+        ("postgresql://me@corp:p@sesame/ame@h/d", "postgresql://me@corp:***@h/d"),
+        ("postgresql://m/e:sesame@h/d", "postgresql://m/e:***@h/d"),
+        ("package.module:Store://me:p@ses/ame@h", "package.module:Store://me:***@h"),
+        ("redis://:p@ses/ame@h", "redis://:***@h"),
+        ("postgresql://me@h:5/d?application_name=a@b", "postgresql://me@h:5/d?application_name=a@b"),
+        ("postgresql://h/d?password=ses&ame", "postgresql://h/d?password=***"),
+        ("postgresql://h/d?password=s@ses/ame#x", "postgresql://h/d?password=***"),
+        ("postgresql://h/d?oauth_client_secret=sesame", "postgresql://h/d?oauth_client_secret=***"),
+        ("host=h password=a://sesame pwd=sesame", "host=h password=*** pwd=***"),
         ("postgresql://me:ses#ame@h/d", "postgresql://me:***@h/d"),
         ("postgresql://me:sesame@[h/d", "postgresql://me:***@[h/d"),
         ("postgresql://me:sesame", "postgresql://me:***"),
@@ -44,6 +62,33 @@ def test_passwords_are_hidden_wherever_they_stand(address, printed):
     assert without_password(address) == printed
 
 
+@pytest.mark.parametrize("password", ["p@sesame", "p@sesame/x", "p@sesame?x", "p@sesame#x", "p@x?sesame=1", "9/sesame"])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_no_command_shows_a_password(password, quoted, capsys, monkeypatch, tmp_path):
+    """None that reads the store's URL, from whatever place; an unescaped password is refused before it is used."""
+    from tutelage.cli.app import execute
+
+    monkeypatch.chdir(tmp_path)
+    url = f"postgresql://me:{quote(password, safe='') if quoted else password}@127.0.0.1:1/d"
+    monkeypatch.setenv("TUTELAGE_STORE", url)
+    commands = ["config", "config --json", "key list", "key create n --role admin", "db check", "db upgrade", "serve"]
+    commands += ["db backup x.db", "ledger verify", f"serve {url}", f"key list --store {url}", f"demo {url}"]
+    for command in commands:
+        execute([*command.split(), *(["--port", "0"] if command == "serve" else [])])
+        out, err = capsys.readouterr()
+        assert "sesame" not in out + err, command
+        assert "me:***@" in out or "me@" in err or "me:***@" in err, command
+        assert command.startswith("config") or quoted or "%40" in err or "argument" in err or "pg_dump" in err, command
+
+
+def test_the_reason_of_an_error_is_not_kept():
+    """psycopg's own exception would show what it took for the host in a traceback."""
+    with pytest.raises(StoreError) as caught:
+        stores.open_reader("postgresql://me:sesame@127.0.0.1:1/d")
+    assert caught.value.__suppress_context__
+    assert caught.value.__cause__ is None
+
+
 def test_an_unreadable_address_is_hide_password():
     """An unclosed bracket does not prevent the message about another failure."""
     assert hide_password("postgresql://u:sesame@[x") == "postgresql://u:***@[x"
@@ -62,6 +107,10 @@ def test_an_unreadable_address_is_hide_password():
         "postgresql://127.0.0.1:1/d?password=a=sesame",
         "postgresql://127.0.0.1:1/d?password=a&sesame",
         "postgresql://127.0.0.1:1/d?another=sesame",
+        "postgresql://me:pw@sesame@127.0.0.1:1/d",
+        "postgresql://me:pw@sesame/d@127.0.0.1:1/d",
+        "postgresql://me:pw@sesame?d=sesame@127.0.0.1:1/d",
+        "postgresql://me:pw@h#sesame@127.0.0.1:1/d",
         "mysql://me:sesame@h/d",
         "postgresql:/me:sesame@h/d",
         "sqlite://me:sesame@h",
@@ -82,7 +131,6 @@ def test_an_address_that_cannot_be_read_is_one_sentence(url):
     "url",
     [
         "postgresql://me:127.0.0.1:sesame@127.0.0.1:1/d",
-        "postgresql://me:pw@sesame@127.0.0.1:1/d",
         "postgresql://u@127.0.0.1:1/d?passw%6frd=sesame",
         "postgresql://127.0.0.1:sesame/d",
     ],

@@ -78,6 +78,7 @@ for commands in (app, campaign.app, key.app, ledger.app, db.app):
         if registered.callback is not None:
             registered.callback = _add_traceback_option(registered.callback)
 
+_LONG_NUMBER = re.compile("([0-9]{30})[0-9]{10,}")
 # typer exports no name for the base class of usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -147,7 +148,9 @@ def _report_system_error(error: OSError) -> int:
 def _report(sentence: str, status: int) -> int:
     if is_interrupted():  # compilers turn the interrupt into errors of their own
         raise KeyboardInterrupt
-    line = format_controls(" ".join(sentence.split()))
+    from tutelage.stores.address import hide_passwords_in
+
+    line = _LONG_NUMBER.sub(r"\1...", hide_passwords_in(format_controls(" ".join(sentence.split()))))
     with contextlib.suppress(OSError):  # standard error is closed or full; the status remains
         sys.stderr.write((line if line.endswith((".", "?", "!")) else f"{line}.") + "\n")
     return status

@@ -6,36 +6,62 @@ from urllib.parse import unquote
 from tutelage.errors import InputError
 
 # postgresql://USER:PASSWORD@HOST/DATABASE?password=..., and libpq's other form, "host=... password=...".
-_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#]*)"
-_USER = re.compile(_SCHEME + r":([^/?#]*)@")
-_UNESCAPED = re.compile(_SCHEME + r":(?![0-9,:\]]*(?:[/?#]|$)).*@", re.DOTALL)
-_HOSTLESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^:@/?#\[]*):(?![0-9]*(?:[,/?#]|$))[^/?#]*")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9_.+:-]*?://)(.*)", re.DOTALL)
+_HOST = r"(?:\[[^\]@/?#]*\]|[^:@/?#\[\],]*)(?::[0-9]*)?"
+_PARAMETER = r"[^=&#@]+=[^&#]*"
+_WITHOUT_PASSWORD = re.compile(
+    rf"(?:[^:@/?#]*@)?{_HOST}(?:,{_HOST})*(?:/[^@?#]*)?(?:\?{_PARAMETER}(?:&{_PARAMETER})*)?"
+)
+_AUTHORITY = re.compile(r"[^/?#]*")
 _SCHEMELESS = re.compile(r"^([^:@]*):.*@", re.DOTALL)
-_QUERY = re.compile(r"([?&])([^=&?]*)=[^&]*")
-_WORDS = re.compile(r"(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)+)", re.IGNORECASE)
-_SECRET = frozenset({"password", "sslpassword", "passwd", "pass", "pwd"})  # libpq knows two, people write all five
+_QUERY = re.compile(r"([?&])([^=&?]*)=[^&]*(?:&[^=&]*(?=&|$))*")  # an unescaped & may belong to the value
+# libpq knows the first five; people write the others too.
+_SECRETS = (
+    *("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"),
+    *("passwd", "pass", "pwd"),
+)
+_WORDS = re.compile(
+    rf"(\b(?:{'|'.join(_SECRETS)})\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)+)", re.IGNORECASE | re.DOTALL
+)
 _QUOTED = re.compile(r"""(["'])(.+?)\1""")
 
 
 def without_password(address: str) -> str:
     """Replace each password in a URL by ``***``, in every form in which passwords are written.
 
-    A password with an unescaped ``/``, ``?`` or ``#`` is hidden too, up to the last ``@``; so is the part in
-    a password's place if the URL lacks its slashes or its host.
+    A password with an unescaped ``@``, ``/``, ``?`` or ``#`` is hidden too: all that comes before the last
+    ``@`` may belong to it.  So is the part in a password's place if the URL lacks its slashes or its host.
     """
-    if "://" not in address:
+    url = _URL.match(address)
+    if url is None:
         return _SCHEMELESS.sub(r"\1:***@", _WORDS.sub(r"\1***", address))
-    hidden = _USER.sub(r"\1:***@", address)
-    if hidden == address:
-        hidden = _UNESCAPED.sub(r"\1:***@", address)
-    if "@" not in address:
-        hidden = _HOSTLESS.sub(r"\1:***", address)
-    return _QUERY.sub(_hidden, hidden)
+    scheme, rest = url.groups()
+    if not _WITHOUT_PASSWORD.fullmatch(rest):
+        (before, at, place), user = rest.rpartition("@"), rest.partition(":")[0]
+        if at and ":" in before:
+            rest = f"{user}:***@{place}"
+        elif not at and len(user) < len(_AUTHORITY.match(rest)[0]) and "[" not in user:  # type: ignore[index]
+            rest = f"{user}:***"
+    return scheme + _QUERY.sub(_hidden, rest)
+
+
+def hide_passwords_in(sentence: str) -> str:
+    """Hide the password of every URL that stands in a sentence."""
+    return re.sub(r"[A-Za-z][\w.+:-]*://\S*@\S*", lambda found: without_password(found[0]), sentence)
+
+
+def has_unescaped_password(url: str) -> bool:
+    """Whether a character of the password ends it too early, so that the host would be read from its rest."""
+    shown, parts = without_password(url), _URL.match(url)
+    if parts is None or ":***@" not in shown:
+        return False
+    password = parts[2].rpartition("@")[0].partition(":")[2]
+    return bool(set(password) & set("@/?#"))
 
 
 def is_secret(name: str) -> bool:
     """Whether a parameter of a URL holds a password, or was meant to."""
-    return unquote(name).lower() in _SECRET
+    return unquote(name).lower() in _SECRETS
 
 
 def reason_without_password(reason: str, address: str, shown: str) -> str:

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import errors
 
 from tutelage.errors import InputError
-from tutelage.stores.address import is_secret, reason_without_password, without_password
+from tutelage.stores.address import has_unescaped_password, is_secret, reason_without_password, without_password
 from tutelage.stores.base import StoreBroken, StoreError, StoreFull
 
 _SETTINGS: LiteralString = (
@@ -57,6 +57,11 @@ def connect(url: str) -> psycopg.Connection:
 
 
 def _check_address(url: str) -> None:
+    if has_unescaped_password(url):
+        raise InputError(
+            f"Invalid database URL {hide_password(url)!r}: write @, /, ? and # as %40, %2F, %3F and %23 where they "
+            "belong to a name, a password or a value."
+        )
     try:
         psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
@@ -90,11 +95,11 @@ def _check_server(url: str, connection: psycopg.Connection) -> None:
 
 @contextlib.contextmanager
 def translated_errors(url: str) -> Iterator[None]:
-    """Turn psycopg's errors into the store's."""
+    """Turn psycopg's errors into the store's, without the original, whose text may hold a part of a password."""
     try:
         yield
     except psycopg.Error as error:
-        raise explain_error(url, error) from error
+        raise explain_error(url, error) from None
 
 
 def explain_error(url: str, error: psycopg.Error) -> StoreError:

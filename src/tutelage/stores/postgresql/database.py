@@ -96,5 +96,5 @@ class PostgresqlDatabase:
                 migrations.upgrade(connection)
         except sqlalchemy.exc.DBAPIError as error:
             if isinstance(error.orig, psycopg.Error):
-                raise explain_error(self.url, error.orig) from error
+                raise explain_error(self.url, error.orig) from None
             raise

@@ -164,8 +164,8 @@ class PostgresqlKeys(PostgresqlReader, SqlKeys):
             if connection.closed:
                 raise CommitUncertain(
                     f"The connection to {self.url} was lost during a COMMIT: load the campaigns again."
-                ) from error
-            raise explain_error(self._url, error) from error
+                ) from None
+            raise explain_error(self._url, error) from None
         except BaseException:
             connection.close()  # interrupted: nobody knows whether it was committed
             raise

@@ -2,6 +2,7 @@
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.stores.address import without_password
 
 
 @status_kind("follower", colour="blue")
@@ -14,7 +15,7 @@ def follower(view: CampaignView, thresholds: object) -> StatusItem | None:
     server = view.server
     if server.leads:
         return None
-    who = f"It is led by {server.leader}" if server.leader else "No server leads it at the moment"
+    who = f"It is led by {without_password(server.leader)}" if server.leader else "No server leads it at the moment"
     return follower.item(
         "info",
         "This server does not lead the campaign.",

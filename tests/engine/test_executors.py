@@ -4,7 +4,8 @@ import multiprocessing
 import sys
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
@@ -159,7 +160,7 @@ def test_dask_not_installed(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"workers": 0}, "Invalid number of workers 0: use a whole number of at least 1"),
+        ({"workers": 0}, "Invalid number of workers 0: use a whole number in [1, 65536]"),
         ({"workers": -2}, "Invalid number of workers -2"),
         ({"executor": "gpu"}, "Invalid executor 'gpu': use auto, threads, processes or dask"),
         ({"executor": "dask://nowhere"}, "Invalid executor 'dask://nowhere'"),
@@ -298,3 +299,56 @@ def _wait_for_workers_to_end():
     while any(thread.name.startswith("tutelage") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+_DAEMONIC = """
+import multiprocessing
+from tutelage import lab
+from tutelage.errors import InputError
+def job(executor):
+    try:
+        data = lab.simulate("paper", ["blt"], horizon=900, runs=20, seed=5, workers=2, executor=executor)
+    except InputError as error:
+        return str(error)
+    return data.regret.sum().item()
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(*pool.map(job, ["auto", "processes"]), sep="\\n")
+    print(job("threads"))
+"""
+
+
+def test_in_a_worker_of_a_pool(tmp_path, python):
+    """Its processes may have no children: runs are played by threads, with the same numbers as elsewhere."""
+    (tmp_path / "script.py").write_text(_DAEMONIC)
+    forked, refused, spawned, refused_too, outside = python(tmp_path / "script.py").stdout.splitlines()
+    assert float(forked) == float(spawned) == float(outside)
+    assert refused == refused_too
+    assert refused.endswith("may not start processes: use executor='threads'.")
+
+
+def test_a_missing_guard_is_named(tmp_path, python):
+    """A spawned process imports the script, and cannot start processes itself."""
+    (tmp_path / "script.py").write_text(
+        "import threading, time\nfrom tutelage import lab\n"
+        "threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()\n"
+        "print(lab.simulate('paper', ['none'], horizon=9, runs=2, workers=1, executor='processes'))\n"
+    )
+    ended = python(tmp_path / "script.py", check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines()[-1] == f"tutelage.errors.InputError: {executors.describe_missing_guard()}"
+    assert 'if __name__ == "__main__":' in executors.describe_missing_guard()
+
+
+def test_a_broken_executor_object_names_both_causes():
+    """Whether its processes had started is not known."""
+
+    class Broken(Executor):
+        def submit(self, *arguments):
+            future = Future()
+            future.set_exception(BrokenProcessPool("terminated abruptly"))
+            return future
+
+    with pytest.raises(ChildProcessError, match=r"out of memory, or the script lacks if __name__ == \"__main__\":"):
+        lab.simulate("paper", "none", horizon=2, runs=1, executor=Broken())

@@ -33,8 +33,9 @@ ExecutorName = Literal["auto", "threads", "processes"]
 EXECUTORS = f"{', '.join(get_args(ExecutorName))} or dask://HOST:PORT"
 
 _DASK = re.compile(r"dask://(?P<address>[^/\s]+:(?P<port>[0-9]+))/?")
-_LAST_PORT = 65535
+_LAST_PORT, _MOST_WORKERS = 65535, 65536
 _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
+MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
 
@@ -49,7 +50,7 @@ def default_workers() -> int:
 def check_workers(workers: Any, executor: Any) -> None:
     """Raise ``InputError`` unless runs can be spread this way."""
     if workers is not None:
-        check_whole("number of workers", workers, 1)
+        check_whole("number of workers", workers, 1, _MOST_WORKERS)
     if executor in get_args(ExecutorName) or isinstance(executor, Executor):
         return
     dask = _DASK.fullmatch(executor) if isinstance(executor, str) else None
@@ -66,7 +67,8 @@ class Team:
 
     At most ``slots`` runs are submitted and not done.  ``cancel``, if the workers can see it, stops their
     runs; ``shares`` holds which part of each run under way has been played, where that is known.  ``close``
-    ends the executor, if it is ours; its argument says whether to wait for the workers.
+    ends the executor, if it is ours; its argument says whether to wait for the workers.  ``has_started`` says
+    whether a worker process has got as far as to play runs, where that is known.
     """
 
     executor: Executor
@@ -76,6 +78,7 @@ class Team:
     cancel: Any = None
     shares: dict[tuple[int, int], float] = field(default_factory=dict)
     close: Callable[[bool], None] | None = None
+    has_started: Callable[[], bool] = lambda: True
 
     def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
         with _interrupts_blocked(), warnings.catch_warnings():
@@ -134,16 +137,32 @@ def _open_threads(request: SimulationRequest, workers: int, executor: ThreadPool
 
 def _open_processes(request: SimulationRequest, workers: int) -> Team:
     """Open processes of this machine: copies of this one (forked), or else new ones (spawned)."""
+    if multiprocessing.current_process().daemon:
+        raise InputError(
+            "This process is a worker of multiprocessing.Pool, which may not start processes: use executor='threads'."
+        )
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # it imports the script that started it
+        raise InputError(describe_missing_guard())
     if _can_fork():
         context: Any = multiprocessing.get_context("fork")
         sent: SimulationRequest | bytes = request
     else:
         context, sent = multiprocessing.get_context("spawn"), _pickled(request)
         _start_tracker()
-    cancel = context.Event()
-    processes = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_process, initargs=(sent, cancel))
+    cancel, started = context.Event(), context.Event()
+    processes = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_process, initargs=(sent, cancel, started)
+    )
     close = functools.partial(processes.shutdown, cancel_futures=True)
-    return Team(processes, 2 * workers, _play_in_process, cancel=cancel, close=close)
+    return Team(processes, 2 * workers, _play_in_process, cancel=cancel, close=close, has_started=started.is_set)
+
+
+def describe_missing_guard() -> str:
+    """Return a sentence about worker processes that end before they play a run."""
+    return (
+        "The worker processes ended while they imported the script that starts them: put its calls under "
+        f"{MAIN_GUARD}, or use executor='threads'."
+    )
 
 
 def _open_dask(request: SimulationRequest, workers: int | None, executor: str) -> Team:
@@ -185,9 +204,13 @@ def _is_worth_forking(request: SimulationRequest, workers: int) -> bool:
 
 
 def _can_fork() -> bool:
-    """Return whether a copy of this process is complete: on Linux, and where no other thread is at work."""
+    """Return whether a copy of this process is complete and may be made.
+
+    On Linux, where no other thread is at work, and not in a worker of ``multiprocessing.Pool``.
+    """
     return (
         sys.platform == "linux"
+        and not multiprocessing.current_process().daemon
         and threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()
     )
@@ -235,7 +258,8 @@ def _interrupts_blocked() -> Iterator[None]:
 _in_process: dict[str, Any] = {}  # in a worker process: the request, and the event that cancels it
 
 
-def _start_process(request: SimulationRequest | bytes, cancel: Any) -> None:
+def _start_process(request: SimulationRequest | bytes, cancel: Any, started: Any) -> None:
+    started.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if isinstance(request, bytes):
         request = _unpickled(request)

@@ -19,8 +19,16 @@ from typing import Any
 import numpy as np
 
 from tutelage.conditions import Conditions
-from tutelage.engine.executors import check_workers, default_workers, open_team
+from tutelage.engine.executors import (
+    MAIN_GUARD,
+    Team,
+    check_workers,
+    default_workers,
+    describe_missing_guard,
+    open_team,
+)
 from tutelage.engine.simulation import Cancelled, simulate_run
+from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
 from tutelage.policies.base import Policy
@@ -52,6 +60,11 @@ def simulate_runs(
     check_workers(workers, executor)
     warm_up(request)
     team = open_team(request, workers, executor)
+    try:
+        check_duration(request, max(1, team.slots // 2))
+    except BaseException:
+        team.stop(wait=True)
+        raise
     pairs = itertools.product(range(request.runs), range(len(request.teachers)))
     tasks = ((run, teacher) for run, teacher in pairs if (teacher, run) not in skip)
     waiting: set[Future[RunOutcome]] = set()
@@ -66,7 +79,7 @@ def simulate_runs(
             done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
                 played += 1
-                yield _outcome(future, executor)
+                yield _outcome(future, executor, team)
             if progress is not None:
                 progress(played + team.played_shares())
     finally:
@@ -75,10 +88,17 @@ def simulate_runs(
         team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
 
 
-def _outcome(future: Future[RunOutcome], executor: str | Executor) -> RunOutcome:
+def _outcome(future: Future[RunOutcome], executor: str | Executor, team: Team) -> RunOutcome:
     try:
         return future.result()
     except BrokenProcessPool as error:
+        if not team.has_started():
+            raise InputError(describe_missing_guard()) from error
+        if isinstance(executor, Executor):
+            raise ChildProcessError(
+                "A worker process of the executor ended before its run did: it may have run out of memory, or the "
+                f"script lacks {MAIN_GUARD}."
+            ) from error
         raise ChildProcessError(
             "A worker process ended before its run did; it may have run out of memory: use fewer --workers."
         ) from error

@@ -30,13 +30,17 @@ def error_of(capsys, status, *arguments):
     return err
 
 
+def free_port():
+    """Return a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextlib.contextmanager
 def running_server(folder, *arguments, port=None):
     """Run a server on ``folder / "t.db"``; give its address, once it is ready, and its process."""
-    if port is None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    port = free_port() if port is None else port
     command = [sys.executable, "-m", "tutelage", "serve", "--store", "sqlite:///t.db", "--port", str(port)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*command, *arguments], cwd=folder, stderr=log)
@@ -44,7 +48,7 @@ def running_server(folder, *arguments, port=None):
             address = f"http://127.0.0.1:{port}"
             for _ in range(400):
                 with contextlib.suppress(httpx.TransportError):
-                    if httpx.get(f"{address}/readyz").is_success:
+                    if httpx.get(f"{address}/readyz", trust_env=False).is_success:
                         break
                 assert process.poll() is None, (folder / "log").read_text()
                 time.sleep(0.05)

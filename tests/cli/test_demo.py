@@ -34,8 +34,9 @@ def test_demo_runs_over_http_and_removes_its_files(tmp_path, python):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_terminal_gets_a_table():
-    """A display that is redrawn, with a row for each client; a given target is named."""
+def test_a_terminal_gets_a_table(monkeypatch):
+    """A display that is redrawn, with a row for each client; a given target is named, no proxy is asked."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     shown, _ = run_on_terminal("demo", "--horizon", "150", "--teacher", "known(target=4)")
     assert "favourite arm" in shown
     assert "eps-greedy 3" in shown

@@ -252,10 +252,11 @@ def _path(name: str) -> str:
 def _connect(server: str | None) -> Iterator[Any]:
     import httpx
 
-    from tutelage.service.configuration import load_configuration
+    from tutelage.client.connections import connection_options, name_proxy
+    from tutelage.service.configuration import load_setting
     from tutelage.stores.address import without_password
 
-    address = load_configuration({"server": server}).server
+    address = load_setting("server", server)
     key = os.environ.get("TUTELAGE_KEY", "")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
@@ -264,7 +265,11 @@ def _connect(server: str | None) -> Iterator[Any]:
         )
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with httpx.Client(base_url=address, headers=headers, timeout=60.0) as http:
+        options = connection_options(address)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    try:
+        with httpx.Client(base_url=address, headers=headers, timeout=60.0, **options) as http:
             yield http
     except httpx.InvalidURL:
         raise InputError(
@@ -278,16 +283,20 @@ def _connect(server: str | None) -> Iterator[Any]:
             ) from None
         reason = str(error) or type(error).__name__
         raise InputError(
-            f"The server {without_password(address)} does not answer ({reason}): check that it is running, "
-            "and --server or TUTELAGE_SERVER."
+            f"The server {without_password(address)}{name_proxy(address)} does not answer ({reason}): check that it "
+            "is running, and --server or TUTELAGE_SERVER."
         ) from None
 
 
-def _url(response: Any) -> str:
-    """Return the URL of a response, without a password."""
+def _not_tutelage(response: Any, what: str) -> InputError:
+    """Return the error for an answer that no Tutelage server gives; ``what`` says what it is."""
+    from tutelage.client.connections import name_proxy
     from tutelage.stores.address import without_password
 
-    return without_password(str(response.url))
+    address = str(response.url)
+    return InputError(
+        f"{without_password(address)}{name_proxy(address)} is not a Tutelage server: it answers with {what}."
+    )
 
 
 def _find_certificate_error(error: BaseException | None) -> str | None:
@@ -311,7 +320,7 @@ def _request(
         try:
             return response.json() if response.content else None
         except ValueError:
-            raise InputError(f"{_url(response)} is not a Tutelage server: its response is not JSON.") from None
+            raise _not_tutelage(response, "something else than JSON") from None
 
 
 def _encode(content: Any) -> bytes:
@@ -333,9 +342,7 @@ def _report_refusal(response: Any, locate: Callable[[str], str] | None = None) -
             field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
             sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
-        raise InputError(
-            f"{_url(response)} is not a Tutelage server: it answers with status {response.status_code}."
-        ) from None
+        raise _not_tutelage(response, f"status {response.status_code}") from None
     if response.status_code in _REQUEST_FAULTS:
         raise InputError(sentence)
     sys.stderr.write(f"{sentence}\n")

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from tutelage.client import pull_messages
+from tutelage.client.connections import connection_options, name_proxy
 from tutelage.client.pull_messages import Failure, ObservedReward, Pull, PullRefusal, RevealedReward
 from tutelage.client.spool import MOST_REPORTS, Spool
 
@@ -22,6 +23,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two requests; double
 _FIRST_REST, _LONGEST_REST = 0.5, 10.0  # seconds between two deliveries of reports
 _REPORTS_PER_REQUEST = 1_000
 _REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
+_ROUTES = frozenset({"transport", "mounts", "proxy", "trust_env"})  # options that replace the environment's proxy
 _MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # of a response that are read
 
 
@@ -31,6 +33,9 @@ class AsyncClient:
     ``server`` is the server's address, ``campaign`` a name, ``key`` a reporter's key.  ``deadline`` is the
     maximum time of a call, in seconds.  ``spool`` is a file for reports that no other client uses;
     ``most_reports`` is the maximum number of reports that wait.  Other options are passed to httpx.
+
+    A server on this machine is asked directly, another one by the proxy that the environment names; a proxy
+    or certificates of the environment that cannot be used raise ``ValueError``.
     """
 
     def __init__(
@@ -46,8 +51,11 @@ class AsyncClient:
     ) -> None:
         _check(server, campaign, key, deadline)
         self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}/pulls", deadline
-        self.spool = Spool(spool, most_reports)
+        self.spool, self._route = Spool(spool, most_reports), ""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        if not _ROUTES & options.keys():
+            options = connection_options(server) | options
+            self._route = name_proxy(server)
         self._http = httpx.AsyncClient(**({"base_url": server, "headers": headers} | options))
         self._running: set[asyncio.Task[httpx.Response]] = set()
         self._reporter: asyncio.Task[None] | None = None
@@ -113,15 +121,15 @@ class AsyncClient:
         task.add_done_callback(self._forget)
         await asyncio.wait({task}, timeout=seconds)
         if not task.done():
-            return Failure("the server did not answer in time")
+            return Failure("the server did not answer in time" + self._route)
         try:
             return pull_messages.interpret_answer(task.result(), pulls)
         except PullRefusal:
             raise
         except (TimeoutError, httpx.TimeoutException):
-            return Failure("the server did not answer in time")
+            return Failure("the server did not answer in time" + self._route)
         except Exception as error:  # noqa: BLE001 - whatever fails on the way, the caller must neither wait nor fail
-            return Failure(f"{type(error).__name__}: {error}".rstrip(": "))
+            return Failure(f"{type(error).__name__}: {error}".rstrip(": ") + self._route)
 
     def _forget(self, task: asyncio.Task[httpx.Response]) -> None:
         self._running.discard(task)

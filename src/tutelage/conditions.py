@@ -12,6 +12,7 @@ from tutelage.errors import InputError
 from tutelage.text import format_value
 from tutelage.validation import is_number, is_whole
 
+_LAST_ROUND = 2**53
 ConditionArrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -49,13 +50,15 @@ class Conditions:
             if not 0 < share <= 1:
                 raise InputError(f"Invalid activity {share:g} of client {client}: use a number in (0, 1].")
         for client, delay in enumerate(self.delays):
-            if delay < 0:
-                raise InputError(f"Invalid delay {delay} of client {client}: use 0 or more rounds.")
+            if not 0 <= delay <= _LAST_ROUND:
+                raise InputError(f"Invalid delay {format_value(delay)} of client {client}: use 0 to 2^53 rounds.")
         for client, round in self.stops:
             if not 0 <= client < num_clients:
-                raise InputError(f"Invalid client {client} in stops: clients are 0 to {num_clients - 1}.")
-            if round < 0:
-                raise InputError(f"Client {client} cannot stop after round {round}: use round 0 or later.")
+                raise InputError(f"Invalid client {format_value(client)} in stops: clients are 0 to {num_clients - 1}.")
+            if not 0 <= round <= _LAST_ROUND:
+                raise InputError(
+                    f"Client {client} cannot stop after round {format_value(round)}: use a round from 0 to 2^53."
+                )
         for shift in self.shifts:
             if shift.local_means.shape != (num_clients, num_arms):
                 raise InputError(
@@ -64,8 +67,10 @@ class Conditions:
                 )
             if not np.all((shift.local_means >= 0.0) & (shift.local_means <= 1.0)):
                 raise InputError(f"Invalid means after round {shift.after}: use numbers in [0, 1].")
-            if shift.after < 1:
-                raise InputError(f"The means cannot shift after round {shift.after}: use round 1 or later.")
+            if not 1 <= shift.after <= _LAST_ROUND:
+                raise InputError(
+                    f"The means cannot shift after round {format_value(shift.after)}: use a round from 1 to 2^53."
+                )
 
     def _check_types(self) -> None:
         """Raise ``InputError`` unless the fields are lists of what they are made of."""

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from tutelage.code_errors import describe_code_error, locate_error
 from tutelage.errors import InputError
-from tutelage.text import format_exact, format_value, join_words
+from tutelage.text import format_exact, format_value, join_words, shorten
 from tutelage.validation import Bounds, describe_error, is_number, is_whole, read_whole
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
@@ -52,22 +52,31 @@ class Parameter:
         allowed = self.bounds.describe_allowed(_NOUNS.get(self.type, "text"))
         return f"{allowed}, or the name of an arm" if self.names_arm else allowed
 
+    def allowed_instead(self, value: Any) -> str:
+        """What is allowed instead of a value, with the largest number where the value is beyond all bounds."""
+        return f"{self.allowed}, and below 2^63" if self.type is int and not _fits(value) else self.allowed
+
     def check(self, value: Any, where: str) -> None:
         """Raise ``InputError`` unless the value is of the parameter's type and within its bounds."""
         if not (self.allows(value) or (value is None and self.is_optional)):
-            raise InputError(f"Invalid {self.name}={_format(value)} in {where}: use {self.allowed}.")
+            raise InputError(f"Invalid {self.name}={_format(value)} in {where}: use {self.allowed_instead(value)}.")
 
     def allows(self, value: Any) -> bool:
         """Whether the value is of the parameter's type and within its bounds or among its choices."""
         if self.names_arm and isinstance(value, str):
             return bool(value)
         if self.type is int:
-            return is_whole(value) and self.bounds.contains(value)
+            return is_whole(value) and self.bounds.contains(value) and _fits(value)
         if self.type is float:
             return is_number(value) and self.bounds.contains(value)
         if self.type is bool:
             return isinstance(value, bool)
         return isinstance(value, self.type) and (not self.choices or value in self.choices)
+
+
+def _fits(value: Any) -> bool:
+    """Whether a whole number fits in 64 bits, as compiled code needs it; true of what is not a whole number."""
+    return not is_whole(value) or -(2**63) <= value < 2**63
 
 
 def _format(value: Any) -> str:
@@ -328,9 +337,13 @@ def _convert(text: str, item: Parameter, spec: str) -> Any:
         if item.names_arm:
             return text
         comma = " with a decimal point, not a comma" if "," in text or ";" in text else ""
-        raise InputError(f"Invalid {item.name}={text} in {spec!r}: use {item.allowed}{comma}.") from None
+        raise InputError(
+            f"Invalid {item.name}={shorten(text)} in {shorten(spec)!r}: use {item.allowed}{comma}."
+        ) from None
     if not item.allows(value):
-        raise InputError(f"Invalid {item.name}={text} in {spec!r}: use {item.allowed}.")
+        raise InputError(
+            f"Invalid {item.name}={shorten(text)} in {shorten(spec)!r}: use {item.allowed_instead(value)}."
+        )
     return value
 
 

@@ -10,7 +10,7 @@ import typer
 
 from tutelage.errors import InputError
 from tutelage.paths import expand_path
-from tutelage.service.configuration import SETTINGS, load_configuration
+from tutelage.service.configuration import SETTINGS, load_setting
 from tutelage.service.settings_field import Setting
 from tutelage.validation import read_whole
 
@@ -91,7 +91,7 @@ def store_url(store: str | None, config: Path | None) -> Iterator[str]:
     from tutelage.stores.base import StoreError
 
     try:
-        yield load_configuration({"store": store}, file=config).store
+        yield load_setting("store", store, file=config)
     except StoreError as error:
         raise InputError(str(error)) from error
 

@@ -68,7 +68,7 @@ class BLT(Teacher):
     )
     lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
     stakes: int = parameter(
-        0, help="number of stakes bet at once on each pair; 0 chooses it from the horizon", minimum=0
+        0, help="number of stakes bet at once on each pair; 0 chooses it from the horizon", minimum=0, maximum=1000
     )
     head_start: int = parameter(
         8,

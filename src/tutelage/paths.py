@@ -1,6 +1,10 @@
-"""Paths that people give: ``~`` replaced, and checked."""
+"""Paths that people give, with ``~`` replaced and checked; and a folder for users without a home."""
 
+import atexit
 import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,3 +59,29 @@ def find_path(path: str) -> Path:
     if not path.strip() or not exists(path):
         raise InputError(f"There is no file or folder {path!r}: check the path.")
     return found
+
+
+def has_writable_home(variable: str = "XDG_CACHE_HOME", folder: str = ".cache") -> bool:
+    """Whether a library can write to its usual folder in the user's home, or where the variable says instead."""
+    try:
+        path = Path(os.environ.get(variable) or Path.home() / folder)
+    except RuntimeError:  # HOME is not set, and the system does not know the user
+        return False
+    existing = next((each for each in (path, *path.parents) if each.exists()), None)
+    return path.is_absolute() and existing is not None and os.access(existing, os.W_OK | os.X_OK)
+
+
+def make_private_folder() -> Path:
+    """Return a folder for caches that no other user can write, among the temporary files.
+
+    It is the same in every process of this user, unless another user has made one of its name.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    path = Path(tempfile.gettempdir(), f"tutelage-{user}")
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077:
+        return path
+    path = Path(tempfile.mkdtemp(prefix="tutelage-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path

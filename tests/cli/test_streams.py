@@ -97,3 +97,27 @@ def test_a_result_that_cannot_be_saved_is_printed(error, status, form, tmp_path,
         assert "saved" not in printed.out
     assert str(error.args[-1]) in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_an_ascii_locale(tmp_path):
+    """Names and paths are UTF-8 all the same: in arguments, in files, in what is written and printed."""
+    folder = tmp_path / "Zürich"
+    folder.mkdir()
+    (folder / "Mittel.csv").write_text("Äpfel,Birnen\n0.5,0.2\n0.3,0.4\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "tutelage",
+        "simulate",
+        "Zürich/Mittel.csv",
+        "--out",
+        "Zürich/Läufe.nc",
+        *PLAYED[2:],
+    ]
+    variables = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = subprocess.run(command, capture_output=True, cwd=tmp_path, env=os.environ | variables, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    printed = ended.stdout.decode()
+    assert "Äpfel (arm 0)" in printed
+    assert printed.endswith("Every run is saved in Zürich/Läufe.nc.\n")
+    assert (folder / "Läufe.nc").exists()

@@ -3,6 +3,7 @@
 ``main`` imports next to nothing until Ctrl-C is handled.
 """
 
+import codecs
 import io
 import os
 import sys
@@ -12,6 +13,7 @@ from tutelage.cli import interrupts
 
 def main() -> None:
     """Run the command ``tutelage`` and end the process."""
+    _require_utf8()
     _open_standard_streams()
     interrupts.handle_interrupts()
     try:
@@ -28,6 +30,12 @@ def main() -> None:
         raise
     if status:
         interrupts.exit_now(status)
+
+
+def _require_utf8() -> None:
+    """Start again in Python's UTF-8 mode where names of files and arguments would be ASCII (LC_ALL=C)."""
+    if codecs.lookup(sys.getfilesystemencoding()).name == "ascii":
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _open_standard_streams() -> None:

@@ -11,8 +11,10 @@ these files makes a new kernel; numba's own check, of one file's date, would mis
 """
 
 import functools
+import os
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 
 from tutelage.code_digest import CodeDigest
 from tutelage.engine.compiled_draws import TWINS
+from tutelage.paths import has_writable_home, make_private_folder
 
 Plain = Callable[..., Any]
 
@@ -50,9 +53,21 @@ def compiled_main(function: Plain, name: str, **bindings: Plain) -> Any:
     linked = _relinked(function, bindings)
     linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
     try:
+        _choose_cache_folder()
         return _Kernel(linked, numba.njit(cache=True, **_OPTIONS)(linked))
     except RuntimeError:  # no cache folder can be written
         return _Kernel(linked, numba.njit(**_OPTIONS)(linked))
+
+
+@functools.cache
+def _choose_cache_folder() -> None:
+    """Give numba a cache folder where neither the package's folder nor the user's home can be written.
+
+    Without a home numba would make a folder named ``~`` in the current one.
+    """
+    config: Any = numba.config
+    if not (config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK) or has_writable_home()):
+        config.CACHE_DIR = str(make_private_folder())
 
 
 class _Kernel:

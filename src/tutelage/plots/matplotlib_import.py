@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 
 from tutelage.errors import InputError
+from tutelage.paths import has_writable_home, make_private_folder
 
 _SETTINGS = ("MPLBACKEND", "MATPLOTLIBRC")
 
@@ -32,6 +33,8 @@ def quiet_matplotlib() -> Iterator[None]:
 
 def load_matplotlib() -> None:
     """Import matplotlib; raises ``InputError`` where a settings file that must be read cannot be."""
+    if not os.environ.get("MPLCONFIGDIR") and not has_writable_home("XDG_CONFIG_HOME", ".config"):
+        os.environ["MPLCONFIGDIR"] = str(make_private_folder() / "matplotlib")
     with quiet_matplotlib():
         try:
             import matplotlib.font_manager

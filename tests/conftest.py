@@ -1,6 +1,8 @@
 """Test-wide settings."""
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +10,23 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tutelage.service.configuration import SETTINGS
+
 # `pytest --hypothesis-profile=long` looks for what the everyday examples miss.
 settings.register_profile(
     "everyday", max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("everyday")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def default_port_in_use():
+    """The server's default port is taken while tests run, as where a server runs: no test may need it."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # it is taken
+            stack.enter_context(socket.create_server(("127.0.0.1", SETTINGS["port"].default)))
+        yield
 
 
 @pytest.fixture(scope="session")

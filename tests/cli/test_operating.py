@@ -214,8 +214,8 @@ def test_a_port_in_use_leaves_no_file(here, capsys):
         err = error_of(capsys, 2, "serve", "--port", str(port))
     assert err.startswith(f"The server cannot listen on 127.0.0.1:{port} (Address already in use): ")
     assert list(here.iterdir()) == []
-    assert "cannot listen on no.such.host.invalid:8321" in error_of(
-        capsys, 2, "serve", "--host", "no.such.host.invalid"
+    assert "cannot listen on no.such.host.invalid:1234" in error_of(
+        capsys, 2, "serve", "--host", "no.such.host.invalid", "--port", "1234"
     )
 
 
@@ -314,3 +314,48 @@ def test_settings_with_a_byte_order_mark_and_exponents(here, capsys):
     (here / "tutelage.toml").write_text("port = 1.5e0\n")
     with pytest.raises(InputError, match="a whole number in"):
         load_configuration(environment={})
+
+
+SERVICE_LINKS = {
+    "TUTELAGE_SERVICE_HOST": "10.0.0.1",
+    "TUTELAGE_SERVICE_PORT": "8321",
+    "TUTELAGE_SERVICE_PORT_HTTP": "8321",
+    "TUTELAGE_PORT": "tcp://10.0.0.1:8321",
+    "TUTELAGE_PORT_8321_TCP": "tcp://10.0.0.1:8321",
+    "TUTELAGE_PORT_8321_TCP_PROTO": "tcp",
+    "TUTELAGE_PORT_8321_TCP_PORT": "8321",
+    "TUTELAGE_PORT_8321_TCP_ADDR": "10.0.0.1",
+}  # what Kubernetes sets for a service "tutelage"
+
+
+def test_service_links_of_kubernetes_are_ignored(here, capsys, monkeypatch):
+    """With a warning where the setting matters: in the server's log and in `config`."""
+    for name, value in SERVICE_LINKS.items():
+        monkeypatch.setenv(name, value)
+    ignored = "TUTELAGE_PORT=tcp://10.0.0.1:8321 is ignored: Kubernetes sets it for a service of this name; "
+    with running_server(here) as (address, _):
+        assert output_of(capsys, "campaign", "list", "--server", address) == ""
+    messages = [json.loads(line)["message"] for line in (here / "log").read_text().splitlines()]
+    assert len([message for message in messages if message.startswith(ignored)]) == 1
+    printed = output_of(capsys, "config")
+    assert f"# {ignored}use --port, or enableServiceLinks: false in the pod.\n" in printed
+    assert "port = 8321  # default\n" in printed
+    assert "is ignored" not in output_of(capsys, "key", "list", "--store", "sqlite:///t.db")
+
+
+def test_commands_read_only_the_settings_that_they_use(here, capsys, monkeypatch):
+    """A server's setting that is wrong fails the server, and nothing else."""
+    for name in ("PORT", "LOG_LEVEL", "MAX_BODY", "ADVERTISE"):
+        monkeypatch.setenv(f"TUTELAGE_{name}", "odd")
+    assert execute(["key", "create", "n", "--role", "admin", "--store", "sqlite:///t.db"]) == 0
+    capsys.readouterr()
+    for command in (("key", "list"), ("db", "check"), ("ledger", "verify")):
+        output_of(capsys, *command, "--store", "sqlite:///t.db")
+    assert "does not answer" in error_of(capsys, 2, "campaign", "list", "--server", "http://127.0.0.1:9")
+    assert "Invalid TUTELAGE_" in error_of(capsys, 2, "serve")
+
+
+def test_usage_errors_hide_passwords(capsys):
+    """A word too many may be a store's address."""
+    err = error_of(capsys, 2, "serve", "postgresql://me:p@ses/ame@h/d")
+    assert "postgresql://me:***@h/d" in err

@@ -151,7 +151,7 @@ def test_settings_come_from_option_environment_and_file(tmp_path, capsys, monkey
         ("key", "create", "n", "--role", "king", "--store", "sqlite:///t.db"),
         ("key", "revoke", "n", "--store", "sqlite:///t.db"),
         ("ledger", "verify", "--store", "sqlite:///none.db"),
-        ("serve", "--store", "mysql://x"),
+        ("serve", "--store", "mysql://x", "--port", "0"),
         ("serve", "--own-teachers", "a:b,c", "--store", "sqlite:///t.db"),
         ("serve", "--tls-key", "k.pem", "--store", "sqlite:///t.db"),
         ("serve", "--tls-key", "k.pem", "--tls-certificate", "c.pem", "--store", "sqlite:///t.db"),

@@ -15,7 +15,7 @@ def config(config: ConfigFile = None, as_json: Json = False) -> None:
     Passwords are left out.
     The text can be saved and used as tutelage.toml.
     """
-    from tutelage.service.configuration import find_values, load_configuration
+    from tutelage.service.configuration import describe_ignored_variables, find_values, load_configuration
     from tutelage.stores.address import without_password
 
     values = asdict(load_configuration(file=config))
@@ -34,4 +34,5 @@ def config(config: ConfigFile = None, as_json: Json = False) -> None:
                 continue
             comment = sources[name] + ("; the password is left out" if name in hidden else "")
             sys.stdout.write(f"{name} = {json.dumps(value, ensure_ascii=False)}  # {comment}\n")
+        sys.stdout.writelines(f"# {sentence}\n" for sentence in describe_ignored_variables())
         sys.stdout.write(f"# TUTELAGE_KEY is {'set' if os.environ.get('TUTELAGE_KEY') else 'not set'}\n")

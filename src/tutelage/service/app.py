@@ -89,7 +89,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
 
 def _name_server(configuration: Configuration) -> str:
     """Return the name of this server on its pages."""
-    return (configuration.advertise and urlsplit(configuration.advertise).netloc) or platform.node()
+    return (configuration.advertise and urlsplit(configuration.advertise).netloc.rpartition("@")[2]) or platform.node()
 
 
 async def _refresh_keys(

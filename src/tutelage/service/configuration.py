@@ -20,6 +20,7 @@ FILE = "tutelage.toml"
 OWN_FOLDERS = frozenset(
     {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
 )
+_SERVICE_LINK = re.compile("(?:tcp|udp|sctp)://")  # TUTELAGE_PORT=tcp://10.0.0.1:8321, of a service "tutelage"
 _TEACHER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -140,6 +141,22 @@ def load_configuration(
     return Configuration(**{name: _convert(name, *given) for name, given in found.items()})
 
 
+def load_setting(name: str, option: str | None, *, file: Path | None = None) -> Any:
+    """Return one setting, as :func:`load_configuration` would; the values of the others are not read."""
+    found = find_values({name: option}, file=file)
+    return _convert(name, *found[name]) if name in found else SETTINGS[name].default
+
+
+def describe_ignored_variables() -> list[str]:
+    """Return a sentence for each environment variable of a setting's name that Kubernetes has set."""
+    return [
+        f"{each.variable}={os.environ[each.variable]} is ignored: Kubernetes sets it for a service of this name; "
+        f"use {each.option}, or enableServiceLinks: false in the pod."
+        for each in SETTINGS.values()
+        if _SERVICE_LINK.match(os.environ.get(each.variable, ""))
+    ]
+
+
 def _convert(name: str, source: str, value: Any) -> Any:
     try:
         return SETTINGS[name].convert(value)
@@ -163,7 +180,7 @@ def find_values(
             found[name] = f"{name} in {path}", value
     variables = os.environ if environment is None else environment
     for name, each in SETTINGS.items():
-        if each.variable in variables:
+        if each.variable in variables and not _SERVICE_LINK.match(variables[each.variable]):
             found[name] = each.variable, variables[each.variable]
         if options and options.get(name) is not None:
             found[name] = each.option, options[name]

@@ -1,10 +1,14 @@
-"""Logs as JSON lines on standard error."""
+"""Logs as JSON lines on standard error, written by a thread: a reader that stops reading does not stop the server."""
 
+import contextlib
 import json
 import logging
-import sys
+import os
+import queue
+import threading
 from datetime import UTC, datetime
 
+_STANDARD_ERROR = 2
 _FIELDS = ("request", "method", "path", "status", "milliseconds", "reason")
 
 
@@ -25,11 +29,56 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(content)
 
 
-def configure_logging(level: str) -> None:
-    """Send the server's logs of at least this level to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+class QueuedHandler(logging.Handler):
+    """Writes lines to a file descriptor in a thread of its own.
+
+    A line that finds ``most_lines`` before it is dropped; the next line that is written is followed by the
+    number of those that were dropped.
+    """
+
+    def __init__(self, descriptor: int, most_lines: int = 2_000) -> None:
+        super().__init__()
+        self.setFormatter(JsonFormatter())
+        self._descriptor, self._dropped = descriptor, 0
+        self._lines: queue.Queue[str | None] = queue.Queue(most_lines)
+        self._thread = threading.Thread(target=self._write_all, name="tutelage-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a line, or count it as dropped."""
+        try:
+            self._lines.put_nowait(self.format(record))
+        except queue.Full:
+            self._dropped += 1  # one thread at a time is here: logging holds the handler's lock
+
+    def finish(self, seconds: float = 1.0) -> None:
+        """Wait until all lines are written, but no longer than this."""
+        with contextlib.suppress(queue.Full):
+            self._lines.put(None, timeout=seconds)
+        self._thread.join(seconds)
+
+    def _write_all(self) -> None:
+        while (line := self._lines.get()) is not None:
+            self._write(line)
+            with self.lock or contextlib.nullcontext():
+                dropped, self._dropped = self._dropped, 0
+            if dropped:
+                sentence = f"{dropped} log lines were dropped, since nobody read standard error."
+                record = logging.LogRecord("tutelage.server", logging.WARNING, "", 0, sentence, None, None)
+                self._write(self.format(record))
+
+    def _write(self, line: str) -> None:
+        content = f"{line}\n".encode()
+        with contextlib.suppress(OSError):  # closed, or a full disk: the server goes on
+            while content:
+                content = content[os.write(self._descriptor, content) :]
+
+
+def configure_logging(level: str) -> QueuedHandler:
+    """Send the server's logs of at least this level to standard error, and warnings of all libraries."""
+    handler = QueuedHandler(_STANDARD_ERROR)
+    logging.getLogger().handlers = [handler]
+    logging.captureWarnings(capture=True)
     for name in ("tutelage", "uvicorn"):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level.upper())
+        logging.getLogger(name).setLevel(level.upper())
+    return handler

@@ -17,7 +17,7 @@ import uvicorn
 from tutelage.errors import InputError
 from tutelage.service import logs
 from tutelage.service.app import build
-from tutelage.service.configuration import Configuration
+from tutelage.service.configuration import Configuration, describe_ignored_variables
 from tutelage.stores import open_store
 from tutelage.stores.base import StoreError
 
@@ -58,9 +58,9 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         store = open_store(configuration.store, migrate=configuration.migrate)
     except StoreError as error:
         raise InputError(str(error)) from error
+    log = logs.configure_logging(configuration.log_level)
     try:
-        logs.configure_logging(configuration.log_level)
-        for note in store.notes:
+        for note in [*store.notes, *describe_ignored_variables()]:
             LOG.warning(note)
         if configuration.insecure:
             LOG.warning("While no key exists, anyone who can reach this server may do anything (--insecure).")
@@ -108,6 +108,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         return gateway.handoff.engine.failure if gateway.handoff.engine.broken else None
     finally:
         store.close()
+        log.finish()
 
 
 def _check_tls(configuration: Configuration) -> None:

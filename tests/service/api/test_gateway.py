@@ -1,6 +1,8 @@
 """What stands before every route, by one table over the quick route, the others and the pages."""
 
 import asyncio
+import gzip
+import json
 
 import pytest
 from tests.service.api.test_access import PULL, key
@@ -188,3 +190,52 @@ def test_metrics_count_pulls(server):
     for name in ("pulls", "ledger_rows", "beyond_horizon_pulls", "replayed_pulls", "refused_conflicts"):
         assert f"# TYPE tutelage_{name}_total counter" in text
     assert "# TYPE tutelage_round gauge" in text
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "x"])
+@pytest.mark.parametrize(
+    "path",
+    ["campaigns", *(f"campaigns/c/{part}" for part in ("pulls", "start", "stop", "clients", "exclude")), "/login"],
+)
+def test_an_encoded_body_is_refused(server, path, encoding):
+    """Whatever would read it: the sentence says what to send instead."""
+    server.create()
+    place = path if path.startswith("/") else f"/v1/{path}"
+    content = gzip.compress(json.dumps(PULL).encode())
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    answer = server.call("POST", place, headers=headers)
+    assert "Content-Encoding" not in answer.text  # without a body there is nothing to decode
+    answer = server.loop.run_until_complete(server.http.post(place, content=content, headers=headers))
+    assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "identity")
+    assert answer.json()["detail"].endswith("send it without Content-Encoding.")
+    plain = server.loop.run_until_complete(
+        server.http.post(place, content=b"{}", headers=headers | {"content-encoding": "Identity"})
+    )
+    assert "Content-Encoding" not in plain.text
+
+
+def test_head_is_get_without_a_body(server):
+    """Of every route that is read: health checks and monitors ask so."""
+    server.create()
+    values = {"{name}": "c", "{file}": "style.css", "{client:path}": "a", "{id}": "1"}
+    paths = {route.path for route in server.gateway.table.routes if route.method == "GET"}
+    assert {"/healthz", "/readyz", "/metrics", "/", "/v1/campaigns/{name}/export"} <= paths
+    for path in sorted(paths):
+        place = path
+        for field, value in values.items():
+            place = place.replace(field, value)
+        got, asked = server.call("GET", place), server.call("HEAD", place)
+        assert asked.status_code == got.status_code, place
+        assert got.status_code < 400 or place == "/docs/style.css"
+        assert asked.headers.get("content-type") == got.headers.get("content-type"), place
+
+
+def test_head_of_an_export_is_no_export(server):
+    """It gives no rows, so the campaign cannot be deleted after it."""
+    server.create()
+    server.call("POST", "/v1/campaigns/c/stop")
+    answer = server.call("HEAD", "/v1/campaigns/c/export?format=csv")
+    assert answer.headers["content-disposition"] == 'attachment; filename="c.csv"'
+    assert "has not been exported" in server.call("DELETE", "/v1/campaigns/c").json()["detail"]
+    server.call("GET", "/v1/campaigns/c/export")
+    assert server.call("DELETE", "/v1/campaigns/c").status_code < 300

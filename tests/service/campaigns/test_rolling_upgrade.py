@@ -81,7 +81,7 @@ def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp
         old.create(horizon=100_000, teacher="twl(gamma1=1,gamma2=0)")
         senders = Senders(old, follower)
         senders.wait()
-        refused = tutelage("serve", "--store", url, "--no-migrate", before=newer)
+        refused = tutelage("serve", "--store", url, "--port", "0", "--no-migrate", before=newer)
         assert refused.returncode == 2
         assert "has schema 2, but this release of Tutelage needs schema 3" in refused.stderr
         senders.wait()  # as if nothing had been
@@ -90,7 +90,7 @@ def test_a_server_that_is_older_than_the_schema_writes_nothing(new_database, tmp
         until(lambda: any("now has schema 3" in refusal for refusal in senders.refusals))
         until(lambda: not old.is_ready() and not follower.is_ready())
         assert heads(url) == heads(url, "reached")  # nothing has been added since the schema changed
-        late = tutelage("serve", "--store", url)
+        late = tutelage("serve", "--store", url, "--port", "0")
         assert late.returncode == 2
         assert "has schema 3, but this release of Tutelage reads schemas up to 2" in late.stderr
         assert "schema 3" in tutelage("key", "create", "boss", "--role", "admin", "--store", url).stderr

@@ -103,6 +103,8 @@ class Gateway:
             raise _describe_missing(methods)
         reply.is_frequent = route.is_frequent
         content = await self._read_body(headers, receive)
+        if content:
+            _check_encoding(headers)
         if content or route.body is not None:
             _check_content_type(headers, _FORM if route.is_form else _JSON)
         inner = scope | {"root_path": self.root_path, "path": self.root_path + path}
@@ -203,6 +205,15 @@ def _describe_missing(methods: Mapping[str, Route]) -> HttpProblem:
         return HttpProblem("not-found", "Nothing is at this address.")
     allowed = ", ".join(sorted(methods))
     return HttpProblem("method-not-allowed", f"This address allows only {allowed}.", headers={"Allow": allowed})
+
+
+def _check_encoding(headers: Mapping[bytes, bytes]) -> None:
+    if headers.get(b"content-encoding", b"").strip().lower() not in {b"", b"identity"}:
+        raise HttpProblem(
+            "unsupported-media-type",
+            "The body is compressed or encoded: send it without Content-Encoding.",
+            headers={"Accept-Encoding": "identity"},
+        )
 
 
 def _check_content_type(headers: Mapping[bytes, bytes], expected: bytes) -> None:

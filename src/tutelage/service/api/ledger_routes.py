@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from functools import partial
 
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from tutelage.errors import InputError
 from tutelage.service.api import ledger_pages
@@ -63,7 +63,7 @@ class LedgerHandlers:
         name, query = call.name, call.query
         return await self.readers.read(lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit))
 
-    async def export(self, call: Call) -> StreamingResponse:
+    async def export(self, call: Call) -> Response:
         """The answer is streamed.
 
         After an export by an administrator a stopped campaign can be deleted.
@@ -76,12 +76,12 @@ class LedgerHandlers:
             writer = make_writer(format)
         except InputError as error:
             raise HttpProblem("invalid", str(error)) from None
+        headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"'}
+        if call.scope["method"] == "HEAD":  # nobody gets the rows, so this is not an export
+            return Response(media_type=writer.media_type, headers=headers)
         is_noted = is_admin and names.head.status == "stopped"
-        return StreamingResponse(
-            self.stream_rows(name, names, writer, is_noted=is_noted),
-            media_type=writer.media_type,
-            headers={"Content-Disposition": f'attachment; filename="{name}.{format}"'},
-        )
+        rows = self.stream_rows(name, names, writer, is_noted=is_noted)
+        return StreamingResponse(rows, media_type=writer.media_type, headers=headers)
 
     async def stream_rows(
         self, name: str, names: LedgerNames, writer: LedgerWriter, *, is_noted: bool

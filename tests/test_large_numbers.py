@@ -9,9 +9,9 @@ from tutelage.conditions import Conditions, MeanShift
 from tutelage.errors import InputError
 from tutelage.instances import INSTANCES
 from tutelage.instances.paper import LOCAL_MEANS
-from tutelage.lab import make_request
 from tutelage.policies import POLICIES
 from tutelage.registry import parameters_of
+from tutelage.simulator import make_request
 from tutelage.teachers import TEACHERS
 
 NUMBERS = [2**63, -(2**64), 10**30, 10**400, 10**5000]

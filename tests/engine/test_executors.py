@@ -303,11 +303,11 @@ def _wait_for_workers_to_end():
 
 _DAEMONIC = """
 import multiprocessing
-from tutelage import lab
+from tutelage import simulator
 from tutelage.errors import InputError
 def job(executor):
     try:
-        data = lab.simulate("paper", ["blt"], horizon=900, runs=20, seed=5, workers=2, executor=executor)
+        data = simulator.simulate("paper", ["blt"], horizon=900, runs=20, seed=5, workers=2, executor=executor)
     except InputError as error:
         return str(error)
     return data.regret.sum().item()
@@ -331,9 +331,9 @@ def test_in_a_worker_of_a_pool(tmp_path, python):
 def test_a_missing_guard_is_named(tmp_path, python):
     """A spawned process imports the script, and cannot start processes itself."""
     (tmp_path / "script.py").write_text(
-        "import threading, time\nfrom tutelage import lab\n"
+        "import threading, time\nfrom tutelage import simulator\n"
         "threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()\n"
-        "print(lab.simulate('paper', ['none'], horizon=9, runs=2, workers=1, executor='processes'))\n"
+        "print(simulator.simulate('paper', ['none'], horizon=9, runs=2, workers=1, executor='processes'))\n"
     )
     ended = python(tmp_path / "script.py", check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -351,4 +351,4 @@ def test_a_broken_executor_object_names_both_causes():
             return future
 
     with pytest.raises(ChildProcessError, match=r"out of memory, or the script lacks if __name__ == \"__main__\":"):
-        lab.simulate("paper", "none", horizon=2, runs=1, executor=Broken())
+        simulator.simulate("paper", "none", horizon=2, runs=1, executor=Broken())

@@ -5,7 +5,7 @@ import logging
 import pytest
 from tests.cli.commands import error_of
 
-from tutelage import lab
+from tutelage import simulator
 from tutelage.engine import time_estimates
 from tutelage.errors import InputError
 
@@ -36,7 +36,7 @@ clients = "b"
 def test_years_are_refused(executor):
     """Before the first run of the request, whatever plays it; no time is typed in, so none is compared."""
     with pytest.raises(InputError, match=r"^At the measured rate, .* at least [0-9.,]+ years with 2 at a time: use a"):
-        lab.simulate("paper", ["blt", "none"], horizon=HORIZON, runs=2, workers=2, executor=executor)
+        simulator.simulate("paper", ["blt", "none"], horizon=HORIZON, runs=2, workers=2, executor=executor)
 
 
 @pytest.mark.parametrize("command", ["simulate paper", "plan paper", "bound paper", "reproduce fig2a", "run long.toml"])
@@ -52,8 +52,8 @@ def test_every_command_refuses_years(command, capsys, tmp_path, monkeypatch):
 def test_days_are_logged(seconds, said, monkeypatch, caplog):
     """From one day on: two runs of each of two teachers, two at a time, take twice the time of one."""
     monkeypatch.setattr(time_estimates, "_measure_run", lambda request: seconds / 2)
-    request = lab.make_request("paper", ["ng", "none"], horizon=10**10, runs=2)
-    with caplog.at_level(logging.WARNING, logger="tutelage.lab"):
+    request = simulator.make_request("paper", ["ng", "none"], horizon=10**10, runs=2)
+    with caplog.at_level(logging.WARNING, logger="tutelage.simulator"):
         time_estimates.check_duration(request, 2)
     assert [record.getMessage() for record in caplog.records] == [
         f"At the measured rate, these runs take at least {duration}." for duration in said
@@ -63,9 +63,9 @@ def test_days_are_logged(seconds, said, monkeypatch, caplog):
 def test_a_small_request_is_not_measured(monkeypatch):
     """Only the product of its sizes is looked at."""
     monkeypatch.setattr(time_estimates, "_measure_run", None)
-    time_estimates.check_duration(lab.make_request("paper", "none", horizon=10**6, runs=2000), 1)
+    time_estimates.check_duration(simulator.make_request("paper", "none", horizon=10**6, runs=2000), 1)
 
 
 def test_a_measured_run_may_end_first():
     """A run shorter than the measurement counts as it is."""
-    assert 0 < time_estimates._measure_run(lab.make_request("paper", "blt", horizon=100, runs=9)) < 60
+    assert 0 < time_estimates._measure_run(simulator.make_request("paper", "blt", horizon=100, runs=9)) < 60

@@ -12,7 +12,7 @@ from tutelage.request import SimulationRequest
 from tutelage.teachers.baselines import NoTeaching
 from tutelage.text import format_number, format_rough_duration
 
-LOG = logging.getLogger("tutelage.lab")
+LOG = logging.getLogger("tutelage.simulator")
 
 _DAY, _YEAR = 86_400.0, 365 * 86_400.0
 # Rounds of one client.  Fewer end within a day at 100,000 a second, slower than any policy of the package.

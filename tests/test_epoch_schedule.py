@@ -77,11 +77,12 @@ def test_equal_weights_give_one_over_m(num_clients):
     assert squared_weights((1 / num_clients,) * num_clients) == 1 / num_clients
 
 
-def test_radius_of_fewer_clients_keeps_the_logarithm():
-    """With another sum of squared weights only that factor changes."""
+def test_radius_of_fewer_clients():
+    """With another sum of squared weights only that factor changes; log M is added to the logarithm."""
     schedule = make_schedule(5, 50_000, FIFTHS)
     log = math.log(2 * 5 * 50_000**2)
     assert confidence_radius(schedule, 1, 1 / 4) == math.sqrt(log / 4 / (2 * 154))
+    assert confidence_radius(schedule, 1, 1 / 4, math.log(5)) == math.sqrt((log + math.log(5)) / 4 / (2 * 154))
 
 
 @pytest.mark.parametrize(("num_arms", "horizon"), [(1, 1), (5, 1), (5, 50), (3, 60)])

@@ -54,12 +54,12 @@ def squared_weights(weights: tuple[float, ...]) -> float:
     return math.fsum(weight * weight for weight in weights)
 
 
-def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = None) -> float:
+def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = None, more_log: float = 0.0) -> float:
     """Return the half-width of the epoch's confidence intervals, CB(psi) = sqrt(log(2KT^2) sum w^2 / (2 f(psi))).
 
     Shi et al., below eq. (1).  With the real-valued f it is exactly 2^-(psi + 2); f is rounded up to whole
     pulls, so this is never wider (test_radius_never_exceeds_paper).  ``squared`` replaces the schedule's
-    sum of squared weights once a client is excluded.
+    sum of squared weights once a client is excluded, and ``more_log`` is then added to its logarithm.
     """
     spread = schedule.squared_weights if squared is None else squared
-    return math.sqrt(schedule.log_term * spread / (2 * schedule.pulls(epoch)))
+    return math.sqrt((schedule.log_term + more_log) * spread / (2 * schedule.pulls(epoch)))

@@ -40,7 +40,7 @@ def bounds_by_hand(problem, epoch, means, gone=()):
     total = sum(problem.weights[m] for m in remaining)
     weights = [problem.weights[m] / total for m in remaining]
     estimate = sum(weight * means[m] for weight, m in zip(weights, remaining, strict=True))
-    log = math.log(2 * problem.num_arms * problem.horizon**2)
+    log = math.log(2 * problem.num_arms * problem.horizon**2 * problem.num_clients ** len(gone))
     pulls = schedule_of(problem).pulls(epoch)
     radius = math.sqrt(log * sum(weight**2 for weight in weights) / (2 * pulls))
     return estimate - radius, estimate + radius

@@ -74,7 +74,8 @@ def test_gammas_within_the_unit(value):
         ("blt(tolerance=0.1)", f"Worse than the best arm by more than 0.2, of rewards in [0, 1], {AT_MOST}."),
         ("ng", ""),
         ("known(target=0)", ""),
-        ("change-detector", ""),
+        ("change-detector", f"Wrong {AT_MOST}."),
+        ("change-detector(teacher=ng)", ""),
     ],
 )
 def test_error_bounds(spec, sentence):

@@ -37,7 +37,8 @@ from tutelage.text import format_name, format_value, shorten
 class Problem:
     """What a teacher knows at the start: M clients, K arms, horizon T, the weights of the global model.
 
-    ``best_arm`` is known only to a teacher that ``needs_best_arm``.
+    ``best_arm`` is known only to a teacher that ``needs_best_arm``.  A target may be wrong with probability
+    1 / (T ``risk_divisor``); a teacher that starts another one several times divides the risk among the starts.
     """
 
     num_clients: int
@@ -45,6 +46,7 @@ class Problem:
     horizon: int
     weights: tuple[float, ...]
     best_arm: int | None = None
+    risk_divisor: int = 1
 
 
 QuotaMode = Literal["all", "any"]

@@ -52,8 +52,14 @@ class ChangeDetector(Teacher):
     After the decision the target's true rewards are revealed, so that observing its mean costs nothing.  The
     test is a Shiryaev-Roberts sum of betting martingales against "the target's mean is at least the lower
     confidence bound of another arm": while that is true, the mean of the sum after n steps is at most n, so
-    (Doob) it reaches T times the number of steps with probability at most 1/T.  The lower confidence bound
-    is Hoeffding's at level 1/T, from all evidence before the decision.
+    (Doob) it reaches y times the number of steps with probability at most 1/y.  The lower confidence bound is
+    Hoeffding's at every cut at once (:func:`mark_radius`), from all evidence before the decision, because the
+    decision chooses the cut.
+
+    In the start after r restarts with e clients excluded the bound and the alarm fail with probability at most
+    1 / (2 T (r + 1) (r + 2) M^e) each, which sums to 1/T over all starts; the inner teacher's risk of a wrong
+    target is 1 / (T (r + 1) (r + 2)), which does so too.  Without ``restart`` there is one start, and the
+    factor (r + 1) (r + 2) is 1.
     """
 
     teacher: str = parameter("twl", help="SPEC of the teacher whose decision is tested, in quotes if it has arguments")
@@ -88,6 +94,10 @@ class ChangeDetector(Teacher):
     def decides(self) -> bool:
         return self._inner.decides
 
+    def error_bound(self, problem: Problem) -> str:
+        """That of the inner teacher, whose risks in all starts sum to 1/T."""
+        return self._inner.error_bound(problem)
+
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the cuts of the inner teacher and of the test: 1, 2, 3, ..., growing by ``growth``."""
         cuts, cut = set(self._inner.segments(problem)), 1
@@ -104,7 +114,8 @@ class ChangeDetector(Teacher):
     def _begin(
         self, problem: Problem, inner_seed: int, restarts: int, excluded: tuple[int, ...]
     ) -> ChangeDetectorState:
-        inner = self._inner.begin(problem, Generator(SFC64([inner_seed, restarts])))
+        shared = replace(problem, risk_divisor=problem.risk_divisor * self._risk_divisor(restarts))
+        inner = self._inner.begin(shared, Generator(SFC64([inner_seed, restarts])))
         for client in excluded:
             inner = self._inner.exclude(inner, client)
         return ChangeDetectorState(
@@ -157,6 +168,16 @@ class ChangeDetector(Teacher):
             sentence += f"; restarted {state.restarts} times" if state.restarts > 1 else "; restarted once"
         return replace(report, consultations=state.consultations, sentence=sentence)
 
+    def _risk_divisor(self, restarts: int) -> int:
+        """Return (r + 1) (r + 2), whose inverses sum to 1 over all starts; 1 if there is one start."""
+        return (restarts + 1) * (restarts + 2) if self.restart else 1
+
+    def _inverse_risk(self, state: ChangeDetectorState) -> int:
+        """Return 2 T (r + 1) (r + 2) M^e, the inverse of the risk of the mark, and of the alarm."""
+        problem = state.problem
+        choices: int = problem.num_clients ** len(state.excluded)
+        return 2 * problem.horizon * problem.risk_divisor * self._risk_divisor(state.restarts) * choices
+
     def _inner_state(self, state: ChangeDetectorState) -> Any:
         return decode_state(self._inner, state.inner)
 
@@ -184,8 +205,8 @@ class ChangeDetector(Teacher):
         for arm, totals in enumerate(state.totals):
             done = len(totals) - 1
             if arm != target and done > 0:
-                spread = math.fsum(weight**2 for weight in weights) / (2 * cuts[done - 1])
-                radius = math.sqrt(spread * math.log(problem.horizon * problem.num_arms))
+                risk = self._inverse_risk(state) * problem.num_arms
+                radius = mark_radius(weights, cuts[done - 1], len(cuts), risk)
                 lower_bounds.append(float(np.dot(weights, totals[done])) / cuts[done - 1] - radius)
         tested = len(state.totals[target]) - 1
         return replace(state, mark=max(lower_bounds), alarms=(0.0,) * len(_STAKES), tested=tested)
@@ -205,7 +226,7 @@ class ChangeDetector(Teacher):
             alarms = (1.0 + alarms) * np.exp(_log_gain(means, won, int(length), weights, state.mark))
         alarms = np.minimum(alarms, _LARGEST)
         state = replace(state, alarms=tuple(alarms.tolist()), tested=len(totals) - 1)
-        if float(np.mean(alarms)) < state.problem.horizon * counts.size:
+        if float(np.mean(alarms)) < self._inverse_risk(state) * (counts.size - 1):
             return state
         if self.restart:
             fresh = self._begin(state.problem, state.inner_seed, state.restarts + 1, state.excluded)
@@ -214,6 +235,15 @@ class ChangeDetector(Teacher):
 
 
 _LARGEST = 1e300
+
+
+def mark_radius(weights: Array, pulls: int, num_cuts: int, inverse_risk: int) -> float:
+    """sqrt(sum w^2 / (2 n) log(J / risk)): how far an arm's estimate may exceed its mean at one of J cuts.
+
+    Hoeffding's inequality at each of the cuts: at the one that the decision chooses, n = ``pulls``, the
+    estimate exceeds the mean by this much with probability at most 1 / ``inverse_risk``.
+    """
+    return math.sqrt(math.fsum(weight**2 for weight in weights) / (2 * pulls) * math.log(num_cuts * inverse_risk))
 
 
 def _log_gain(means: Array, won: Array, length: int, weights: Array, mark: float) -> Array:

@@ -20,7 +20,11 @@ def log_threshold(problem: Problem, excluded: int, tolerance: float) -> float:
     """
     size = problem.num_arms
     bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
-    return math.log(problem.horizon) + math.log(max(1, bets)) + excluded * math.log(problem.num_clients)
+    return (
+        math.log(problem.horizon * problem.risk_divisor)
+        + math.log(max(1, bets))
+        + excluded * math.log(problem.num_clients)
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -39,7 +43,7 @@ def shared_log_thresholds(problem: Problem, excluded: tuple[int, ...], head_star
     sums = np.frombuffer(first).reshape(problem.num_arms, problem.num_clients)
     shares = rival_shares(sums, remaining_weights(problem.weights, excluded), head_start)
     np.fill_diagonal(shares, 1.0)
-    whole = math.log(problem.horizon) + len(excluded) * math.log(problem.num_clients)
+    whole = math.log(problem.horizon * problem.risk_divisor) + len(excluded) * math.log(problem.num_clients)
     return _read_only(whole - np.log(shares))
 
 

@@ -1,6 +1,7 @@
 """Segment sums, estimates and confidence intervals of TAL and TWL (Shi et al., eq. (1))."""
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,12 +73,17 @@ def compute_intervals(problem: Problem, segment_sums: SegmentSums, epoch: int, a
     """Compute LCB and UCB of eq. (1): sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
 
     The sum is over the clients in order.  Excluded clients are left out and the weights of the others scaled
-    to sum to 1; the radius then uses their sum of squares, with the logarithm unchanged.
+    to sum to 1; the radius then uses their sum of squares.
+
+    Departs from the paper, which excludes nobody: after r exclusions the logarithm is log(2 K T^2 M^r).  Who is
+    excluded may depend on the rewards; there are at most M^r such sets, and each one's intervals fail with
+    probability 1 / (T M^r) (docs/theory.md).  The pulls of an epoch are unchanged.
     """
     schedule = schedule_of(problem)
     weights = listed_weights(problem.weights, segment_sums.excluded)
     squared = squared_weights(tuple(weight for weight in weights if weight > 0.0))
-    radius = confidence_radius(schedule, epoch, squared)
+    chosen = len(segment_sums.excluded) * math.log(problem.num_clients) + math.log(problem.risk_divisor)
+    radius = confidence_radius(schedule, epoch, squared, chosen)
     pulls = schedule.pulls(epoch)
     lower: list[float | None] = [None] * problem.num_arms
     upper: list[float | None] = [None] * problem.num_arms

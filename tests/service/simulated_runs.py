@@ -17,7 +17,9 @@ MIXED = "2*ucb1,2*eps-greedy,1*ts"
 # With gaps so large TAL and TWL settle within the horizon; on the paper's instance they would decide nothing.
 MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 HORIZON = 500
-SHIFTED = "change-detector(teacher=blt)"  # it decides, restarts and decides on the instance of shifted()
+# It decides, restarts and decides within the horizon on the instance of shifted().  With a free leading arm it decides
+# before it has pulled the other arms often enough to notice the shift so soon.
+SHIFTED = 'change-detector(teacher="blt(leading_arm=levelled,rho=2,offset=2.5,slack=5,slack_share=0.1,push=2)")'
 
 
 def far_apart(folder):

@@ -103,7 +103,7 @@ def test_a_teacher_of_another_package_needs_only_the_necessary_functions():
         sentence: ClassVar[str] = "nothing"
 
     teacher = Plain()
-    assert (teacher.style, teacher.side_by_side, teacher.likely_pulls([1], int)) == (None, (), None)
+    assert (teacher.style, teacher.side_by_side, teacher.likely_decision(None)) == (None, (), None)
     assert teacher.decides
     assert (teacher.needs_best_arm, teacher.simulation_only) == (False, False)
     assert not teacher.error_bound(Problem(1, 1, 1, (1.0,)))

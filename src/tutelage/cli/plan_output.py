@@ -29,7 +29,8 @@ _RANGE = "below it, the range of the middle 80 % of the runs"
 _EPOCHS = (
     'TAL and TWL decide at the end of an epoch, when every client has pulled each active arm "pulls" times. '
     '"round" is the round in which clients that explore evenly have pulled every arm that often. An epoch '
-    "detects its likely gap with probability about 1/2, and its sure gap with probability 1 - 1/T."
+    "separates one arm at its likely gap from the best with probability about 1/2, and all arms at its sure gap with "
+    "probability 1 - 1/T."
 )
 
 

@@ -46,6 +46,16 @@ class RewardArrays(NamedTuple):
 Draw = Callable[[RewardArrays, int, int, Any], float]
 
 
+def reward_variances(distribution: "RewardDistribution", rewards: RewardArrays) -> NDArray[np.float64]:
+    """Return the variance of each client's and arm's reward, [M, K].
+
+    That of the distribution's function ``variances(rewards)``; without one mu (1 - mu), the largest on [0, 1].
+    """
+    known = getattr(distribution, "variances", None)
+    means = rewards.local_means
+    return np.asarray(means * (1.0 - means) if known is None else known(rewards))
+
+
 class RewardDistribution(Protocol):
     """An entry of the table of reward distributions."""
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import beta
 from tutelage.registry import check_parameters, parameter
@@ -30,3 +33,6 @@ class Beta:
 
     def parameters(self) -> tuple[float, ...]:
         return (self.concentration,)
+
+    def variances(self, rewards: RewardArrays) -> NDArray[np.float64]:
+        return rewards.local_means * (1.0 - rewards.local_means) / (self.concentration + 1.0)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tutelage.distributions.base import RewardArrays
 
 
@@ -20,3 +23,6 @@ class Constant:
 
     def parameters(self) -> tuple[float, ...]:
         return ()
+
+    def variances(self, rewards: RewardArrays) -> NDArray[np.float64]:
+        return np.zeros_like(rewards.local_means)

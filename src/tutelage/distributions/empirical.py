@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tutelage.distributions.base import RewardArrays
 from tutelage.draws import random
 
@@ -30,3 +33,10 @@ class Empirical:
 
     def parameters(self) -> tuple[float, ...]:
         return ()
+
+    def variances(self, rewards: RewardArrays) -> NDArray[np.float64]:
+        shares = np.diff(rewards.cumulative, prepend=0.0)
+        starts = rewards.offsets[:-1]
+        shares[starts] = rewards.cumulative[starts]
+        first, second = (np.add.reduceat(shares * rewards.values**power, starts) for power in (1, 2))
+        return np.asarray(np.maximum(second - first**2, 0.0)).reshape(rewards.local_means.shape)

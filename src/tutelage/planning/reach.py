@@ -2,12 +2,16 @@
 
 Epoch psi separates an arm with gap D from the best one
 
-- about half of the time where 2 CB(psi) = 2^-(psi + 1) <= D: the two intervals, centred on the true means,
-  then just do not overlap;
+- half of the time where 2 CB(psi) = 2^-(psi + 1) = D: the two intervals, centred on the true means, then just
+  do not overlap;
 - surely (for all arms with probability at least 1 - 1/T) where 4 CB(psi) = 2^-psi <= D, the paper's psi_max.
 
-So the likely epoch is the one before the sure one.  The likely round is that of clients that pull the active
-arms evenly.  The sure round is that of ``tutelage bound``, which also depends on how the clients explore
+A decision needs all arms: several that one epoch separates half of the time each are rarely separated together.
+The likely epoch is the first by which at least half of all runs have decided
+(:class:`tutelage.teachers.separation.Separation`): in one epoch with probability
+E prod_k Phi((Delta_k - 2 CB + Z sigma_dagger) / sigma_k), Z standard normal and sigma_k^2 = sum w^2 Var(X_k) / f(psi);
+under TWL by the arms that all epochs so far have ruled out.  The likely round is that of clients that pull the
+active arms evenly.  The sure round is that of ``tutelage bound``, which also depends on how the clients explore
 (:func:`tutelage.theory.learning_end`); without a proof no round is sure.  Where clients act
 seldom or late, rounds are multiplied by the average number of rounds that the slowest client takes for a
 pull: then half of all runs need a little more, and no round is sure.
@@ -20,11 +24,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tutelage.conditions import Conditions
+from tutelage.distributions.base import reward_variances
 from tutelage.instances.base import Instance
 from tutelage.policies.base import Policy
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
+from tutelage.teachers.separation import Separation
 from tutelage.theory import always_acts, epoch_end, horizon_needed, learning_end, separating_epoch, setting_of
 
 
@@ -32,7 +40,8 @@ from tutelage.theory import always_acts, epoch_end, horizon_needed, learning_end
 class EpochReach:
     """One epoch: the pulls F(psi) that it needs of each arm, and the round in which all K arms have them.
 
-    ``likely_gap`` and ``sure_gap`` are the smallest gaps that it separates half of the time, and surely.
+    ``likely_gap`` is the smallest gap for which it separates one arm from the best half of the time, ``sure_gap``
+    the smallest that it separates surely.
     """
 
     epoch: int
@@ -107,13 +116,7 @@ def kind_of(spec: str) -> str:
 
 def has_formula(teacher: Teacher) -> bool:
     """Whether the likely round of this teacher's decision is known."""
-    return teacher.likely_pulls([1], lambda epoch: epoch) is not None
-
-
-def epoch_for(gap: float, *, sure: bool) -> int:
-    """Return the epoch that separates a gap above 0: psi_max if it is to be ``sure``, else the one before."""
-    last = separating_epoch(min(1.0, gap))
-    return last if sure else max(1, last - 1)
+    return type(teacher).likely_decision is not Teacher.likely_decision
 
 
 def rounds_per_pull(instance: Instance) -> float:
@@ -124,16 +127,27 @@ def rounds_per_pull(instance: Instance) -> float:
     return max(1.0 / share + delay for share, delay in zip(activity, delays, strict=True))
 
 
-def likely_round(teacher: Teacher, instance: Instance, horizon: int) -> int:
-    """Return the likely round of this teacher's decision, for clients that explore evenly.
+def likely_decision(teacher: Teacher, instance: Instance, horizon: int) -> tuple[int, int]:
+    """Return the epoch and the round by which half of all runs decide, for clients that explore evenly.
 
     The teacher has a formula (:func:`has_formula`), and the instance one best arm.
     """
-    gaps = [gap for arm, gap in enumerate(instance.gaps.tolist()) if arm != instance.best_arm]
-    epochs = [epoch_for(gap, sure=False) for gap in gaps]
-    weights = instance.weights.tolist()
-    pulls = teacher.likely_pulls(epochs, lambda epoch: epoch_end(epoch, instance.num_arms, horizon, weights))
-    return math.ceil((pulls or 0) * rounds_per_pull(instance))
+    others = np.arange(instance.num_arms) != instance.best_arm
+    variances = instance.weights**2 @ reward_variances(instance.rewards, instance.reward_arrays())
+    separation = Separation(
+        gaps=instance.gaps[others],
+        variances=variances[others],
+        best_variance=float(variances[instance.best_arm]),
+        horizon=horizon,
+        weights=tuple(instance.weights.tolist()),
+    )
+    epoch, pulls = teacher.likely_decision(separation) or (0, 0)
+    return epoch, math.ceil(pulls * rounds_per_pull(instance))
+
+
+def likely_round(teacher: Teacher, instance: Instance, horizon: int) -> int:
+    """Return the round of :func:`likely_decision`."""
+    return likely_decision(teacher, instance, horizon)[1]
 
 
 def sure_round(teacher: Teacher, policies: Sequence[Policy], instance: Instance, horizon: int) -> int | None:
@@ -149,8 +163,14 @@ def sure_round(teacher: Teacher, policies: Sequence[Policy], instance: Instance,
 
 
 def likely_horizon(teacher: Teacher, instance: Instance) -> int:
-    """Return the shortest horizon for which the likely round of this teacher is in time."""
-    return horizon_needed(lambda horizon: likely_round(teacher, instance, horizon))
+    """Return a horizon, nearly always the shortest, for which the likely round of this teacher is in time.
+
+    A longer horizon has longer epochs, so that fewer of them may be likely to suffice.
+    """
+    horizon = horizon_needed(lambda horizon: likely_round(teacher, instance, horizon))
+    while (needed := likely_round(teacher, instance, horizon)) > horizon:
+        horizon = needed
+    return horizon
 
 
 def sure_horizon(teacher: Teacher, policies: Sequence[Policy], instance: Instance) -> int | None:
@@ -169,23 +189,25 @@ def compute_reachability(
     All instances have the same M, K, weights and smallest gap.
     """
     first = instances[0]
-    epochs = [_epoch(first, horizon, 1)]
-    while epochs[-1].in_time:
-        epochs.append(_epoch(first, horizon, len(epochs) + 1))
+    listed = [_epoch(first, horizon, 1)]
+    while listed[-1].in_time:
+        listed.append(_epoch(first, horizon, len(listed) + 1))
     kinds: dict[str, list[Teacher]] = {}
     for teacher in teachers if first.min_gap > 0 else ():
         if has_formula(teacher):
             kinds.setdefault(kind_of(TEACHERS.spec(teacher)), []).append(teacher)
     likely, sure, unproved = {}, {}, []
     for kind, variants in kinds.items():
-        rounds = [likely_round(variants[0], instance, horizon) for instance in instances]
-        likely[kind] = _decision_time(first, rounds, horizon, sure=False)
+        epochs, rounds = zip(*(likely_decision(variants[0], each, horizon) for each in instances), strict=True)
+        likely[kind] = DecisionTime(max(epochs), min(rounds), max(rounds), horizon)
         ends = {teacher: _sure_rounds(teacher, policies, instances, horizon) for teacher in variants}
         lacking = [teacher for teacher, found in ends.items() if not found]
         unproved += lacking
         if not lacking:
-            sure[kind] = _decision_time(first, [*itertools.chain(*ends.values())], horizon, sure=True)
-    return Reachability(tuple(epochs), likely, sure, tuple(unproved), rounds_per_pull(first) > 1)
+            latest = [*itertools.chain(*ends.values())]
+            epoch = separating_epoch(min(1.0, first.min_gap))
+            sure[kind] = DecisionTime(epoch, min(latest), max(latest), horizon)
+    return Reachability(tuple(listed), likely, sure, tuple(unproved), rounds_per_pull(first) > 1)
 
 
 def _sure_rounds(
@@ -194,10 +216,6 @@ def _sure_rounds(
     """The sure round of each instance; empty if none is proved, which does not depend on the means."""
     found = [sure_round(teacher, policies, instance, horizon) for instance in instances]
     return [round for round in found if round is not None]
-
-
-def _decision_time(instance: Instance, rounds: Sequence[int], horizon: int, *, sure: bool) -> DecisionTime:
-    return DecisionTime(epoch_for(instance.min_gap, sure=sure), min(rounds), max(rounds), horizon)
 
 
 def _epoch(instance: Instance, horizon: int, epoch: int) -> EpochReach:

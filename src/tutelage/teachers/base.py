@@ -17,7 +17,7 @@ client that is not excluded has completed, so it never depends on which client i
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -30,6 +30,7 @@ from tutelage.errors import InputError
 from tutelage.registry import check_parameters, parameters_of
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
+from tutelage.teachers.separation import Separation
 from tutelage.text import format_name, format_value, shorten
 
 
@@ -137,7 +138,7 @@ class Teacher(Protocol):
 
     state_type: ClassVar[type]
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ()  # variants compared by default: arguments
-    likely_caveat: ClassVar[str] = ""  # ends a sentence about the round of likely_pulls(); empty: none
+    likely_caveat: ClassVar[str] = ""  # ends a sentence about the round of likely_decision(); empty: none
 
     def __post_init__(self) -> None:
         """Check every parameter against its bounds."""
@@ -167,11 +168,10 @@ class Teacher(Protocol):
         """A sentence that bounds the probability of a wrong target; empty where no bound is proved."""
         return ""
 
-    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int | None:
-        """Pulls after which a client that explores evenly has what a decision is likely to need.
+    def likely_decision(self, separation: Separation) -> tuple[int, int] | None:
+        """The epoch by which at least half of all runs decide, and a client's pulls until then; None without a formula.
 
-        ``epochs`` are the epochs that separate each arm except the best one from it, and ``pulls(epoch)`` is
-        F(psi).  None where no formula is known.
+        The client explores the active arms evenly.
         """
         return None
 

@@ -1,6 +1,7 @@
 """Teaching-After-Learning (Shi et al., Alg. 1)."""
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from tutelage.teachers.families.intervals import (
     no_intervals,
     quota_of,
 )
+from tutelage.teachers.separation import Separation, average
 
 _STYLES = {(1.0, 0.0): Style("#0072b2", "circle"), (0.0, 0.0): Style("#3fa2dc", "square", (4.0, 1.5))}
 
@@ -48,9 +50,15 @@ class TAL(EpochTeacher):
     def style(self) -> Style | None:
         return _STYLES.get((self.gamma1, self.gamma2))
 
-    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
-        """Every arm is pulled until the last one is separated."""
-        return (len(epochs) + 1) * pulls(max(epochs))
+    def likely_decision(self, separation: Separation) -> tuple[int, int]:
+        """Every arm is pulled until one epoch separates all of them at once."""
+        undecided, pulls = 1.0, 0
+        for epoch in itertools.count(1):
+            undecided *= 1.0 - float(average(separation.chances(epoch).prod(axis=1)))
+            pulls += separation.num_arms * separation.pulls(epoch)
+            if undecided <= 0.5:
+                break
+        return epoch, pulls
 
     def start(self, problem: Problem, segment_sums: SegmentSums) -> TalState:
         """Alg. 1, line 1."""

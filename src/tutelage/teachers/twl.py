@@ -1,8 +1,11 @@
 """Teaching-While-Learning (Shi et al., Alg. 2)."""
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import numpy as np
 
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
@@ -16,6 +19,7 @@ from tutelage.teachers.families.intervals import (
     no_intervals,
     quota_of,
 )
+from tutelage.teachers.separation import Separation, average
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +49,24 @@ class TWL(EpochTeacher):
     def style(self) -> Style | None:
         return Style("#d55e00", "triangle") if self == TWL() else None
 
-    def likely_pulls(self, epochs: Sequence[int], pulls: Callable[[int], int]) -> int:
-        """An arm is pulled until its own epoch and never again, the best one until the last epoch.
+    def likely_decision(self, separation: Separation) -> tuple[int, int]:
+        """An arm is pulled until an epoch rules it out and never again, the best one until the last epoch.
 
-        Clients do pull arms that are ruled out: the more, the less gamma1 is above gamma2, and as often as
-        under TAL where both are equal.
+        The number of arms in an epoch is the expected one in runs that are still undecided.  Which arms earlier
+        epochs left is regarded as independent from arm to arm, which matters only to arms that more than one
+        epoch may rule out.  Clients do pull arms that are ruled out: the more, the less gamma1 is above gamma2,
+        and as often as under TAL where both are equal.
         """
-        return sum(pulls(epoch) for epoch in epochs) + pulls(max(epochs))
+        undecided, pulls = 1.0, 0
+        active = np.ones(separation.num_arms - 1)
+        for epoch in itertools.count(1):
+            pulls += (1 + max(1, round(float(active.sum()) / undecided))) * separation.pulls(epoch)
+            remaining = active * (1.0 - separation.chances(epoch))
+            undecided = 1.0 - float(average((1.0 - remaining).prod(axis=1)))
+            active = average(remaining)
+            if undecided <= 0.5:
+                break
+        return epoch, pulls
 
     def start(self, problem: Problem, segment_sums: SegmentSums) -> TwlState:
         """Alg. 2, line 1."""

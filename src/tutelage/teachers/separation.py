@@ -1,0 +1,61 @@
+"""How likely the confidence intervals of an epoch of TAL and TWL separate the other arms from the best one."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.epoch_schedule import epoch_pulls, squared_weights
+
+Array = NDArray[np.float64]
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+_SHARES = _WEIGHTS / _WEIGHTS.sum()
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """The other arms of an instance, and the pulls of the epochs within its horizon and after it.
+
+    ``gaps`` [K - 1] are those of the other arms, above 0; ``variances`` [K - 1] and ``best_variance`` are
+    sum_m w_m^2 Var(X_km), the variance of an estimate from one pull by each client.  Estimates are regarded as
+    Gaussian.
+    """
+
+    gaps: Array
+    variances: Array
+    best_variance: float
+    horizon: int
+    weights: tuple[float, ...]
+
+    @property
+    def num_arms(self) -> int:
+        return len(self.gaps) + 1
+
+    def pulls(self, epoch: int) -> int:
+        """Return f(psi), the pulls of each client and active arm that the epoch uses."""
+        return epoch_pulls(epoch, self._log_term(), squared_weights(self.weights))
+
+    def chances(self, epoch: int) -> Array:
+        """Return Phi((Delta_k - 2 CB + Z sigma_dagger) / sigma_k), [Z, K - 1]: a step where sigma_k is 0.
+
+        The probability that LCB of the best arm is above UCB of arm k, given that the best arm's estimate is Z
+        standard deviations above its mean.  Given Z the arms are independent; :func:`average` is over Z.
+        """
+        pulls = self.pulls(epoch)
+        diameter = 2.0 * math.sqrt(self._log_term() * squared_weights(self.weights) / (2 * pulls))
+        best = math.sqrt(self.best_variance / pulls)
+        ahead = self.gaps - diameter + np.multiply.outer(_NODES, np.full(len(self.gaps), best))
+        spread = np.broadcast_to(np.sqrt(self.variances / pulls), ahead.shape)
+        steps = np.where(ahead >= 0.0, np.inf, -np.inf)
+        scores = np.divide(ahead, spread, out=steps, where=spread > 0.0)
+        return _erfc(-scores / math.sqrt(2.0)) / 2.0  # type: ignore[no-any-return]
+
+    def _log_term(self) -> float:
+        return math.log(2 * self.num_arms * self.horizon**2)
+
+
+def average(values: Array) -> Array:
+    """Return the mean over a standard normal Z of values [Z, ...], by Gauss-Hermite quadrature."""
+    return np.asarray(np.tensordot(_SHARES, values, axes=1))

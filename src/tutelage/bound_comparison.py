@@ -11,7 +11,7 @@ from tutelage.policies.base import Policy
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult, describe_instance
-from tutelage.teachers.base import Teacher
+from tutelage.teachers.base import Teacher, describe_assumptions
 from tutelage.theory import Bound, Guarantee, guarantee
 from tutelage.validation import check_whole
 from tutelage.versions import package_version
@@ -42,6 +42,7 @@ class BoundComparison:
             "psi_max": promised.last_epoch,
             "T_1": promised.learning_time,
             "decides_by": promised.decides_by,
+            "assumptions": describe_assumptions(),
             "vacuous": promised.is_vacuous,
             "needed_horizon": promised.needed_horizon,
             "regret": _compare(promised.regret, promised.most_regret, simulated.regret.mean if simulated else None),

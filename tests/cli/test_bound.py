@@ -10,6 +10,7 @@ from tests import paper_epochs
 from tutelage import theory
 from tutelage.cli.app import execute
 from tutelage.instances import load
+from tutelage.teachers.base import describe_assumptions
 
 SMALL = ["--runs", "2", "--seed", "4"]
 PARTS = {"learning", "teaching", "remainder"}
@@ -42,6 +43,7 @@ def test_json_document(capsys):
     assert found["decides_by"] == promised.decides_by
     assert found["needed_horizon"] == promised.needed_horizon
     assert found["vacuous"] is False
+    assert found["assumptions"] == describe_assumptions()
     assert found["theorem"] == "thm:twl_UCB"
     assert (found["teacher"], found["spec"]) == ("twl", teacher)
     assert found["clients"] == ["ucb1"] * 5
@@ -91,6 +93,7 @@ def test_page(capsys):
         "2 runs, seed 4",
         "learning teaching remainder bound simulated ratio",
         "These bounds are informative",
+        describe_assumptions(),
         f"T_1, {paper_epochs.learning_time(50_000):,}, exceeds the horizon",
     ):
         assert part in text

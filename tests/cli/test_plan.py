@@ -9,6 +9,7 @@ from tests import paper_epochs
 from tests.cli.commands import run_on_terminal
 from tutelage import load_instance, planning
 from tutelage.cli.app import execute
+from tutelage.teachers.base import describe_assumptions
 
 SMALL = ["--horizon", "1500", "--runs", "2", "--teacher", "twl", "--teacher", "blt"]
 GUESS = ["plan", "--num-clients", "3", "--num-arms", "3", "--gap", "0.3"]
@@ -82,6 +83,7 @@ def test_page_says_in_which_epoch_learning_ended(capsys):
         f"is likely to decide in epoch 3, round {likely:,}, in time, and with high probability by epoch 4, "
         f"round {sure:,}, too" in text
     )
+    assert f"as in tutelage bound. {describe_assumptions()}" in text
     assert "tal decided in epoch 3 in 2 runs." in text
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tutelage.service.monitoring.campaign_view import CampaignView, Metrics, RecentActivity, ServerHealth
 from tutelage.service.monitoring.event_log import LedgerEvent, LedgerSummary, TargetDecision
+from tutelage.teachers.base import Problem, bound_error
 
 NOW = 1_800_000_000.0
 
@@ -128,7 +129,7 @@ def make_decided(view, target):
     view = with_metrics(view, target=target, active_arms=(target,), quota=np.zeros(size, dtype=np.int64), directive=4)
     others = np.arange(size) != target
     upper = np.where(others, np.minimum(view.metrics.upper, view.metrics.lower[target] - 0.01), view.metrics.upper)
-    bound = "Wrong with probability at most 1/T = 0.00002."
+    bound = bound_error(Problem(2, 2, 50_000, (0.5, 0.5)))
     view = with_metrics(view, error_bound=bound)
     view = with_metrics(view, upper=upper, lower=np.where(others, upper - 0.12, view.metrics.lower))
     view = with_activity(view, minute_pulls=minute)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tutelage.errors import InputError
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Problem, decode_state, encode_state
+from tutelage.teachers.base import Problem, decode_state, describe_assumptions, encode_state
 from tutelage.teachers.families.fixed_teacher import FixedTeacher
 from tutelage.teachers.families.intervals import Intervals, SegmentSums
 from tutelage.teachers.tal import TalState
 
-AT_MOST = "with probability at most 1/T = 0.00002"
+AT_MOST = f"with probability at most 1/T = 0.00002. {describe_assumptions()}"
 
 
 @given(
@@ -67,14 +67,14 @@ def test_gammas_within_the_unit(value):
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("tal", f"Wrong {AT_MOST}."),
-        ("twl(gamma1=0.5)", f"Wrong {AT_MOST}."),
-        ("blt", f"Wrong {AT_MOST}."),
-        ("blt(tolerance=0)", f"Wrong {AT_MOST}."),
-        ("blt(tolerance=0.1)", f"Worse than the best arm by more than 0.2, of rewards in [0, 1], {AT_MOST}."),
+        ("tal", f"Wrong {AT_MOST}"),
+        ("twl(gamma1=0.5)", f"Wrong {AT_MOST}"),
+        ("blt", f"Wrong {AT_MOST}"),
+        ("blt(tolerance=0)", f"Wrong {AT_MOST}"),
+        ("blt(tolerance=0.1)", f"Worse than the best arm by more than 0.2, of rewards in [0, 1], {AT_MOST}"),
         ("ng", ""),
         ("known(target=0)", ""),
-        ("change-detector", f"Wrong {AT_MOST}."),
+        ("change-detector", f"Wrong {AT_MOST}"),
         ("change-detector(teacher=ng)", ""),
     ],
 )
@@ -82,6 +82,12 @@ def test_error_bounds(spec, sentence):
     """Teachers with a guarantee state it for a problem; the others state nothing."""
     problem = Problem(2, 3, 50_000, (0.5, 0.5))
     assert TEACHERS.parse(spec).error_bound(problem) == sentence
+
+
+def test_assumptions_are_named():
+    """Independence between clients, constant means, and exclusion that does not depend on rewards."""
+    for part in ("clients are independent", "means are constant", "exclusion does not depend on rewards"):
+        assert part in describe_assumptions()
 
 
 def test_which_teachers_decide():

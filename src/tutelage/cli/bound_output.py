@@ -11,7 +11,7 @@ from tutelage.registry import parameters_of
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Teacher
+from tutelage.teachers.base import Teacher, describe_assumptions
 from tutelage.text import format_count
 from tutelage.theory import Bound, Guarantee
 
@@ -112,6 +112,7 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
                 f"T_1, {promised.learning_time:,}, exceeds the horizon: it is the round for a teacher that "
                 "waits for all arms, such as tal."
             )
+    yield describe_assumptions()
     for name, bound, most in (
         ("regret", promised.regret, promised.most_regret),
         ("cost", promised.cost, promised.most_cost),

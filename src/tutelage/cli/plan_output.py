@@ -22,6 +22,7 @@ from tutelage.planning.choice import Assessment, Choice
 from tutelage.planning.reach import DecisionTime, has_formula, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import describe_assumptions
 from tutelage.text import format_count
 
 _SPEC_WIDTH = 22
@@ -122,7 +123,7 @@ def _describe_decision_times(plan: Plan) -> Iterator[str]:
     for kind, caveat in caveats.items():
         yield f"The first round of {kind} {caveat}."
     if plan.reach.sure and not plan.reach.on_average:
-        yield "High probability is about 1 - 1/T, as in tutelage bound."
+        yield f"High probability is about 1 - 1/T, as in tutelage bound. {describe_assumptions()}"
     others = {kind_of(each.measurement.spec): each for each in plan.choice.assessments if each.can_learn}
     for kind, each in others.items():
         if not has_formula(each.measurement.teacher) and not each.measurement.has_epochs:

@@ -21,7 +21,7 @@ from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import describe_instance
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Teacher
+from tutelage.teachers.base import Teacher, describe_assumptions
 from tutelage.theory import arguments
 from tutelage.versions import package_version
 
@@ -110,6 +110,7 @@ class Plan:
             "seed": request.seed,
             "cost_weight": request.rule.cost_weight,
             "min_decided": request.rule.min_decided,
+            "assumptions": describe_assumptions(),
             "reach": self.reach.as_json(),
             **_choice_as_json(self.choice),
             "why": self.why,

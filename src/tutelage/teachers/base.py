@@ -221,9 +221,18 @@ def add_excluded(excluded: tuple[int, ...], client: int, problem: Problem) -> tu
     return tuple(sorted((*excluded, client)))
 
 
-def error_probability(problem: Problem) -> str:
-    """Return 1/T with two digits and no exponent: ``1/T = 0.00002``."""
-    return f"1/T = {np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim='-')}"
+def describe_assumptions() -> str:
+    """Return the sentence on what every guarantee assumes (docs/theory.md, "Assumptions")."""
+    return (
+        "This assumes that the rewards of different clients are independent, that means are constant, and that "
+        "exclusion does not depend on rewards."
+    )
+
+
+def bound_error(problem: Problem, error: str = "Wrong") -> str:
+    """Return the sentences that this error has a probability of at most 1/T, with two digits, and what it assumes."""
+    risk = np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim="-")
+    return f"{error} with probability at most 1/T = {risk}. {describe_assumptions()}"
 
 
 def encode_state(state: Any) -> str:

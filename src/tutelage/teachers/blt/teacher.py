@@ -20,7 +20,7 @@ from tutelage.teachers.base import (
     Style,
     Teacher,
     add_excluded,
-    error_probability,
+    bound_error,
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
@@ -108,7 +108,7 @@ class BLT(Teacher):
         if self.tolerance > 0.0:
             worse = (problem.num_arms - 1) * self.tolerance
             error = f"Worse than the best arm by more than {worse:.3g}, of rewards in [0, 1],"
-        return f"{error} with probability at most {error_probability(problem)}."
+        return bound_error(problem, error)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the pull counts of the grid and of rho times the grid."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from numpy.random import Generator
 
-from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, error_probability
+from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, bound_error
 from tutelage.teachers.families.intervals import SegmentSums, append_segments, no_sums, schedule_of
 
 
@@ -34,7 +34,7 @@ class EpochTeacher(Teacher):
 
     def error_bound(self, problem: Problem) -> str:
         """Shi et al., Lemmas tal_good_event and twl_arm_elim."""
-        return f"Wrong with probability at most {error_probability(problem)}."
+        return bound_error(problem)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the ends F(1), F(2), ... of the epochs within the horizon."""

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tutelage.errors import InputError
+from tutelage.text import format_value
 
 
 def expand_path(path: str | os.PathLike[str]) -> Path:
     """Replace ``~`` by the home folder.  Raises ``InputError`` where the text cannot be the name of a file."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
-        raise InputError(f"Invalid path {path!r}: use a text or a pathlib.Path.")
+        raise InputError(f"Invalid path {format_value(path)}: use a text or a pathlib.Path.")
     try:
         usable = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

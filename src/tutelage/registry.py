@@ -243,6 +243,9 @@ class Table(Generic[Entry]):
         if isinstance(given, type):
             name = given.__name__
             raise InputError(f"{name} is a class, not a {self.kind}: call it, as in {name}(...).")
+        if type(given).__module__ == "builtins":  # a number, None, a list
+            example = next(iter(self.entries))
+            raise InputError(f"Invalid {self.kind} {format_value(given)}: use a SPEC, as in {example!r}, or an object.")
         lacking = [need for need in self.needs if not hasattr(given, need)]
         if lacking:
             raise InputError(f"{format_value(given)} is not a {self.kind}: it lacks {join_words(lacking, 'and')}.")

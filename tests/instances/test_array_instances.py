@@ -76,6 +76,7 @@ def test_it_is_simulated_and_planned_for(tmp_path):
     ("means", "words"),
     [
         ([0.1], "at least one client and one arm"),
+        ([], "at least one client and one arm"),
         ([[0.1], [0.2, 0.3]], "rows of equal length"),
         ([["a"]], "not an array of numbers"),
         (None, "not an array of numbers"),

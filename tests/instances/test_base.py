@@ -87,7 +87,7 @@ def test_weights_refused(weights, said):
         ({"local_means": np.array([[0.1]], dtype=object)}, "not an array of numbers"),
         ({"weights": None}, "weights are not an array of numbers"),
         ({"weights": 1.0}, "1 weights for 1 clients"),
-        ({"rewards": 5}, "5 is not a reward distribution"),
+        ({"rewards": 5}, "Invalid reward distribution 5: use a SPEC"),
         ({"rewards": "gamma"}, "Unknown reward distribution 'gamma'"),
         ({"client_names": 5}, "Invalid names of clients 5"),
         ({"client_names": "x"}, "Invalid names of clients 'x'"),

@@ -139,6 +139,14 @@ def test_files_that_are_not_results(tmp_path, content, message):
         results.load(path)
 
 
+def test_paths_that_are_not_files(tmp_path, dataset):
+    """A folder, and a result in the place of its path, in one line."""
+    with pytest.raises(InputError, match="is a folder: name the file in it"):
+        results.load(tmp_path)
+    with pytest.raises(InputError, match=r"^Invalid path <xarray.Dataset>[^\n]{0,70}: use a text or a pathlib.Path"):
+        results.load(dataset)
+
+
 def test_name_that_is_not_unicode(tmp_path):
     """A name that is not Unicode is saved with its bytes escaped and read back unchanged."""
     name = "table:caf\udce9.csv"

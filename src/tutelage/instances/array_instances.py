@@ -59,7 +59,7 @@ def make_instance(
     made = Instance(
         name=name,
         local_means=table.means,
-        weights=equal_weights(len(np.atleast_1d(table.means))) if chosen is None else chosen,
+        weights=equal_weights(max(1, len(np.atleast_1d(table.means)))) if chosen is None else chosen,
         rewards=cast("RewardDistribution", rewards),  # a SPEC is resolved there
         client_names=table.clients if clients is None else _names(clients),
         arm_names=table.arms if arms is None else _names(arms),

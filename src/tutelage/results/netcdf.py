@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
-from tutelage.paths import expand_path, is_file
+from tutelage.paths import expand_path, is_file, is_folder
 from tutelage.text import format_value
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def load(path: str | Path) -> "xr.Dataset":
     import xarray as xr
 
     path = expand_path(path)
+    if is_folder(path):
+        raise InputError(f"{str(path)!r} is a folder: name the file in it that tutelage simulate --out wrote.")
     if not is_file(path):
         raise InputError(f"The file {str(path)!r} does not exist: name one that tutelage simulate --out wrote.")
     try:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.registry import split_call
+from tutelage.text import shorten
 from tutelage.validation import check_whole, read_whole
 
 Checkpoints = str | int | Sequence[int] | NDArray[np.integer[Any]]
@@ -59,7 +60,9 @@ def _parse(spec: str) -> tuple[str, int]:
     text = arguments[0][1] if arguments else str(_DEFAULT_COUNT)
     count = read_whole(text)
     if count is None or count < 1:
-        raise InputError(f"Invalid count={text} in the checkpoints {spec!r}: use a whole number, 1 or more.")
+        raise InputError(
+            f"Invalid count={shorten(text)} in the checkpoints {shorten(spec)!r}: use a whole number, 1 or more."
+        )
     return name, parse_count(str(count), "checkpoints")
 
 

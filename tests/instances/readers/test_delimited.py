@@ -3,6 +3,7 @@
 import gzip
 import os
 
+import numpy as np
 import pytest
 
 from tutelage.errors import InputError
@@ -194,6 +195,18 @@ def test_whole_float_ids_are_whole_numbers(write, ids):
     assert (mixed.user_ids, mixed.item_ids) == (["1", "2"], ["10", "11"])
     with pytest.raises(InputError, match="User 1 rates item 10 twice"):
         read_ratings(write("x.csv", "1,10,4\n1.0,10.0,5\n2,10.0,3\n"))
+
+
+def test_whole_ids_with_an_exponent(tmp_path, write):
+    """numpy.savetxt and R write whole numbers so; 1e5 is a text, since it may be hexadecimal."""
+    path = tmp_path / "n.csv"
+    np.savetxt(path, [[0, 10, 4], [100_000, 10, 3], [100_000, 11, 2]], delimiter=",", header="user,item,rating")
+    read = read_ratings(str(path))
+    assert (read.user_ids, read.item_ids) == (["0", "100000"], ["10", "11"])
+    mixed = read_ratings(write("x.csv", "99999,10,4\n1e+05,10,5\n1.5e+00,10,3\n1e5,10,3\n"))
+    assert mixed.user_ids == ["1.5e+00", "100000", "1e5", "99999"]
+    with pytest.raises(InputError, match="User 100000 rates item 10 twice"):
+        read_ratings(write("x.csv", "100000,10,4\n1E+05,10,5\n"))
 
 
 def test_whole_float_ids_of_a_radio_trace(write):

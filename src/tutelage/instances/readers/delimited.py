@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tutelage.errors import InputError
@@ -20,6 +21,7 @@ _COMMENT = "#"
 _EXCEL = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel writes and obeys such a first line
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WHOLE_FLOAT = re.compile(r"^(0|[1-9][0-9]*)\.0+$")
+_SCIENTIFIC = re.compile(r"^[0-9](\.[0-9]+)?[eE]\+[0-9]{2,3}$")
 _NAMED_ROW = re.compile(r"#[^\s#].*?([,;\t]|::)\s*[-+]?[0-9]*[.,]?[0-9]+\s*%?\s*([,;\t:]|$)")
 _FRACTION = re.compile(r"[-+]?[0-9]*[.,]([0-9]+) *%?")
 
@@ -165,12 +167,19 @@ def stream_columns(
 
 
 def whole_ids(ids: "pl.Series") -> "pl.Series":
-    """Ids as text, with ``1.0`` as ``1``: pandas writes whole numbers so where a column lacked some."""
-    return ids.str.replace(_WHOLE_FLOAT.pattern, "$1")
+    """Ids as text, each as :func:`whole_id` writes it."""
+    ids = ids.str.replace(_WHOLE_FLOAT.pattern, "$1")
+    scientific = ids.filter(ids.str.contains(_SCIENTIFIC.pattern)).unique().to_list()
+    return ids.replace({name: whole_id(name) for name in scientific}) if scientific else ids
 
 
 def whole_id(name: str) -> str:
-    """One id, as :func:`whole_ids` writes it."""
+    """One id, with ``1.0`` as ``1``, as pandas writes whole numbers where a column lacked some.
+
+    So are ``1.000e+00`` and ``1e+05``, as numpy and R write them; ``1e5`` may be hexadecimal.
+    """
+    if _SCIENTIFIC.match(name) and (number := Decimal(name)) == number.to_integral_value():
+        return str(int(number))
     return _WHOLE_FLOAT.sub(r"\1", name)
 
 

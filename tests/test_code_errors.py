@@ -91,6 +91,10 @@ CASES = {
         "teacher", teacher_with("def advance(self, state, evidence):\n        evidence.sums[0][0, 0] = 7.0  # HERE"),
         "failed in advance(): ValueError: assignment destination is read-only", "advance",
     ),
+    "a state is changed": (
+        "teacher", teacher_with("def advance(self, state, evidence):\n        state.num_arms = 3  # HERE"),
+        "failed in advance(): FrozenInstanceError: cannot assign to field 'num_arms'", "advance",
+    ),
     "a helper fails": (
         "teacher",
         teacher_with("def directive(self, state):\n        return self.help()\n    def help(self):\n"
@@ -115,6 +119,11 @@ CASES = {
         "policy", policy_with("def choose(round, learner, parameters, stream):\n    parameters[0] = 7  # HERE\n"
                               "    return 0\n"),
         "it writes an array that it may only read", "choose",
+    ),
+    "an array is created": (
+        "policy", policy_with("def choose(round, learner, parameters, stream):  # HERE\n"
+                              "    return len(learner.means * 2) * 0\n"),
+        "cannot be compiled by numba: it creates an array or a list, which compiled functions cannot", "choose",
     ),
     "compiled code raises": (
         "policy", policy_with("def choose(round, learner, parameters, stream):\n    if round > 9:\n"
@@ -176,6 +185,15 @@ def test_the_place_is_named(name, tmp_path, monkeypatch):
     assert fault in str(error.value)
     assert str(error.value).endswith(place)
     assert spec in str(error.value)
+
+
+def test_a_function_with_self(tmp_path, monkeypatch):
+    """A policy whose ``choose`` is not static is refused with what to write."""
+    code = policy_with("def choose(self, round, learner, parameters, stream):\n    return 0\n")
+    (tmp_path / "own_method.py").write_text(code.replace("staticmethod(choose)", "choose"))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"own_method:Own .*: write choose = staticmethod\(choose\)"):
+        tutelage.simulate("paper", "none", "own_method:Own", horizon=40, runs=1, workers=1)
 
 
 @pytest.mark.parametrize("arguments", [["simulate", "paper", "--teacher"], ["bound", "paper", "--teacher"]])

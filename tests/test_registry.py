@@ -108,6 +108,7 @@ def test_parses_without_arguments(spec):
         ("ketle(size=3)", r"Unknown pot 'ketle' \(did you mean 'kettle'\?\): use one of kettle, plain"),
         ("", "Invalid pot '': write a name"),
         ("3", "Invalid pot '3'"),
+        ("kettle,plain", "Invalid pot 'kettle,plain': write a name, .*; name several one by one"),
         ("kettle size=3", "Invalid pot"),
         ("kettle(size=3", "Invalid pot"),
         ("kettle(size=3)x", "Invalid pot"),

@@ -29,6 +29,8 @@ def locate_error(error: BaseException, thing: Any) -> str:
     found = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
+        if found and code.co_filename == "<string>":  # generated, as the functions of a dataclass are
+            continue
         if code.co_filename == file or _root(str(frame.f_globals.get("__name__"))) == _root(module):
             found = _place(code.co_filename, line, code.co_name)
     return found or _locate_in_text(str(error))
@@ -43,10 +45,10 @@ def locate_function(function: Any) -> str:
 
 
 def _locate_in_text(text: str) -> str:
-    """Return the first place outside Tutelage that numba names in its message."""
+    """Return the first place outside Tutelage and numba that numba names in its message."""
     for place in _NUMBA_PLACE.finditer(text):
         path = Path(place["file"]).resolve()
-        if not path.is_relative_to(_OURS) and path.exists():
+        if not path.is_relative_to(_OURS) and "numba" not in path.parts and path.exists():
             return _place(str(path), int(place["line"]), place["function"])
     return ""
 

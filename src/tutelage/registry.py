@@ -310,7 +310,10 @@ def split_call(spec: str, kind: str) -> tuple[str, list[tuple[str, str]]]:
     name, parenthesis, rest = text.partition("(")
     name = name.strip()
     if not _NAME.fullmatch(name) or (parenthesis and not rest.rstrip().endswith(")")):
-        raise InputError(f"Invalid {kind} {spec!r}: write a name, or a name with arguments as in name(key=value).")
+        several = "; name several one by one" if "," in name else ""
+        raise InputError(
+            f"Invalid {kind} {spec!r}: write a name, or a name with arguments as in name(key=value){several}."
+        )
     inside = rest.rstrip()[:-1].strip() if parenthesis else ""
     return name, split_arguments(inside, spec) if inside else []
 

@@ -171,6 +171,7 @@ def test_tied_table_says_so(write):
         ("t.json", '{"means": [[0.2]], "means": [[0.3]]}', ("'means'", "appears twice")),
         ("t.json", '{"means": {"x": [0.2], "x": [0.3]}}', ("'x'", "appears twice")),
         ("t.json", '{"meens": [[0.2]]}', ("'meens'", "Unknown key")),
+        ("t.toml", 'name = "gaps"\nteachers = ["blt"]\n[[instances]]\nlabel = "a"\n', ("experiment", "tutelage run")),
         ("t.json", '{"means": [[0.2]], "local_means": [[0.2]]}', ("twice",)),
         ("t.json", '{"means": [[0.2]], "clients": ["a", "b"]}', ("2 names for 1 clients",)),
         ("t.json", '{"means": {"x": [0.2]}, "clients": ["x"]}', ("names the clients twice",)),

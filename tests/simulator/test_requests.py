@@ -1,6 +1,7 @@
 """Arguments resolved to a request, and invalid arguments."""
 
 import numpy as np
+import pandas
 import pytest
 
 import tutelage
@@ -122,6 +123,14 @@ def test_invalid_instances(wrong):
     """The error says what an instance may be."""
     with pytest.raises(InputError, match=r"Invalid instance .*: use a text such as 'paper'"):
         simulator.make_request(wrong)
+
+
+def test_means_are_no_instance():
+    """For a DataFrame the error names the function that makes an instance, and does not print the table."""
+    with pytest.raises(InputError, match=r"tutelage\.instance\(means\) makes one") as error:
+        simulator.make_request(pandas.DataFrame([[0.1, 0.2]] * 30))
+    assert len(str(error.value)) < 250
+    assert "\n" not in str(error.value)
 
 
 def test_a_path_is_a_table(tmp_path):

@@ -99,13 +99,14 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
         yield (
             f"These bounds are vacuous: learning may take until round {promised.decides_by:,}, and the horizon "
             f"is {promised.horizon:,}. They are true, but do not show that learning ends in time. They are "
-            f"informative from a horizon of {promised.needed_horizon:,} rounds."
+            f"not vacuous from a horizon of {promised.needed_horizon:,} rounds."
         )
     else:
         yield (
-            f"These bounds are informative: learning ends by round {promised.decides_by:,}, unless one of the "
-            f"events that they assume does not happen (probability 1/{promised.horizon:,} each). Bounds are "
-            f"informative from a horizon of {promised.needed_horizon:,} rounds."
+            f"These bounds are not vacuous: learning ends by round {promised.decides_by:,}, within the horizon, "
+            "unless one of the events that they assume does not happen "
+            f"(probability 1/{promised.horizon:,} each). Bounds are not vacuous from a horizon of "
+            f"{promised.needed_horizon:,} rounds; with a shorter horizon learning takes fewer rounds."
         )
         if promised.learning_time > promised.horizon:
             yield (
@@ -120,5 +121,5 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
         if bound.value >= most:
             yield (
                 f"The bound on the {name} exceeds the largest {name} possible in {promised.horizon:,} "
-                f"rounds, {format_number(most)}: it is vacuous at this horizon."
+                f"rounds, {format_number(most)}: it says nothing about the {name} at this horizon."
             )

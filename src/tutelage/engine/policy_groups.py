@@ -101,7 +101,7 @@ def raise_code_error(policy: Policy, rewards: RewardDistribution, error: Excepti
         raise error
     if isinstance(error, IndexError) and not located:  # numba does not say where
         located = [(name, _find_place(policy, num_arms)) for name, function in foreign if function is policy.choose]
-    name, place = located[0] if located else (foreign[0][0], "")
+    name, place = located[0] if located else (foreign[0][0], locate_function(foreign[0][1]))
     what = "cannot be compiled by numba" if type(error).__module__.startswith("numba") else "failed"
     what = "used an index outside an array" if isinstance(error, IndexError) else what
     raise InputError(f"The {name} {what}: {_reason(error)}{place}.") from error
@@ -139,6 +139,10 @@ def _reason(error: Exception) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     if "Cannot modify readonly array" in text:
         return "it writes an array that it may only read"
+    if "NRT required" in text:
+        return "it creates an array or a list, which compiled functions cannot"
+    if "<class 'method'>" in text:
+        return "it has a function with self: write choose = staticmethod(choose), and learn likewise"
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in")]
     if len(lines) > 1 and lines[0].endswith(":"):  # the signature that it means comes in the next line

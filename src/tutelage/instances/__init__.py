@@ -72,7 +72,8 @@ def parse(spec: str | PurePath) -> InstanceSource:
         return INSTANCES.make("table", [("path", str(spec))], str(spec))
     if not isinstance(spec, str):
         raise InputError(
-            f"Invalid instance {spec!r}: use a text such as 'paper', the path of a table of means, or an Instance."
+            f"Invalid instance {format_value(spec)}: use a text such as 'paper', the path of a table of "
+            "means, or an Instance; tutelage.instance(means) makes one from an array or a DataFrame."
         )
     try:
         return _parse(spec)

@@ -276,6 +276,8 @@ def _keys(content: Any, path: str) -> dict[str, Any]:
     """The values of the object, with ``means`` for ``local_means``."""
     if not isinstance(content, dict):
         raise InputError(f"{path!r} has no table; write a list of rows of means.")
+    if "instances" in content and "teachers" in content:
+        raise InputError(f"{path!r} is an experiment, not an instance: simulate it with tutelage run.")
     given: dict[str, Any] = {}
     for key, value in content.items():
         if key not in _KEYS:

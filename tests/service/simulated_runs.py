@@ -19,7 +19,9 @@ MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 HORIZON = 500
 # It decides, restarts and decides within the horizon on the instance of shifted().  With a free leading arm it decides
 # before it has pulled the other arms often enough to notice the shift so soon.
-SHIFTED = 'change-detector(teacher="blt(leading_arm=levelled,rho=2,offset=2.5,slack=5,slack_share=0.1,push=2)")'
+SHIFTED = (
+    'change-detector(teacher="blt(leading_arm=levelled,rho=2,offset=2.5,slack=5,slack_share=0.1,push=2)",growth=0.2)'
+)
 
 
 def far_apart(folder):
@@ -29,9 +31,11 @@ def far_apart(folder):
 
 
 def shifted(instance):
-    """After round 100 the best arm and the next one change places."""
-    shift = MeanShift(100, instance.local_means[:, [1, 0, 2]])
-    return dataclasses.replace(instance, conditions=Conditions(shifts=(shift,)))
+    """After round 150 the best arm and the worst one change places; the mean of the third is far above the worst."""
+    means = instance.local_means.copy()
+    means[:, 2] = 0.65
+    shift = MeanShift(150, means[:, [1, 0, 2]])
+    return dataclasses.replace(instance, local_means=means, conditions=Conditions(shifts=(shift,)))
 
 
 def created(server, teacher, problem, seed):

@@ -23,7 +23,7 @@ from tutelage.seeding import teacher_generator
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem
 
-EARLY = 'change-detector(teacher="blt(rho=2)")'  # decides early enough for a restart in a few hundred pulls
+EARLY = 'change-detector(teacher="blt(rho=2)",growth=0.2)'  # decides early enough for a restart in a few hundred pulls
 EQUAL, UNEQUAL = (1 / 3, 1 / 3, 1 / 3), (0.5, 0.3, 0.2)
 WEIGHTS = (0.3, 0.1, 0.2, 0.15, 0.25)
 DECIDING = ("tal(gamma1=0,gamma2=0)", "twl(gamma1=1,gamma2=0)", "blt", "change-detector(teacher=tal)")
@@ -145,10 +145,10 @@ def test_pull_by_pull_it_is_the_reference(serve, spec, weights, steps):
 
 def test_pull_by_pull_a_watch_that_begins_anew_is_the_reference(server):
     """The target becomes the worst arm: evidence starts again with the step that found it."""
-    problem = Problem(3, 2, 250, UNEQUAL)
+    problem = Problem(3, 2, 400, UNEQUAL)
     rng, both = np.random.default_rng(11), ServerAndReference(server, EARLY, problem)
-    for step in range(200):
-        both.check_step(drawn(rng, (1.0, 0.6) if step < 50 else (0.0, 0.95)))
+    for step in range(320):
+        both.check_step(drawn(rng, (1.0, 0.6) if step < 120 else (0.0, 0.95)))
     both.check_end()
     assert both.reference.directive.restarts == 1
     assert turns(target for _, _, target in both.reference.events) == [0, None, 1]

@@ -54,7 +54,7 @@ def compare(instance: Instance, case: tuple[str, str], runs: int, settings: Sett
     teacher, clients = case
     request = make_request(instance, teacher, clients, horizon=1, runs=1, seed=settings.seed, checkpoints=1)
     horizon = guarantee(instance, request.teachers[0], request.policies, 1).needed_horizon
-    if horizon > LONGEST:
+    if horizon is None or horizon > LONGEST:
         return None
     bound = guarantee(instance, request.teachers[0], request.policies, horizon)
     request = make_request(instance, teacher, clients, horizon=horizon, runs=runs, seed=settings.seed, checkpoints=1)

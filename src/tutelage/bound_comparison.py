@@ -10,19 +10,20 @@ from tutelage.instances import Instance
 from tutelage.policies.base import Policy
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
-from tutelage.results import SimulationResult, describe_instance
+from tutelage.results import SimulationResult, describe_floors, describe_instance
 from tutelage.teachers.base import Teacher, describe_assumptions
-from tutelage.theory import Bound, Guarantee, guarantee
+from tutelage.theory import Bound, Floor, Guarantee, compute_floors, guarantee
 from tutelage.validation import check_whole
 from tutelage.versions import package_version
 
 
 @dataclass(frozen=True, eq=False)
 class BoundComparison:
-    """The bounds, and the simulation that they are compared with; ``result`` is None without one."""
+    """The bounds, the floors, and the simulation that they are compared with; ``result`` is None without one."""
 
     request: SimulationRequest
     guarantee: Guarantee
+    floors: tuple[Floor, ...]
     result: SimulationResult | None
 
     def summary(self) -> dict[str, Any]:
@@ -47,6 +48,10 @@ class BoundComparison:
             "needed_horizon": promised.needed_horizon,
             "regret": _compare(promised.regret, promised.most_regret, simulated.regret.mean if simulated else None),
             "cost": _compare(promised.cost, promised.most_cost, simulated.cost.mean if simulated else None),
+            "condition": promised.condition,
+            "floors": describe_floors(
+                self.floors, simulated.regret.mean if simulated else None, simulated.cost.mean if simulated else None
+            ),
             "learning": simulated.learning if simulated else None,
             "target": simulated.target if simulated else None,
         }
@@ -63,7 +68,7 @@ def bound(
     workers: int | None = None,
     progress: ProgressOption = False,
 ) -> BoundComparison:
-    """Compute the paper's bounds on regret and cost, and simulate the same clients.
+    """Compute the bounds on regret and cost, what must be paid, and simulate the same clients.
 
     The arguments are those of :func:`tutelage.simulate`; ``runs`` may be 0, for bounds without simulation.
     Raises ``InputError`` where no theorem is about this teacher with these clients.
@@ -72,12 +77,13 @@ def bound(
     request = simulator.make_request(
         instance, teacher, clients, horizon=horizon, runs=runs or 1, seed=seed, checkpoints=1
     )
-    promised = guarantee(request.instance, request.teachers[0], request.policies, request.horizon)
+    question = (request.instance, request.teachers[0], request.policies, request.horizon)
+    promised, floors = guarantee(*question), compute_floors(*question)
     if not runs:
-        return BoundComparison(request, promised, None)
+        return BoundComparison(request, promised, floors, None)
     with show_progress(progress, runs) as callback:
         result = simulator.simulate_request(request, workers=workers, progress=callback)
-    return BoundComparison(request, promised, result)
+    return BoundComparison(request, promised, floors, result)
 
 
 def _compare(promised: Bound, most: float, simulated: float | None) -> dict[str, Any]:

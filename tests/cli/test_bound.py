@@ -10,6 +10,8 @@ from tests import paper_epochs
 from tutelage import theory
 from tutelage.cli.app import execute
 from tutelage.instances import load
+from tutelage.policies import POLICIES
+from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import describe_assumptions
 
 SMALL = ["--runs", "2", "--seed", "4"]
@@ -51,6 +53,37 @@ def test_json_document(capsys):
     assert found["learning"]["decided"] == 2
     assert found["target"]["wrong"] == 0
     assert found["instance"]["name"] == "paper:rewards=bernoulli"
+
+
+def test_floors_stand_next_to_what_was_measured(capsys):
+    """Each with its condition and the measured mean divided by it; without runs no ratio."""
+    found = json_of(capsys, "paper", "--teacher", "blt", *SMALL)
+    assert found["theorem"] == "blt"
+    assert "evenly" in found["condition"]
+    policies = [POLICIES.parse("ucb1")] * 5
+    floors = theory.compute_floors(load("paper"), TEACHERS.parse("blt"), policies, 50_000)
+    assert [floor["name"] for floor in found["floors"]] == [floor.name for floor in floors]
+    for floor, expected in zip(found["floors"], floors, strict=True):
+        assert floor["value"] == expected.value
+        assert floor["ratio"] == found[floor["quantity"]]["simulated"] / expected.value > 1
+    assert all(floor["ratio"] is None for floor in json_of(capsys, "paper", "--runs", "0")["floors"])
+
+
+def test_page_of_blt_and_of_the_known_target(capsys):
+    """The condition of the theorem, and each floor with its condition once."""
+    assert execute(["bound", "paper", "--teacher", "blt", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert "condition every client pulls the active arms evenly" in text
+    assert "Learning takes at most " in text
+    assert re.search(r"what must be paid +at least measured ratio learning regret 75\.4 ", text)
+    assert re.search(r"both, rho 3 regret 297 ", text)
+    assert text.count("UCB1 clients the client pulls the target in round T") == 1
+    assert execute(["bound", "paper", "--teacher", "known", "--runs", "0"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The target is known from the start" in text
+    assert "what must be paid at least UCB1 clients regret 268 UCB1 clients cost 544" in text
 
 
 def test_vacuous_bound_as_json(capsys):
@@ -151,7 +184,8 @@ def test_same_seed_same_document(capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["paper", "--teacher", "blt"], "There is no theorem on blt"),
+        (["paper", "--teacher", "ng"], "There is no theorem on ng"),
+        (["paper", "--teacher", "blt", "--clients", "ts"], "There is no theorem on blt"),
         (["paper", "--clients", "ts"], "with ts clients: tal and twl have one"),
         (["paper", "--teacher", "tall"], "did you mean 'tal'"),
         (["paper", "--runs", "-1"], "Invalid number of runs -1"),

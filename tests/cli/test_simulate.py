@@ -218,3 +218,32 @@ def test_the_library_in_a_few_lines(python):
     code = 'import tutelage; print(tutelage.simulate("paper", "known", horizon=20, runs=2).sizes["run"])'
     ended = python("-c", code)
     assert ended.stdout == "2\n"
+
+
+def test_what_must_be_paid(capsys):
+    """The largest floor of regret and of cost for each teacher, with the ratio; none for attacks and guesses."""
+    teachers = ["known", "ng", "jun"]
+    arguments = [part for teacher in teachers for part in ("--teacher", teacher)]
+    command = ["simulate", "paper", *arguments, "--clients", "4*ucb1,1*ts", "--horizon", "5000", "--runs", "2"]
+    assert execute(command) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert execute([*command, "--json"]) == 0
+    known, *others = json.loads(capsys.readouterr().out)["teachers"]
+    assert [each["floors"] for each in others] == [[], []]
+    assert {floor["quantity"] for floor in known["floors"]} == {"regret", "cost"}
+    for floor in known["floors"]:
+        assert floor["ratio"] == known[floor["quantity"]]["mean"] / floor["value"]
+        assert 0.9 < floor["ratio"] < 1.2
+        assert f"known {floor['quantity']} {floor['value']:.0f} {known[floor['quantity']]['mean']:.0f} " in text
+    assert "UCB1 clients the client pulls the target in round T" in text
+    assert "No floor is known for ng and jun." in text
+    assert "No floor of teaching is known for ts clients." in text
+
+
+def test_no_floor_where_clients_do_not_always_act(capsys):
+    """Theorems and floors are about clients that act in every round: nothing is said."""
+    command = ["simulate", "paper", "--teacher", "known", "--activity", "0.5", "--horizon", "100", "--runs", "1"]
+    assert execute(command) == 0
+    assert "must be paid" not in capsys.readouterr().out
+    assert execute([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["teachers"][0]["floors"] == []

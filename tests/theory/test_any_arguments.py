@@ -50,8 +50,11 @@ USUAL = {
     "gamma1": [1.0, 0.3, 0.0], "gamma2": [0.0, 0.2], "history": [0, 154.0, 1000], "excess": [1.0, 0.0],
     "lead": [1.0, 0.1, 1e-100], "c": [1.0, 0.0, 1e300], "d": [1.0, 1e-300], "setting": SETTINGS,
     "explorations": [[UCB1.exploration] * 5, [EPS.exploration]], "theorem": ["thm:tal_general"],
+    "kappa": [1.0, 3.0], "beta": [0.0, 10.0], "mean": [0.0, 0.4, 1.0], "level": [0.0, 0.5], "offset": [0.0, 3.0],
+    "band": [1.0, 1e-9], "rho": [1, 3.0, math.inf], "revealed_mean": [0.0, 0.7, 1.0], "round": [1, 50_000],
+    "pulls": [1, 400, [10.0] * 5],
     "instance": [load_instance(name) for name in INSTANCES],
-    "teacher": [TEACHERS.parse(name) for name in ("tal", "twl", "twl(gamma1=0,gamma2=0)", "ng", "blt")],
+    "teacher": [TEACHERS.parse(name) for name in ("tal", "twl", "twl(gamma1=0,gamma2=0)", "ng", "blt", "known")],
     "policies": [[POLICIES.parse(name)] * count for name in POLICY_SPECS for count in (1, 2, 5)],
 }  # fmt: skip
 CLIENTS = {

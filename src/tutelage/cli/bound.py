@@ -1,4 +1,4 @@
-"""``tutelage bound``: the bounds of the paper's theorems, compared with simulation."""
+"""``tutelage bound``: the bounds of theorems and what must be paid, compared with simulation."""
 
 import sys
 from typing import Annotated
@@ -29,9 +29,9 @@ def bound(
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compute the paper's bounds on regret and cost.
+    """Compute bounds on regret and cost, and floors, which must be paid.
 
-    The table compares them with simulated values.
+    The tables compare them with simulated values.
     """
     from tutelage import bound_comparison
     from tutelage.cli import bound_output
@@ -44,4 +44,4 @@ def bound(
         if as_json:
             sys.stdout.write(encode_json(made.summary()) + "\n")
         else:
-            bound_output.print_bounds(made.request, made.guarantee, made.result)
+            bound_output.print_bounds(made)

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from tutelage.bound_comparison import BoundComparison
+from tutelage.cli.floor_table import create_floor_table, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import create_table, format_number
 from tutelage.registry import parameters_of
 from tutelage.request import SimulationRequest
-from tutelage.results import SimulationResult
+from tutelage.results import SimulationResult, describe_floors
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher, describe_assumptions
 from tutelage.text import format_count
@@ -20,6 +22,8 @@ _THEOREMS = {  # by the paper's label
     "thm:tal_UCB": "TAL with UCB1 clients",
     "thm:tal_epsilon": "TAL, or TWL, with gamma1 = gamma2 = 0 and epsilon-greedy clients",
     "thm:twl_UCB": "TWL with UCB1 clients",
+    "lem:tal_teaching_UCB": "UCB1 clients with a target known from the start",
+    "blt": "BLT with balanced clients",
 }
 _PSI_MAX = (
     "the last epoch of learning: each epoch halves the confidence intervals, and from this one on they separate the "
@@ -27,8 +31,8 @@ _PSI_MAX = (
 )
 _T_1 = "the round by which every client has pulled every arm often enough for epoch psi_max"
 _COLUMNS = [
-    ("learning", "part due to the rounds in which gamma1 is revealed, for arms that are not ruled out"),
-    ("teaching", "part due to the rounds in which gamma2 is revealed for other arms than the target"),
+    ("learning", "part due to the pulls of arms that are not ruled out: gamma1 is revealed, or levelled rewards"),
+    ("teaching", "part due to the pulls of other arms than the target: gamma2, or 0, is revealed"),
     ("remainder", "part due to the runs in which the other parts do not hold"),
     ("bound", "the sum: an upper bound on the expected total over all clients"),
     ("simulated", "mean of the runs"),
@@ -36,13 +40,29 @@ _COLUMNS = [
 ]
 
 
-def print_bounds(request: SimulationRequest, promised: Guarantee, result: SimulationResult | None) -> None:
-    """Print bounds and simulated values to standard output."""
+def print_bounds(made: BoundComparison) -> None:
+    """Print bounds, floors and simulated values to standard output."""
     printer = Printer()
+    request, promised, result = made.request, made.guarantee, made.result
     printer.print_definitions(_describe_request(request, promised, result))
     printer.print("", _create_rows(promised, result), "")
     printer.print_definitions(_COLUMNS if result else _COLUMNS[:4])
     printer.print("", *_describe_bounds(promised))
+    _print_floors(printer, made)
+
+
+def _print_floors(printer: Printer, made: BoundComparison) -> None:
+    regret, cost = (float(values.mean()) for values in made.result.totals(0)) if made.result else (None, None)
+    floors = describe_floors(made.floors, regret, cost)
+    if not floors:
+        printer.print("", "No floor is known for this teacher with these clients.")
+        return
+    measured = None if regret is None or cost is None else (regret, cost)
+    printer.print("", create_floor_table("what must be paid", floors, measured), "")
+    printer.print_definitions([*explain_floors(floors, list(dict.fromkeys(floor.name for floor in floors)))])
+    unknown = name_unknown(made.request.policies)
+    if unknown:
+        printer.print("", unknown)
 
 
 def _describe_request(
@@ -57,11 +77,16 @@ def _describe_request(
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
         ("teacher", TEACHERS.label(request.teachers[0])),
         ("horizon", f"{request.horizon:,} rounds"),
-        ("theorem", f"{_THEOREMS[promised.theorem]} (labelled {promised.theorem} in the paper)"),
-        *_describe_gammas(request.teachers[0]),
-        ("psi_max", f"{promised.last_epoch}, {_PSI_MAX}"),
-        ("T_1", f"{promised.learning_time:,}, {_T_1}"),
+        ("theorem", _name_theorem(promised)),
     ]
+    if promised.last_epoch is not None:
+        definitions += [
+            *_describe_gammas(request.teachers[0]),
+            ("psi_max", f"{promised.last_epoch}, {_PSI_MAX}"),
+            ("T_1", f"{promised.learning_time:,}, {_T_1}"),
+        ]
+    if promised.condition:
+        definitions.append(("condition", promised.condition))
     if promised.decides_by != promised.learning_time:
         definitions.append(
             ("decides by", f"round {promised.decides_by:,}, because it does not wait for arms that are ruled out")
@@ -69,6 +94,11 @@ def _describe_request(
     if result:
         definitions.append(("simulated", f"{format_count(request.runs, 'run')}, seed {request.seed}"))
     return definitions
+
+
+def _name_theorem(promised: Guarantee) -> str:
+    where = "docs/floors.md" if promised.theorem == "blt" else f"labelled {promised.theorem} in the paper"
+    return f"{_THEOREMS[promised.theorem]} ({where})"
 
 
 def _describe_gammas(teacher: Teacher) -> Iterator[tuple[str, str]]:
@@ -95,7 +125,16 @@ def _cells(bound: Bound, simulated: float | None) -> list[str]:
 
 def _describe_bounds(promised: Guarantee) -> Iterator[str]:
     """Say whether the bounds are vacuous, and from which horizon on they are not."""
-    if promised.is_vacuous:
+    if promised.needed_horizon is None:
+        fit = "do not fit" if promised.is_vacuous else "fit"
+        yield (
+            f"Learning takes at most {promised.decides_by:,} pulls of active arms by each client, which {fit} into "
+            f"{promised.horizon:,} rounds, unless one of the events that the theorem assumes does not happen "
+            f"(probability 2/{promised.horizon:,})."
+        )
+    elif promised.last_epoch is None:
+        yield "The target is known from the start, so that nothing is learned."
+    elif promised.is_vacuous:
         yield (
             f"These bounds are vacuous: learning may take until round {promised.decides_by:,}, and the horizon "
             f"is {promised.horizon:,}. They are true, but do not show that learning ends in time. They are "

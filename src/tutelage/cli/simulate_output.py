@@ -11,14 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.comparison import describe_comparison
+from tutelage.cli.floor_table import choose_largest, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, explain_outlying_mean, fold_spec, format_mean
+from tutelage.cli.table_cells import create_table, explain_outlying_mean, fold_spec, format_mean, format_number
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
-from tutelage.results import NONE, SimulationResult
-from tutelage.text import format_count, format_runs
+from tutelage.results import NONE, FloorDocument, SimulationResult, describe_floors
+from tutelage.text import format_count, format_runs, join_words
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
@@ -37,11 +38,40 @@ def print_result(result: SimulationResult, saved_to: Path | None = None) -> None
     if len(result.request.teachers) > 1:
         printer.print("", "All teachers were simulated with the same random numbers.")
     printer.print("", *describe_decisions(result))
+    _print_floors(printer, result)
     conclusions = [*describe_comparison(result, result.request.teacher_labels)]
     if conclusions:
         printer.print("", Text("In short", style="bold"), "", *conclusions)
     if saved_to is not None:
         printer.print("", f"Every run is saved in {saved_to}.")
+
+
+def _print_floors(printer: Printer, result: SimulationResult) -> None:
+    """Print what the clients of each teacher must pay, the largest floors, and their conditions."""
+    found: dict[str, FloorDocument] = {}
+    rows, needed, unpaid = [], [], []
+    for teacher, label in enumerate(result.request.teacher_labels):
+        means = [float(values.mean()) for values in result.totals(teacher)]
+        floors = describe_floors(result.floors(teacher), *means)
+        found |= {floor.name: floor for floor in floors}
+        largest = choose_largest(floors)
+        needed += [floor.name for floor in largest if floor.name not in needed]
+        rows += [(label, floor, means) for floor in largest]
+        if not floors:
+            unpaid.append(label)
+    if not rows:
+        return
+    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=_SPEC_WIDTH)
+    table.add_column("")
+    for label, floor, means in rows:
+        paid = format_number(means[floor.quantity == "cost"])
+        ratio = "-" if floor.ratio is None else format_number(floor.ratio)
+        table.add_row(label, floor.quantity, format_number(floor.value), paid, ratio, floor.name)
+    printer.print("", table, "")
+    printer.print_definitions([*explain_floors(list(found.values()), needed)])
+    notes = [f"No floor is known for {join_words(unpaid, 'and')}."] if unpaid else []
+    unknown = name_unknown(result.request.policies)
+    printer.print(*([""] if notes or unknown else []), *notes, *([unknown] if unknown else []))
 
 
 def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:

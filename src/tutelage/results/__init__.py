@@ -6,10 +6,12 @@ events, so events are padded to the longest run: round 0, target -1, no arm acti
 
 from tutelage.results.collector import Collector, result_size
 from tutelage.results.documents import (
+    FloorDocument,
     InstanceDocument,
     RequestDocument,
     SimulationDocument,
     TeacherDocument,
+    describe_floors,
     describe_instance,
     describe_request,
     encode_json,
@@ -20,6 +22,7 @@ from tutelage.results.result import NONE, SimulationResult
 __all__ = [
     "NONE",
     "Collector",
+    "FloorDocument",
     "InstanceDocument",
     "RequestDocument",
     "SimulationDocument",
@@ -27,6 +30,7 @@ __all__ = [
     "TeacherDocument",
     "check_result_path",
     "check_writable",
+    "describe_floors",
     "describe_instance",
     "describe_request",
     "encode_json",

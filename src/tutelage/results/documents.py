@@ -1,6 +1,8 @@
 """The JSON documents of a simulation (docs/simulate.md): its instance, its request and its summary."""
 
+import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +12,7 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances.base import Instance
 from tutelage.metrics import RunStatistics
 from tutelage.request import SimulationRequest
+from tutelage.theory.floors import Floor
 
 
 class ShiftDocument(Struct, frozen=True):
@@ -73,6 +76,17 @@ class TargetDocument(Struct, frozen=True):
     wrong: int
 
 
+class FloorDocument(Struct, frozen=True):
+    """What must be paid under a condition, and the measured mean divided by it (docs/floors.md)."""
+
+    name: str
+    quantity: str
+    value: float
+    condition: str
+    is_possible: bool
+    ratio: float | None
+
+
 class TeacherDocument(Struct, frozen=True):
     """One teacher over all runs, at the horizon: its label, its SPEC with every parameter, and its figures."""
 
@@ -85,6 +99,7 @@ class TeacherDocument(Struct, frozen=True):
     learning: LearningDocument
     target: TargetDocument
     pulls: list[list[float]]
+    floors: list[FloorDocument]
 
 
 class SimulationDocument(Struct, frozen=True):
@@ -97,6 +112,17 @@ class SimulationDocument(Struct, frozen=True):
     runs: int
     seed: int
     teachers: list[TeacherDocument]
+
+
+def describe_floors(floors: Sequence[Floor], regret: float | None, cost: float | None) -> list[FloorDocument]:
+    """Describe floors next to the measured means, None without a simulation."""
+    return [
+        FloorDocument(
+            **dataclasses.asdict(floor), ratio=measured / floor.value if measured is not None and floor.value else None
+        )
+        for floor in floors
+        for measured in [regret if floor.quantity == "regret" else cost]
+    ]
 
 
 def describe_instance(instance: Instance) -> InstanceDocument:

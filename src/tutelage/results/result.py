@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.errors import InputError
 from tutelage.metrics import sum_over_clients, summarize_runs
 from tutelage.request import SimulationRequest
 from tutelage.results.dataset import VARIABLES, make_dataset
@@ -14,8 +15,10 @@ from tutelage.results.documents import (
     SimulationDocument,
     TargetDocument,
     TeacherDocument,
+    describe_floors,
     describe_instance,
 )
+from tutelage.theory.floors import Floor, compute_floors
 from tutelage.versions import package_version
 
 if TYPE_CHECKING:
@@ -64,6 +67,16 @@ class SimulationResult:
         wrong: NDArray[np.bool_] = (target != NONE) & (self.request.final_phase.gaps[target] > 0.0)
         return wrong
 
+    def floors(self, teacher: int) -> tuple[Floor, ...]:
+        """Return what the clients of this teacher must pay; empty where nothing is known (docs/floors.md)."""
+        request = self.request
+        if request.exclude or request.exclude_after is not None:
+            return ()
+        try:
+            return compute_floors(request.instance, request.teachers[teacher], request.policies, request.horizon)
+        except InputError:  # tied arms, clients that do not always act, shifts, too many arms and clients
+            return ()
+
     def summary(self) -> SimulationDocument:
         """Summarise the result as ``tutelage simulate --json`` prints it."""
         request = self.request
@@ -81,17 +94,19 @@ class SimulationResult:
         regret, cost = self.totals(teacher)
         rounds, targets = self.decided_in[teacher], self.target[teacher]
         decided = rounds[rounds != NONE].tolist()
+        means = summarize_runs(regret), summarize_runs(cost)
         counts = np.bincount(targets[targets != NONE], minlength=self.request.instance.num_arms)
         return TeacherDocument(
             teacher=self.request.teacher_labels[teacher],
             spec=self.request.teacher_specs[teacher],
-            regret=summarize_runs(regret),
-            cost=summarize_runs(cost),
+            regret=means[0],
+            cost=means[1],
             regret_per_client=self.regret[teacher, :, :, -1].mean(axis=0).tolist(),
             cost_per_client=self.cost[teacher, :, :, -1].mean(axis=0).tolist(),
             learning=LearningDocument(len(decided), decided),
             target=TargetDocument(counts.tolist(), int(self.is_wrong(teacher).sum())),
             pulls=self.pulls[teacher, :, :, -1].mean(axis=0).tolist(),
+            floors=describe_floors(self.floors(teacher), means[0].mean, means[1].mean),
         )
 
     def to_dataset(self) -> "xr.Dataset":

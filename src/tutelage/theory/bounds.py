@@ -23,25 +23,28 @@ class Bound:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Regret and cost of a teacher with its clients, by a theorem of the paper.
+    """Regret and cost of a teacher with its clients, by a theorem.
 
-    ``theorem`` is the paper's label.  ``learning_time`` is T_1 of appendix A: the round in which every client
-    has pulled every arm F(psi_max) times, ``last_epoch`` being psi_max.  ``decides_by`` is the round by which
-    learning has ended; it is T_1 for TAL, and earlier for TWL, which does not wait for arms that are ruled
-    out.  ``needed_horizon`` is the smallest horizon from which ``decides_by`` fits; ``most_regret`` and
-    ``most_cost`` are the largest possible values in T rounds, with any teacher.
+    ``theorem`` is the paper's label, or the teacher's name; ``condition`` is what it assumes beyond the
+    paper's assumptions.  ``learning_time`` is T_1 of appendix A: the round in which every client has pulled
+    every arm F(psi_max) times, ``last_epoch`` being psi_max, None for teachers without epochs.
+    ``decides_by`` is the round by which learning has ended; it is T_1 for TAL, and earlier for TWL, which
+    does not wait for arms that are ruled out.  For BLT both are pulls of active arms by each client.
+    ``needed_horizon`` is the smallest horizon from which ``decides_by`` fits, None if it is not computed;
+    ``most_regret`` and ``most_cost`` are the largest possible values in T rounds, with any teacher.
     """
 
     theorem: str
     regret: Bound
     cost: Bound
     horizon: int
-    last_epoch: int
+    last_epoch: int | None
     learning_time: int
     decides_by: int
-    needed_horizon: int
+    needed_horizon: int | None
     most_regret: float
     most_cost: float
+    condition: str = ""
 
     @property
     def is_vacuous(self) -> bool:

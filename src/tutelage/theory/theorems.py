@@ -11,9 +11,12 @@ from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher
+from tutelage.teachers.baselines import KnownTarget
+from tutelage.teachers.blt.teacher import BLT
 from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
 from tutelage.theory import arguments
+from tutelage.theory.blt import performance_of_blt
 from tutelage.theory.bounds import Guarantee
 from tutelage.theory.clients import ClientBound, ExplorationBound
 from tutelage.theory.eps_greedy import eps_greedy_client, exploration_of_eps_greedy
@@ -25,33 +28,43 @@ from tutelage.theory.tal import (
     performance_of_tal_with_ucb1,
 )
 from tutelage.theory.twl import learning_time_of_twl, performance_of_twl_with_ucb1
-from tutelage.theory.ucb1 import exploration_of_ucb1, ucb1_client
+from tutelage.theory.ucb1 import exploration_of_ucb1, performance_of_known_target_with_ucb1, ucb1_client
 
 _EXISTING = (
     "tal and twl have one with ucb1 clients where gamma1 is above gamma2, as in 'twl(gamma1=1,gamma2=0)', "
-    "and with ucb1 and eps-greedy clients, also mixed, where both are 0, as in 'tal(gamma1=0,gamma2=0)'"
+    "and with ucb1 and eps-greedy clients, also mixed, where both are 0, as in 'tal(gamma1=0,gamma2=0)'; known has one "
+    "with ucb1 clients, and blt one with ucb1 and eps-greedy clients, also mixed"
 )
 
 
 def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], horizon: int) -> Guarantee:
-    """Compute the paper's bounds on regret and cost up to the horizon; ``policies`` are [M].
+    """Compute the bounds on regret and cost up to the horizon; ``policies`` are [M].
 
     thm:tal_UCB and thm:twl_UCB where all clients are UCB1 and gamma1 > gamma2; thm:tal_epsilon where all are
     epsilon-greedy and gamma1 = gamma2 = 0; thm:tal_general, client by client, for UCB1 clients and mixes of
     both with gamma1 = gamma2 = 0, for TAL and for TWL, which then
     reveals what TAL reveals until it decides, no later than TAL.
 
+    ``known`` with UCB1 clients and BLT have theorems of their own (docs/floors.md).
+
     Raises ``InputError``, with the existing theorems, for other teachers and clients.
     """
     arguments.instance_of(Instance, "instance", instance)
     policies = arguments.one_each("policies", policies, instance.num_clients)
     known = {type(policy) for policy in policies} <= {UCB1, EpsilonGreedy}
-    if not known or not isinstance(teacher, TAL | TWL):
+    optimistic = all(isinstance(policy, UCB1) for policy in policies)
+    if not known or not isinstance(teacher, TAL | TWL | BLT | KnownTarget):
         raise _no_theorem(teacher, policies)
     setting = setting_of(instance, horizon)
+    if isinstance(teacher, BLT):
+        return performance_of_blt(setting, teacher, policies)
+    if isinstance(teacher, KnownTarget):
+        if not optimistic or teacher.target not in {None, setting.best_arm}:
+            raise _no_theorem(teacher, policies)
+        return performance_of_known_target_with_ucb1(setting)
     if teacher.gamma1 == teacher.gamma2 == 0.0:
         return _of_equal_arms(setting, policies)
-    if teacher.gamma1 <= teacher.gamma2 or any(isinstance(policy, EpsilonGreedy) for policy in policies):
+    if teacher.gamma1 <= teacher.gamma2 or not optimistic:
         raise _no_theorem(teacher, policies)
     if isinstance(teacher, TWL):
         return performance_of_twl_with_ucb1(setting, teacher.gamma1, teacher.gamma2)

@@ -7,7 +7,9 @@ import math
 
 from tutelage.errors import InputError
 from tutelage.theory import arguments
+from tutelage.theory.bounds import Bound, Guarantee
 from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.setting import TheorySetting
 
 _TAIL = 2.0  # the pull that crosses the threshold, and sum over t >= 2 of t^-3 = 0.2021
 
@@ -121,6 +123,30 @@ def ucb1_client(best_mean: float, gamma1: float, gamma2: float, num_arms: int, h
         return WarmStartBound(each, (num_arms - 1) * each, failure=0.0)
 
     return ClientBound(exploration_of_ucb1(num_arms), warm_start)
+
+
+def performance_of_known_target_with_ucb1(setting: TheorySetting) -> Guarantee:
+    """Regret and cost of UCB1 clients under a target known from the start, all other arms being revealed as 0.
+
+    2 log T / mu_dagger^2 + 2 expected pulls of every other arm: :func:`warm_start_of_ucb1` without a history.
+
+    Raises ``InputError`` unless every client's own mean of the best arm is above 0.
+    """
+    arguments.instance_of(TheorySetting, "setting", setting)
+    pulls = [warm_start_of_ucb1(0, mean, 1.0, 0.0, setting.horizon) for mean in setting.best_means]
+    shown = setting.adjustments(0.0)[:, list(setting.others)].sum(axis=1).tolist()
+    return Guarantee(
+        theorem="lem:tal_teaching_UCB",
+        regret=Bound(0.0, sum(pulls) * sum(setting.other_gaps), 0.0),
+        cost=Bound(0.0, sum(each * cost for each, cost in zip(pulls, shown, strict=True)), 0.0),
+        horizon=setting.horizon,
+        last_epoch=None,
+        learning_time=0,
+        decides_by=0,
+        needed_horizon=1,
+        most_regret=setting.most_regret,
+        most_cost=setting.most_cost(0.0, 0.0),
+    )
 
 
 def learning_time_of_ucb1(last_end: int, num_arms: int) -> int:

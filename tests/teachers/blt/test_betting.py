@@ -304,3 +304,39 @@ def test_wealth_grows_where_it_should(rho):
     assert np.mean(greatest >= math.log(1000)) > 0.9
     other = greatest_log_wealth("bernoulli", (0.7, 0.3), (0.9, 0.3), (0.5, 0.5), paths=300, T=1500, rho=rho)
     assert np.mean(other >= math.log(20)) <= 0.05 + 0.06
+
+
+@given(
+    st.integers(1, 9),
+    st.sampled_from([1, 2, 3, 4]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0, 8]),
+    st.integers(0, 2**32 - 1),
+)
+def test_capital_grows_with_the_gap_on_any_rewards(M, rho, is_even, is_binary, head, seed):
+    """log W >= lambda sum u (S_j / rho - S_k) - lambda^2 n (1 + 1/rho) sum u^2 for stakes lambda u <= 1/2.
+
+    This holds for all data, not only in the mean: the theorem on BLT's regret (docs/floors.md) rests on it.
+    """
+    rng = np.random.default_rng(seed)
+    units = np.ones(M) if is_even else M * rng.dirichlet(np.ones(M))
+    means = rng.random((2, M)) ** rng.choice([0.2, 1, 5])
+    bets = betting(units, rho)
+    stakes = bets.stakes[:, 0]
+    n, gain, sums, before = 0, 0.0, np.zeros((2, M)), np.zeros((2, 1, M))
+    if head:
+        before[0, 0] = rng.binomial(head, means[0])
+    while n < 150:
+        step = max(1, n // 20)
+        length = np.array([rho * step, step])
+        won = rng.binomial(length[:, None], means) if is_binary else length[:, None] * rng.random((2, M))
+        pulls = np.array([head + rho * n, n]).reshape(2, 1, 1)
+        made = GridStep(before, won[:, None].astype(float), pulls, length.reshape(2, 1, 1))
+        gain += log_gain(made, bets, 0.0)[0]
+        sums += won
+        before += won[:, None]
+        n += step
+        least = stakes * (units @ (sums[0] / rho - sums[1])) - stakes**2 * n * (1 + 1 / rho) * (units @ units)
+        small = stakes * units.max() <= 0.5
+        assert (gain >= least - 1e-9)[small].all()

@@ -121,7 +121,7 @@ class BLT(Teacher):
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
             steps=((0,) * size,) * size,
-            log_wealth=np.zeros((size, size, self._num_stakes(problem))),
+            log_wealth=np.zeros((size, size, self.count_stakes(problem))),
             active_arms=tuple(range(size)),
         )
 
@@ -136,7 +136,7 @@ class BLT(Teacher):
             rules[state.provisional] = KEEP
             return Directive(tuple(rules), None, active, leading_arm=state.provisional)
         for arm in active:
-            rules[arm] = self._level_rule(self._head_start(problem))
+            rules[arm] = self._level_rule(self.first_pulls_of(problem))
         counts = self._awaited(state)
         quota = Quota(counts, "any") if any(counts) else None
         return Directive(tuple(rules), quota, active, leading_arm=self._leading_arm(state))
@@ -150,7 +150,7 @@ class BLT(Teacher):
             return FreeLevel(*shared, float(head_start))
         return Level(*shared, self.freeze_share, float(head_start))
 
-    def _head_start(self, problem: Problem) -> int:
+    def first_pulls_of(self, problem: Problem) -> int:
         """h, or 0 with two arms, or with a tolerance, under which any pair may matter.
 
         A free leading arm waits for about 40 pulls of all clients together.
@@ -161,7 +161,7 @@ class BLT(Teacher):
             return min(self.head_start, max(_LEAST_HEAD_START, round(_FIRST_PULLS / problem.num_clients)))
         return self.head_start
 
-    def _num_stakes(self, problem: Problem) -> int:
+    def count_stakes(self, problem: Problem) -> int:
         """The number of stakes, down to the one that would decide at the horizon if variances were 1/4."""
         if self.stakes:
             return self.stakes
@@ -170,7 +170,7 @@ class BLT(Teacher):
         return max(1, 1 + math.floor(-math.log2(least))) if least > 0.0 else 1
 
     def _grid(self, problem: Problem) -> Grid:
-        return make_grid(problem.horizon, self.rho, self.growth, self._head_start(problem))
+        return make_grid(problem.horizon, self.rho, self.growth, self.first_pulls_of(problem))
 
     def _awaited(self, state: BltState) -> tuple[int, ...]:
         """For each arm the smallest pull count that a next bet still needs; 0 if none needs this arm."""
@@ -301,7 +301,7 @@ class BLT(Teacher):
 
     def _log_thresholds(self, state: BltState, totals: tuple[Array, ...]) -> Array:
         """The logs of the thresholds of W_jk, [K, K]: T M^r over the share of j in the risk of k."""
-        problem, head_start = state.problem, self._head_start(state.problem)
+        problem, head_start = state.problem, self.first_pulls_of(state.problem)
         if head_start == 0:
             return even_log_thresholds(problem, len(state.excluded), self.tolerance)
         row = self._grid(problem).at_leading[0]

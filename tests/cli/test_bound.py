@@ -119,7 +119,7 @@ def test_page(capsys):
     for part in (
         "5 x ucb1",
         "theorem TWL with UCB1 clients (labelled thm:twl_UCB in the paper)",
-        "gamma1 1, the reward revealed for active arms while there are several",
+        "gamma1 1, the reward revealed for active arms while learning",
         "gamma2 0, the reward revealed for arms that are ruled out",
         "psi_max 4, the last epoch of learning: ",
         f"T_1 {paper_epochs.learning_time(50_000):,}, the round by which every client has pulled every arm",

@@ -88,6 +88,7 @@ def test_summary_is_finite_and_complete(outcome):
         "learning",
         "target",
         "pulls",
+        "floors",
     ]
     assert list(twl["regret"]) == list(twl["cost"]) == ["mean", "sd", "q10", "q50", "q90"]
     assert known["learning"] == {"decided": 3, "rounds": [0, 0, 0]}

@@ -40,8 +40,9 @@ def test_what_has_a_theorem(teacher, clients, theorem):
 @pytest.mark.parametrize(
     ("teacher", "clients", "message"),
     [
-        ("blt", "ucb1", "blt with ucb1 clients"),
-        ("known", "ucb1", "known with ucb1"),
+        ("ng", "ucb1", "ng with ucb1 clients"),
+        ("blt", "ts", "blt with ts clients"),
+        ("known", "eps-greedy", "known with eps-greedy"),
         ("twl", "ts", "twl.* with ts"),
         ("twl", "4*ucb1,1*ts", "ucb1 and ts.* clients"),
         ("twl", "eps-greedy", r"twl with eps-greedy"),

@@ -104,6 +104,7 @@ def performance_of_blt(setting: TheorySetting, teacher: BLT, policies: Sequence[
     Raises ``InputError`` where :func:`deciding_pulls_of_blt` does, for other policies, epsilon-greedy with other
     parameters than 1, and clients whose own mean of the best arm is 0.
     """
+    arguments.instance_of(TheorySetting, "setting", setting)
     policies = arguments.one_each("policies", policies, setting.num_clients)
     pulls = pulls_of_blt(setting, teacher)
     later = np.zeros_like(setting.local_means)

@@ -172,10 +172,10 @@ def test_beyond_the_horizon_it_is_the_reference(serve, spec, horizon):
 
 def test_evidence_begins_anew_without_what_is_beyond_the_horizon(server):
     """The step in which a change detector restarts holds pulls beyond the horizon of their client."""
-    problem = Problem(3, 2, 120, UNEQUAL)
+    problem = Problem(3, 2, 400, UNEQUAL)
     rng, both = np.random.default_rng(4), ServerAndReference(server, EARLY, problem)
-    for _ in range(45):
-        means = (1.0, 0.6) if both.number < 120 else (0.0, 0.95)
+    for _ in range(140):
+        means = (1.0, 0.6) if both.number < 500 else (0.0, 0.95)
         both.check_step(drawn(rng, means, clients=(0, 0, 1, 2), most=24))
     both.check_end()
     assert both.reference.directive.restarts == 1

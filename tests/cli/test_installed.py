@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,7 +179,7 @@ def test_policy_and_teacher_of_an_installed_package(simulate, executor):
         *("--teacher", TEACHER, "--teacher", "none", "--clients", clients),
         *("--horizon", "300", "--runs", "2", "--json", "--executor", executor),
     )
-    assert not ended.stderr
+    assert all(line.startswith("simulating: ") for line in ended.stderr.splitlines())  # on a slow machine
     document = json.loads(ended.stdout)
     assert document["clients"] == [POLICY, POLICY, "ucb1", "ucb1", "ucb1"]
     own = document["teachers"][0]
@@ -212,14 +213,19 @@ def test_a_policy_that_fails_while_it_plays(simulate, executor):
         *("--horizon", "10", "--runs", "1", "--executor", executor),
     )
     assert ended.returncode == 2
-    assert ended.stderr == "The policy ownwares.shelf:Tired(loyalty=0.5) failed: ValueError: tired.\n"
+    sentence = ended.stderr.splitlines()[-1]
+    assert sentence.startswith("The policy ownwares.shelf:Tired(loyalty=0.5) failed: ValueError: tired (")
+    assert re.search(r"shelf\.py, line \d+, in choose_until_two\)\.$", sentence)
 
 
 def test_a_policy_that_fails_before_it_plays(simulate):
     """Not numba's doing, and not said to be."""
     ended = simulate("--clients", "ownwares.shelf:Sizeless", "--horizon", "10", "--runs", "1")
     assert ended.returncode == 2
-    assert ended.stderr == "The policy ownwares.shelf:Sizeless(loyalty=0.5) failed: KeyError: 'size'.\n"
+    said = "The policy ownwares.shelf:Sizeless(loyalty=0.5) failed in state_size(): KeyError: 'size' ("
+    assert ended.stderr.startswith(said)
+    assert re.search(r"shelf\.py, line \d+, in state_size\)\.\n$", ended.stderr)
+    assert ended.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signals there")

@@ -68,7 +68,7 @@ def test_teachers_are_selected_by_their_labels():
     assert data.teacher.values.tolist() == labels
     assert [each.teacher for each in result.summary().teachers] == labels
     assert data.spec.values.tolist() == [each.spec for each in result.summary().teachers]
-    assert str(data.spec.sel(teacher="blt").values).startswith("blt(rho=2,growth=0.05,")
+    assert str(data.spec.sel(teacher="blt").values).startswith("blt(leading_arm=free,rho=3,growth=0.05,")
     assert data.regret.sel(teacher="tal(gamma1=0)").equals(data.regret.isel(teacher=1))
     assert data.decides.values.all()
 

@@ -1,6 +1,7 @@
 """Every executor gives the same result; errors, interruption and cancellation of runs."""
 
 import multiprocessing
+import re
 import sys
 import threading
 import time
@@ -179,7 +180,7 @@ def test_dask_not_installed(monkeypatch):
 )
 def test_invalid_workers_and_executors(arguments, message):
     """The error names the invalid value and what is allowed."""
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         simulator.simulate("paper", "none", horizon=2, runs=1, **arguments)
 
 

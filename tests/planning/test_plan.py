@@ -147,7 +147,7 @@ def test_clients_that_do_not_explore():
 def test_tied_arms():
     """No smaller gap, no horizon; who has a tolerance can end and be chosen."""
     case = planning.KnownInstance(load_instance("planted:clients=3,arms=3,gap=0,seed=2"))
-    plan = made(case, ["tal", "blt(tolerance=0.05)"], horizon=5000)
+    plan = made(case, ["tal", "blt(tolerance=0.05)"], horizon=20_000)
     assert plan.smaller == ()
     assert "tolerance=0.05" in plan.choice.best.measurement.spec
     (tal,) = plan.remedies

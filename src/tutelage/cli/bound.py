@@ -29,7 +29,7 @@ def bound(
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compute bounds on regret and cost, and floors, which must be paid.
+    """Compute upper and lower bounds on regret and cost.
 
     The tables compare them with simulated values.
     """

@@ -74,7 +74,9 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
 def learning_end(setting: TheorySetting, teacher: Teacher, policies: Sequence[Policy]) -> int | None:
     """The round by which learning has ended on the best arm; None if none is proved.  ``policies`` are [M].
 
-    Equals ``decides_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability.
+    Equals ``decides_by`` of :func:`guarantee` wherever that has a theorem, with the same failure probability,
+    except for ``known``, which does not learn, and BLT, whose theorem needs clients that keep their pulls
+    balanced, as none is proved to do.
     It requires less: rewards revealed after learning do not matter, so TAL may have any gammas (Lemma
     tal_learning_general), and so may TWL with both equal, which reveals the same until one arm is left.
     With gamma1 > gamma2 TWL has a round only for UCB1 clients.

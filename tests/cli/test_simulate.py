@@ -166,7 +166,7 @@ def test_list_shows_parameters(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "gamma1 number, default 1 reward revealed for every arm while learning" in text
     assert "path word, required" in text
-    assert "target whole number, optional" in text
+    assert "target whole number or name, optional" in text
 
 
 def test_list_as_json(capsys):

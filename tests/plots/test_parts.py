@@ -11,10 +11,10 @@ from tutelage.plots import KINDS, draw_picture, render_figure, samples, style_sh
 
 OWN = """
 from dataclasses import dataclass
-from tutelage.teachers.families.fixed import Fixed
+from tutelage.teachers.families.fixed_teacher import FixedTeacher
 
 @dataclass(frozen=True)
-class Patient(Fixed):
+class Patient(FixedTeacher):
     \"\"\"Reveals every reward as it is.\"\"\"
 
     sentence = "waiting"

@@ -27,7 +27,7 @@ def test_a_sample_of_a_set_is_an_instance(instances):
     cost = samples.totals(instances, "cost")
     assert cost.shape == (2, 3, 1)
     assert cost[0, 2, 0] == pytest.approx(float(instances.cost[2, 0, :, :, 0].sum("client").mean("run")))
-    assert samples.band_name(instances) == "80 % of instances"
+    assert samples.band_name(instances) == "80 % of 3 instances"  # its request is that of the first
 
 
 def test_quantities_are_two(result):

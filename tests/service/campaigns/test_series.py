@@ -11,14 +11,14 @@ from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.series import FINE_POINTS, MOST_POINTS, SECOND, Series, StoredSeries
 from tutelage.service.campaigns.session import Session
-from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.settings import RULES_VERSION, Settings
 from tutelage.stores.base import Head, StoredCampaign
 
 
 def stored(head):
     """A campaign as a store has it."""
     settings = Settings(name="c", arms=("x", "y"), horizon=5000, teacher="twl", clients=("a", "b"))
-    return StoredCampaign("c", settings.encode(), 1, 0, head)
+    return StoredCampaign("c", settings.encode(), RULES_VERSION, 0, head)
 
 
 def played(steps):

@@ -198,7 +198,7 @@ class PostgresqlStore(PostgresqlKeys, SqlStore):
                 held = {"campaign": self._find_number(name), "token": self._tokens.get(name, -1)}
                 row = self._execute(_LEAD, held | {"address": address}).fetchone()
         except StoreError as error:
-            if isinstance(error.__cause__, errors.LockNotAvailable):
+            if isinstance(error.__context__, errors.LockNotAvailable):
                 return None
             raise
         if row is None:

@@ -35,7 +35,7 @@ class SqlKeys(SqlReader):
         try:
             yield
         except base.StoreError as error:
-            if self._is_duplicate(error.__cause__):
+            if self._is_duplicate(error.__context__):  # a store may hide the driver's error, and what its text holds
                 raise base.CampaignExists(sentence) from None
             raise
 

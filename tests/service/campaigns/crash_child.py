@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import psycopg
+import sqlalchemy
 
 from tutelage.service.campaigns import pull_cache, session
 from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, PullJob
@@ -135,16 +136,13 @@ def install():
 
 def migrate(url, statements):
     """Create the tables, but die at one of the statements."""
-    from alembic.ddl.impl import DefaultImpl
+    left = itertools.count()
 
-    left, run = itertools.count(), DefaultImpl._exec
-
-    def killed(self, *arguments, **options):
+    @sqlalchemy.event.listens_for(sqlalchemy.Engine, "before_cursor_execute")
+    def count(*_):
         if next(left) == statements:
             die()
-        return run(self, *arguments, **options)
 
-    DefaultImpl._exec = killed
     open_store(url).close()
 
 

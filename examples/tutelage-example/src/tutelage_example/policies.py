@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tutelage.policies.base import argmax, first_pulls, no_learning
+from tutelage.policies.base import PolicyBase, argmax, first_pulls
 
 
 def choose(round, learner, parameters, stream):
@@ -11,14 +11,7 @@ def choose(round, learner, parameters, stream):
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(PolicyBase):
     """Greedy: the best mean so far."""
 
     choose = staticmethod(choose)
-    learn = staticmethod(no_learning)
-
-    def state_size(self, num_arms):
-        return 0
-
-    def parameters(self):
-        return ()

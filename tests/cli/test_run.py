@@ -190,5 +190,5 @@ def test_tables_and_claims_are_brief(file, tmp_path, capsys):
     assert "growth=" not in text
     assert execute(["run", str(file), "--out", str(tmp_path / "b"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["panels"][0]["teachers"]
-    assert rows[2]["teacher"] == "blt(rho=3)"
-    assert "rho=3,growth=" in rows[2]["spec"]
+    assert rows[2]["teacher"] == "blt(rho=2)"
+    assert "rho=2,growth=" in rows[2]["spec"]

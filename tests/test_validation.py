@@ -17,7 +17,7 @@ from tutelage.validation import read_toml_number, read_whole
     ],
 )  # fmt: skip
 def test_whole_numbers(text, number):
-    """Grouped digits and exponents are read, exactly; what is no whole number is not."""
+    """Grouped digits and exponents are read, exactly; other numbers are refused."""
     assert read_whole(text) == number
 
 

@@ -23,6 +23,10 @@ NUM_NUMBERS = 9  # the most that a rule carries
 OFF_TARGET_WINDOW = 200.0
 _PI_SQUARED = math.pi * math.pi
 _SMALLEST, _LARGEST = 1e-300, 1e300  # "above 0" and "finite"
+_LEVEL_LIMITS = {
+    **dict.fromkeys(("leading_share", "freeze_pulls"), (1.0, _LARGEST)),
+    **dict.fromkeys(("offset", "band", "slack", "slack_share", "push", "head_start"), (0.0, _LARGEST)),
+}
 
 
 def _check(rule: object, name: str, least: float, most: float) -> None:
@@ -96,12 +100,7 @@ class Level(_Rule):
     head_start: float = 0.0
 
     kind: ClassVar[int] = LEVEL_KIND
-    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "leading_share": (1.0, _LARGEST),
-        **dict.fromkeys(("offset", "band", "slack", "slack_share", "push"), (0.0, _LARGEST)),
-        "freeze_pulls": (1.0, _LARGEST),
-        **dict.fromkeys(("freeze_share", "head_start"), (0.0, _LARGEST)),
-    }
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = _LEVEL_LIMITS | {"freeze_share": (0.0, _LARGEST)}
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,7 @@ class FreeLevel(_Rule):
     head_start: float = 0.0
 
     kind: ClassVar[int] = FREE_LEVEL_KIND
-    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "leading_share": (1.0, _LARGEST),
-        **dict.fromkeys(("offset", "band", "slack", "slack_share", "push"), (0.0, _LARGEST)),
-        "freeze_pulls": (1.0, _LARGEST),
-        "head_start": (0.0, _LARGEST),
-    }
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = _LEVEL_LIMITS
 
 
 @dataclass(frozen=True)

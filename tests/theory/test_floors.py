@@ -37,7 +37,7 @@ def floors_of(teacher, clients, instance="paper", horizon=HORIZON):
 
 
 def test_floors_of_the_papers_instance():
-    """Those of learning, whoever the clients are."""
+    """The floors of learning are the same for clients of every policy."""
     assert PAPER.gaps @ least_pulls(PAPER) == pytest.approx(75, abs=0.5)
     regret = {rho: 5 * PAPER.gaps @ equal_pulls(PAPER, rho) for rho in (math.inf, 1, 2, 3, 4)}
     assert {rho: round(value) for rho, value in regret.items()} == {math.inf: 84, 1: 172, 2: 127, 3: 113, 4: 105}

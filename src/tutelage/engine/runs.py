@@ -7,9 +7,7 @@ which runs end can change a result.
 
 import contextlib
 import itertools
-import math
 import threading
-import time
 from collections.abc import Callable, Collection, Generator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,14 +17,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.conditions import Conditions
-from tutelage.engine.executors import (
-    MAIN_GUARD,
-    Team,
-    check_workers,
-    default_workers,
-    describe_missing_guard,
-    open_team,
-)
+from tutelage.engine.executors import MAIN_GUARD, Team, check_workers, describe_missing_guard, open_team
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
@@ -39,7 +30,6 @@ from tutelage.teachers.baselines import NoTeaching
 Progress = Callable[[float], None]
 
 _TICK = 0.25  # seconds between two reports of progress
-_TRIAL_ROUNDS, _TRIAL_SECONDS = 500, 0.05  # of a run from which the time of all runs is estimated
 
 
 def simulate_runs(
@@ -142,36 +132,6 @@ def warm_up(request: SimulationRequest) -> None:
         )
         with contextlib.suppress(Cancelled):
             simulate_run(small, 0, 0, cancel=cancel)
-
-
-def estimate_seconds(request: SimulationRequest, workers: int | None = None) -> float:
-    """Estimate how long a request takes on this machine; infinite where its teachers refuse a short run."""
-    num_runs = request.runs * len(request.teachers)
-    try:
-        seconds = sum(_estimate_run(request, teacher) for teacher in range(len(request.teachers)))
-    except InputError:
-        return math.inf
-    return seconds * request.runs / min(workers or default_workers(), num_runs)
-
-
-def _estimate_run(request: SimulationRequest, teacher: int) -> float:
-    """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile."""
-    rounds = min(_TRIAL_ROUNDS, request.horizon)
-    simulate_run(_shorten(request, rounds), teacher, 0)
-    times = {0: 0.0}
-    while True:
-        started = time.perf_counter()
-        simulate_run(_shorten(request, rounds), teacher, 0)
-        times[rounds] = time.perf_counter() - started
-        if rounds == request.horizon or (len(times) > 2 and times[rounds] > _TRIAL_SECONDS):
-            break
-        rounds = min(4 * rounds, request.horizon)
-    (before, least), (_, most) = list(times.items())[-2:]
-    return most + max(0.0, most - least) / (rounds - before) * (request.horizon - rounds)
-
-
-def _shorten(request: SimulationRequest, horizon: int) -> SimulationRequest:
-    return replace(request, horizon=horizon, checkpoints=np.array([horizon]), runs=1)
 
 
 def _first_samples(request: SimulationRequest) -> Any:

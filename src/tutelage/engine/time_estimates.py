@@ -1,11 +1,15 @@
-"""How long a request takes at least, from the rate at which its clients are simulated."""
+"""How long a request takes: an estimate from shorter runs, and a lower bound for requests too long to try."""
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from dataclasses import replace
 
+import numpy as np
+
+from tutelage.engine.executors import default_workers
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
@@ -18,6 +22,7 @@ _DAY, _YEAR = 86_400.0, 365 * 86_400.0
 # Rounds of one client.  Fewer end within a day at 100,000 a second, slower than any policy of the package.
 _SMALL = 10**10
 _MEASURED_SECONDS = 0.3
+_TRIAL_ROUNDS, _TRIAL_SECONDS = 500, 0.05  # of a run from which the time of all runs is estimated
 
 
 def check_duration(request: SimulationRequest, workers: int) -> None:
@@ -56,3 +61,33 @@ def _measure_run(request: SimulationRequest) -> float:
         return time.monotonic() - seen[0][0]
     middle, end = seen[(len(seen) - 1) // 2], seen[-1]
     return (end[0] - middle[0]) / (end[1] - middle[1])
+
+
+def estimate_seconds(request: SimulationRequest, workers: int | None = None) -> float:
+    """Estimate how long a request takes on this machine; infinite where its teachers refuse a short run."""
+    num_runs = request.runs * len(request.teachers)
+    try:
+        seconds = sum(_estimate_run(request, teacher) for teacher in range(len(request.teachers)))
+    except InputError:
+        return math.inf
+    return seconds * request.runs / min(workers or default_workers(), num_runs)
+
+
+def _estimate_run(request: SimulationRequest, teacher: int) -> float:
+    """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile."""
+    rounds = min(_TRIAL_ROUNDS, request.horizon)
+    simulate_run(_shorten(request, rounds), teacher, 0)
+    times = {0: 0.0}
+    while True:
+        started = time.perf_counter()
+        simulate_run(_shorten(request, rounds), teacher, 0)
+        times[rounds] = time.perf_counter() - started
+        if rounds == request.horizon or (len(times) > 2 and times[rounds] > _TRIAL_SECONDS):
+            break
+        rounds = min(4 * rounds, request.horizon)
+    (before, least), (_, most) = list(times.items())[-2:]
+    return most + max(0.0, most - least) / (rounds - before) * (request.horizon - rounds)
+
+
+def _shorten(request: SimulationRequest, horizon: int) -> SimulationRequest:
+    return replace(request, horizon=horizon, checkpoints=np.array([horizon]), runs=1)

@@ -20,7 +20,7 @@ import msgspec
 from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
 from tutelage.engine.executors import check_workers, default_workers
-from tutelage.engine.runs import estimate_seconds
+from tutelage.engine.time_estimates import estimate_seconds
 from tutelage.errors import InputError
 from tutelage.experiments.cells import ExperimentCell, join_teachers, read_cell
 from tutelage.experiments.definition import Experiment, Panel

@@ -20,8 +20,8 @@ class PlanAnswers:
 
     ``round`` is the median round of the chosen teacher's decision where the horizon is enough; else the
     shortest horizon that was found to be enough, None if none was.  ``best_arms`` is empty where each run has
-    its own means.  ``teacher`` is a SPEC without
-    defaults, None if no teacher can be chosen.  ``sentences`` say all this.
+    its own means.  ``teacher`` is a SPEC without defaults, None if no teacher can be chosen.  ``sentences`` say
+    all this.
     """
 
     is_horizon_enough: bool

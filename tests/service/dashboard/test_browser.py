@@ -21,6 +21,8 @@ if CHROMIUM is None:
 
 from playwright.sync_api import expect, sync_playwright  # noqa: E402 - only where there is a browser
 
+expect.set_options(timeout=60_000)
+
 # pytest hides the frames of such modules: a failure is reported at the line of the test.
 for name in [name for name in sys.modules if name.partition(".")[0] == "playwright"]:
     sys.modules[name].__dict__["__tracebackhide__"] = True
@@ -82,7 +84,7 @@ def see(browser):
         def opened(**options):
             window = browser.new_context(**options)
             stack.callback(window.close)
-            window.set_default_timeout(15_000)
+            window.set_default_timeout(60_000)
             return RecordedPage(window.new_page())
 
         yield opened
@@ -101,7 +103,7 @@ def test_every_page_is_complete_under_the_policy(site, see, way):
             assert path == "c/nothing/"
             seen.errors.clear()  # the browser logs the status
         role = {"role": "link", "name": "/metrics"} if path == "docs" else {"role": "heading", "level": 1}
-        expect(seen.page.get_by_role(**role)).to_be_visible(timeout=30_000)
+        expect(seen.page.get_by_role(**role)).to_be_visible()
     with seen.page.expect_response(lambda answer: "/panels" in answer.url) as fetched:
         seen.page.goto(f"{address}/c/plain/")
     assert fetched.value.status == 200
@@ -127,7 +129,7 @@ def test_the_page_by_roles_and_text(site, see):
     grid.get_by_role("link", name="a", exact=True).click()
     expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
     page.get_by_role("link", name="API").click()
-    expect(page.get_by_text("/v1/campaigns/{name}/pulls").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("/v1/campaigns/{name}/pulls").first).to_be_visible()
 
 
 @pytest.mark.parametrize("way", ["plain", "whole", "cut"])
@@ -265,7 +267,7 @@ def test_without_javascript(site, see):
     seen = see(java_script_enabled=False)
     seen.page.goto(f"{site.whole}/c/plain/")
     expect(seen.page.get_by_role("heading", name="Clients that are behind")).to_be_visible()
-    with seen.page.expect_navigation(timeout=12_000):
+    with seen.page.expect_navigation():
         pass
     expect(seen.page.get_by_role("heading", name="Pulls against the quota")).to_be_visible()
     assert not [url for url in seen.requests if "panels" in url or url.endswith(".js")]

@@ -291,6 +291,45 @@ class Exp3:
         self.losses[k] += (1 - reward) / self.p
 
 
+class Exp3IX(Exp3):
+    """Neu 2015, Alg. 1, with the rates of Theorem 1."""
+
+    def __init__(self, K, T=None):
+        super().__init__(K)
+        self.T = T
+
+    def choose(self, t, rng):
+        K = len(self.losses)
+        eta = math.sqrt(math.log(K) / (K * (self.T / 2 if self.T else t)))
+        k, p = draw_softmax(rng, [-eta * loss for loss in self.losses])
+        self.p = p + eta / 2
+        return k
+
+
+class TsallisINF(Exp3):
+    """Zimmert and Seldin 2021, Alg. 1 and 2: w = 4 / (eta (L - x))^2 in units in which 2 / eta is 1."""
+
+    def choose(self, t, rng):
+        scaled = [(loss - min(self.losses)) * (1 / math.sqrt(t)) for loss in self.losses]
+        z, step = 1.0, math.inf
+        while step >= 1e-12:
+            inverses = [1 / (loss + z) for loss in scaled]
+            weights = [inverse * inverse for inverse in inverses]
+            total = slope = 0.0
+            for weight, inverse in zip(weights, inverses, strict=True):
+                total += weight
+                slope += weight * inverse
+            step = (total - 1) / (2 * slope)
+            z += step
+        share, upto = rng.random() * total, 0.0
+        for k, weight in enumerate(weights):
+            upto += weight
+            if share < upto:
+                self.p = weight / total
+                return k
+        raise AssertionError("rounded up to the total: choose another seed")
+
+
 class EpsilonConstant(Client):
     def __init__(self, K, epsilon=0.1):
         super().__init__(K)
@@ -400,6 +439,20 @@ def mean_regret(spec, means, **options):
     """Mean pseudo-regret of players and its standard error; five of these are passed once in 3 million."""
     regrets = play_alone(spec, means, **options) @ (max(means) - np.asarray(means))
     return regrets.mean(), regrets.std(ddof=1) / math.sqrt(regrets.size)
+
+
+def adversary_regrets(policy, *, T, players):
+    """Regrets [players] against the best single arm where the better of two arms changes half-way; plain Python."""
+    rewards = np.array([[1.0, 0.0]] * (T // 2) + [[0.0, 0.9]] * (T // 2))
+    regrets = []
+    for player in range(players):
+        learner, stream, gained = new_learner(policy, [0, 0], [0.0, 0.0]), np.random.default_rng(player), 0.0
+        for t in range(1, T + 1):
+            arm = policy.choose(t, learner, policy.parameters(), stream)
+            gained += rewards[t - 1, arm]
+            policy.learn(arm, rewards[t - 1, arm], learner, policy.parameters(), stream)
+        regrets.append(rewards.sum(axis=0).max() - gained)
+    return np.array(regrets)
 
 
 def new_learner(policy, counts, means):

@@ -23,17 +23,9 @@ def test_regret_within_theorem():
 
 def test_regret_within_theorem_of_an_adversary():
     """The same bound where the better of two arms changes half-way: regret against the best single arm."""
-    T, players, regrets = 2000, 30, []
-    rewards = np.array([[1.0, 0.0]] * (T // 2) + [[0.0, 0.9]] * (T // 2))
-    for player in range(players):
-        learner, stream = plain.new_learner(Exp3(), [0, 0], [0.0, 0.0]), np.random.default_rng(player)
-        gained = 0.0
-        for t in range(1, T + 1):
-            arm = choose(t, learner, (), stream)
-            gained += rewards[t - 1, arm]
-            learn(arm, rewards[t - 1, arm], learner, (), stream)
-        regrets.append(rewards.sum(axis=0).max() - gained)
-    mean, error = np.mean(regrets), np.std(regrets, ddof=1) / math.sqrt(players)
+    T, players = 2000, 30
+    regrets = plain.adversary_regrets(Exp3(), T=T, players=players)
+    mean, error = regrets.mean(), regrets.std(ddof=1) / math.sqrt(players)
     assert mean + 5 * error <= 2 * math.sqrt(T * 2 * math.log(2))
 
 

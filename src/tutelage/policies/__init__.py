@@ -20,6 +20,8 @@ POLICIES = Table[Policy](
         "boltzmann": "tutelage.policies.boltzmann:Boltzmann",
         "boltzmann-gumbel": "tutelage.policies.boltzmann_gumbel:BoltzmannGumbel",
         "exp3": "tutelage.policies.exp3:Exp3",
+        "exp3-ix": "tutelage.policies.exp3_ix:Exp3IX",
+        "tsallis-inf": "tutelage.policies.tsallis_inf:TsallisINF",
         "eps-constant": "tutelage.policies.eps_constant:EpsilonConstant",
         "eps-first": "tutelage.policies.eps_first:EpsilonFirst",
         "first-tie": "tutelage.policies.first_tie:FirstTie",

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class Schedule:
     """The epochs that fit into a horizon.
 
-    ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights.
+    ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights, or sum_g W_g^2
+    where clients of a group depend on each other.
     ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T can never be reached and is not listed.
     """
 

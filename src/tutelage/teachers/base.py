@@ -30,6 +30,7 @@ from tutelage.errors import InputError
 from tutelage.registry import check_parameters, parameters_of
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
+from tutelage.teachers.dependence import ANY, INDEPENDENT
 from tutelage.teachers.separation import Separation
 from tutelage.text import format_name, format_value, shorten
 
@@ -143,6 +144,8 @@ class Teacher(Protocol):
     def __post_init__(self) -> None:
         """Check every parameter against its bounds."""
         check_parameters(self)
+        if self.dependence == INDEPENDENT:
+            object.__setattr__(self, "dependence", None)
 
     @property
     def needs_best_arm(self) -> bool:
@@ -153,6 +156,11 @@ class Teacher(Protocol):
     def simulation_only(self) -> bool:
         """Whether it uses what only a simulation can see, so that it cannot run on the live server."""
         return False
+
+    @property
+    def dependence(self) -> str | None:
+        """Which clients may depend on each other without harm to its guarantee; None: no clients."""
+        return None
 
     @property
     def decides(self) -> bool:
@@ -221,18 +229,24 @@ def add_excluded(excluded: tuple[int, ...], client: int, problem: Problem) -> tu
     return tuple(sorted((*excluded, client)))
 
 
-def describe_assumptions() -> str:
-    """Return the sentence on what every guarantee assumes (docs/theory.md, "Assumptions")."""
+def describe_assumptions(dependence: str | None = None) -> str:
+    """Return the sentence on what a guarantee with this ``dependence`` assumes (docs/theory.md, "Assumptions")."""
+    others = "that means are constant, and that exclusion does not depend on rewards."
+    if dependence is None:
+        return f"This assumes that the rewards of different clients are independent, {others}"
+    chosen = f"that the choice of an arm does not depend on what the rewards of its round share, {others}"
+    if dependence == ANY:
+        return f"The rewards of a round may depend on each other. This assumes {chosen}"
     return (
-        "This assumes that the rewards of different clients are independent, that means are constant, and that "
-        "exclusion does not depend on rewards."
+        "The rewards of a round may depend on each other within a group of clients. This assumes that different "
+        f"groups are independent, {chosen}"
     )
 
 
-def bound_error(problem: Problem, error: str = "Wrong") -> str:
+def bound_error(problem: Problem, error: str = "Wrong", dependence: str | None = None) -> str:
     """Return the sentences that this error has a probability of at most 1/T, with two digits, and what it assumes."""
     risk = np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim="-")
-    return f"{error} with probability at most 1/T = {risk}. {describe_assumptions()}"
+    return f"{error} with probability at most 1/T = {risk}. {describe_assumptions(dependence)}"
 
 
 def encode_state(state: Any) -> str:

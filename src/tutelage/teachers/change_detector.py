@@ -75,6 +75,11 @@ class ChangeDetector(Teacher):
                 f"Invalid teacher={self.teacher!r} of change-detector: use a teacher that is not itself a "
                 "change-detector."
             )
+        if self._inner.dependence is not None:
+            raise InputError(
+                f"Invalid teacher={self.teacher!r} of change-detector: its own test assumes independent clients, so "
+                "leave out dependence."
+            )
 
     @functools.cached_property
     def _inner(self) -> Teacher:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
 from tutelage.teachers.base import Directive, Problem, Style
+from tutelage.teachers.dependence import dependence_parameter
 from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
     Intervals,
@@ -41,6 +42,7 @@ class TAL(EpochTeacher):
     gamma2: float = parameter(
         0.0, help="reward revealed for every arm except the target afterwards", minimum=0, maximum=1
     )
+    dependence: str | None = dependence_parameter()
 
     state_type: ClassVar[type] = TalState
     rules_out_arms: ClassVar[bool] = False
@@ -52,6 +54,7 @@ class TAL(EpochTeacher):
 
     def likely_decision(self, separation: Separation) -> tuple[int, int]:
         """Every arm is pulled until one epoch separates all of them at once."""
+        separation = replace(separation, dependence=self.dependence)
         undecided, pulls = 1.0, 0
         for epoch in itertools.count(1):
             undecided *= 1.0 - float(average(separation.chances(epoch).prod(axis=1)))
@@ -68,7 +71,7 @@ class TAL(EpochTeacher):
         """Alg. 1, lines 11 and 12."""
         arms = tuple(range(state.problem.num_arms))
         if state.target is None:
-            quota = quota_of(state.problem, state.epoch, arms)
+            quota = quota_of(state.problem, self.segments(state.problem), state.epoch, arms)
             return Directive((Set(self.gamma1),) * len(arms), quota, arms)
         rules: list[Rule] = [Set(self.gamma2)] * len(arms)
         rules[state.target] = KEEP
@@ -79,7 +82,7 @@ class TAL(EpochTeacher):
         arms = tuple(range(state.problem.num_arms))
         if state.target is not None or not has_epoch(state.segment_sums, state.epoch, arms):
             return state
-        intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, arms)
+        intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, arms, self.dependence)
         for arm in arms:
             lower = intervals.lower[arm]
             uppers = [upper for other, upper in enumerate(intervals.upper) if other != arm]

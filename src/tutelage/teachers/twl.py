@@ -10,6 +10,7 @@ import numpy as np
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
 from tutelage.teachers.base import Directive, Problem, Style
+from tutelage.teachers.dependence import dependence_parameter
 from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
     Intervals,
@@ -39,6 +40,7 @@ class TWL(EpochTeacher):
 
     gamma1: float = parameter(1.0, help="reward revealed for active arms while learning", minimum=0, maximum=1)
     gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)
+    dependence: str | None = dependence_parameter()
 
     state_type: ClassVar[type] = TwlState
     rules_out_arms: ClassVar[bool] = True
@@ -57,6 +59,7 @@ class TWL(EpochTeacher):
         epoch may rule out.  Clients do pull arms that are ruled out: the more, the less gamma1 is above gamma2,
         and as often as under TAL where both are equal.
         """
+        separation = replace(separation, dependence=self.dependence)
         undecided, pulls = 1.0, 0
         active = np.ones(separation.num_arms - 1)
         for epoch in itertools.count(1):
@@ -81,14 +84,16 @@ class TWL(EpochTeacher):
             rules[arm] = Set(self.gamma1) if len(active) > 1 else KEEP
         if len(active) == 1:
             return Directive(tuple(rules), None, active, target=active[0])
-        return Directive(tuple(rules), quota_of(state.problem, state.epoch, active), active)
+        return Directive(
+            tuple(rules), quota_of(state.problem, self.segments(state.problem), state.epoch, active), active
+        )
 
     def finish_epoch(self, state: TwlState) -> TwlState:
         """Alg. 2, lines 5 to 7: arms whose UCB lies below another active arm's LCB are ruled out."""
         active = state.active_arms
         if len(active) == 1 or not has_epoch(state.segment_sums, state.epoch, active):
             return state
-        intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, active)
+        intervals = compute_intervals(state.problem, state.segment_sums, state.epoch, active, self.dependence)
         highest = max(lower for lower in intervals.lower if lower is not None)
         remaining = tuple(arm for arm in active if _at_least(intervals.upper[arm], highest))
         return replace(state, intervals=intervals, active_arms=remaining, epoch=state.epoch + 1)

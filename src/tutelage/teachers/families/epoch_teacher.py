@@ -34,11 +34,11 @@ class EpochTeacher(Teacher):
 
     def error_bound(self, problem: Problem) -> str:
         """Shi et al., Lemmas tal_good_event and twl_arm_elim."""
-        return bound_error(problem)
+        return bound_error(problem, dependence=self.dependence)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the ends F(1), F(2), ... of the epochs within the horizon."""
-        return schedule_of(problem).ends
+        return schedule_of(problem, self.dependence).ends
 
     def begin(self, problem: Problem, generator: Generator) -> Any:
         """Alg. 1 and 2, line 1."""

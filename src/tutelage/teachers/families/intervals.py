@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tutelage.epoch_schedule import Schedule, confidence_radius, make_schedule, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
+from tutelage.teachers.dependence import group_weights, groups_of
 from tutelage.teachers.families.weights import listed_weights
 
 
@@ -29,9 +30,14 @@ class Intervals:
 
 
 @functools.lru_cache(maxsize=64)
-def schedule_of(problem: Problem) -> Schedule:
-    """Return the epochs of a problem; excluding a client does not change them."""
-    return make_schedule(problem.num_arms, problem.horizon, problem.weights)
+def schedule_of(problem: Problem, dependence: str | None = None) -> Schedule:
+    """Return the epochs of a problem; excluding a client does not change them.
+
+    Where the clients of a group depend on each other (``dependence.py``), sum_g W_g^2 takes the place of
+    sum_m w_m^2 (docs/theory.md, "Dependent clients").
+    """
+    weights = group_weights(problem.weights, groups_of(dependence, problem.num_clients))
+    return make_schedule(problem.num_arms, problem.horizon, weights)
 
 
 def no_sums(problem: Problem) -> SegmentSums:
@@ -55,33 +61,36 @@ def has_epoch(segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]) -> b
     return all(len(segment_sums.sums[arm]) >= epoch for arm in arms)
 
 
-def is_reachable(problem: Problem, epoch: int, arms: tuple[int, ...]) -> bool:
+def is_reachable(problem: Problem, ends: tuple[int, ...], epoch: int, arms: tuple[int, ...]) -> bool:
     """Whether the F(psi) pulls of each of these arms that the epoch needs fit into a client's T pulls."""
-    ends = schedule_of(problem).ends
     return epoch <= len(ends) and len(arms) * ends[epoch - 1] <= problem.horizon
 
 
-def quota_of(problem: Problem, epoch: int, arms: tuple[int, ...]) -> Quota | None:
-    """Return F(psi) pulls of each of these arms; None if the epoch cannot be reached within the horizon."""
-    if not is_reachable(problem, epoch, arms):
+def quota_of(problem: Problem, ends: tuple[int, ...], epoch: int, arms: tuple[int, ...]) -> Quota | None:
+    """Return F(psi) pulls of each of these arms; None if the epoch cannot be reached within the horizon.
+
+    ``ends`` are F(1), F(2), ... within the horizon.
+    """
+    if not is_reachable(problem, ends, epoch, arms):
         return None
-    ends = schedule_of(problem).ends
     return Quota(tuple(ends[epoch - 1] if arm in arms else 0 for arm in range(problem.num_arms)))
 
 
-def compute_intervals(problem: Problem, segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...]) -> Intervals:
+def compute_intervals(
+    problem: Problem, segment_sums: SegmentSums, epoch: int, arms: tuple[int, ...], dependence: str | None = None
+) -> Intervals:
     """Compute LCB and UCB of eq. (1): sum_m w_m (sum of the epoch's rewards / f(psi)) -+ CB(psi).
 
     The sum is over the clients in order.  Excluded clients are left out and the weights of the others scaled
-    to sum to 1; the radius then uses their sum of squares.
+    to sum to 1; the radius then uses their sum of squares, and with dependent clients that of their groups.
 
     Departs from the paper, which excludes nobody: after r exclusions the logarithm is log(2 K T^2 M^r).  Who is
     excluded may depend on the rewards; there are at most M^r such sets, and each one's intervals fail with
     probability 1 / (T M^r) (docs/theory.md).  The pulls of an epoch are unchanged.
     """
-    schedule = schedule_of(problem)
+    schedule = schedule_of(problem, dependence)
     weights = listed_weights(problem.weights, segment_sums.excluded)
-    squared = squared_weights(tuple(weight for weight in weights if weight > 0.0))
+    squared = squared_weights(group_weights(tuple(weights), groups_of(dependence, problem.num_clients)))
     chosen = len(segment_sums.excluded) * math.log(problem.num_clients) + math.log(problem.risk_divisor)
     radius = confidence_radius(schedule, epoch, squared, chosen)
     pulls = schedule.pulls(epoch)

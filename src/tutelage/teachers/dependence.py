@@ -1,0 +1,53 @@
+"""Which clients' rewards may depend on each other within a round: the parameter ``dependence`` of TAL, TWL and BLT.
+
+``independent`` (None) is no client, ``any`` all of them, and ``a;a;b`` those with the same name of a group, one
+name for each client.  Rewards of different groups are independent, given the past.
+"""
+
+import functools
+import math
+from typing import Any
+
+from tutelage.errors import InputError
+from tutelage.registry import parameter
+
+INDEPENDENT, ANY = "independent", "any"
+
+
+def dependence_parameter() -> Any:
+    """Return the field ``dependence`` of a teacher; None is ``independent``."""
+    return parameter(
+        None,
+        help="clients whose rewards of a round may depend on each other: independent, any, or the name of each "
+        "client's group as in a;a;b; independent by default",
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def groups_of(dependence: str | None, num_clients: int) -> tuple[int, ...]:
+    """Return the number of each client's group, [M].
+
+    Raises ``InputError`` unless there is one name, not empty, for each client.
+    """
+    if dependence is None:
+        return tuple(range(num_clients))
+    if dependence == ANY:
+        return (0,) * num_clients
+    names = [name.strip() for name in dependence.split(";")]
+    if len(names) != num_clients or not all(names):
+        raise InputError(
+            f"Invalid dependence={dependence} for {num_clients} clients: use independent, any, or the name of each "
+            "client's group, as in a;a;b."
+        )
+    return tuple(map(names.index, names))
+
+
+def group_weights(weights: tuple[float, ...], groups: tuple[int, ...]) -> tuple[float, ...]:
+    """Return W_g, the sum of the weights, of each group that has a client of a weight above 0."""
+    members: dict[int, list[float]] = {}
+    for weight, group in zip(weights, groups, strict=True):
+        if weight > 0.0:
+            members.setdefault(group, []).append(weight)
+    if len(members) == 1:
+        return (1.0,)
+    return tuple(map(math.fsum, members.values()))

@@ -5,7 +5,7 @@ import pytest
 
 from tutelage import draws
 from tutelage.engine.kernel_compiler import compiled
-from tutelage.seeding import REWARDS, client_generator, client_streams
+from tutelage.seeding import REWARDS, client_generator, client_streams, shock_key
 
 NUMBERS = 100_000
 CASES = [
@@ -80,3 +80,12 @@ def test_index_takes_one_uniform_number():
     _, second = stream_and_generator(3)
     for size in (1, 2, 5, 13):
         assert draws.index(first, size) == int(second.random() * size)
+
+
+def test_compiled_shocks_are_the_plain_ones():
+    """Shocks are the same bit for bit, whatever the round and the source; no two of them are equal."""
+    twin, key = compiled(draws.shock), shock_key(2**40, 3)
+    places = [(t, source) for t in (0, 1, 2, 1000, 10**9, 2**52) for source in (0, 1, 7, 10**6)]
+    wanted = [draws.shock(key, *place) for place in places]
+    assert [twin(key, *place) for place in places] == wanted
+    assert len(set(wanted)) == len(wanted)

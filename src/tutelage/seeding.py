@@ -1,7 +1,9 @@
 """Independent random generators from one seed.
 
 ``SeedSequence(seed)`` spawns one child per run.  A run's child spawns the teacher's generator, and for every
-client a generator of its rewards, one of its policy and one of when it acts.  Nothing depends on the number
+client a generator of its rewards, one of its policy and one of when it acts, and a key of the shocks that
+clients share.  A shock is a hash of this key and the round, not the next number of a stream, so that any
+client can compute it at any time.  Nothing depends on the number
 of workers, the order of the clients or the number of runs or clients: run r of 10 is run r of 1,000, and
 client m of 5 draws the same numbers as client m of 50.  All teachers of one comparison use the same children.
 
@@ -24,6 +26,11 @@ def teacher_generator(seed: int, run: int) -> Generator:
 def client_generator(seed: int, run: int, client: int, purpose: int) -> Generator:
     """Return a generator of one client of a run; ``purpose`` is ``REWARDS``, ``POLICY`` or ``ACTIVITY``."""
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 1, client, purpose))))
+
+
+def shock_key(seed: int, run: int) -> NDArray[np.uint64]:
+    """Return the key of the run's shocks, uint64 [1] (``draws.shock``)."""
+    return SeedSequence(seed, spawn_key=(run, 2)).generate_state(1, np.uint64).astype(np.uint64)
 
 
 def client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:

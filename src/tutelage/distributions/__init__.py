@@ -14,15 +14,16 @@ DISTRIBUTIONS = Table[RewardDistribution](
         "beta": "tutelage.distributions.beta:Beta",
         "empirical": "tutelage.distributions.empirical:Empirical",
         "constant": "tutelage.distributions.constant:Constant",
+        "correlated": "tutelage.distributions.correlated:Correlated",
     },
     needs=("draw", "needs_samples", "parameters"),
 )
 
 
 def parse_distribution(spec: str) -> RewardDistribution:
-    """The distribution that a SPEC names; a single value needs no key: ``beta(20)``."""
+    """The distribution that a SPEC names; the first value needs no key: ``beta(20)``."""
     name, parenthesis, inside = spec.strip().partition("(")
-    value = inside.rstrip().removesuffix(")").strip()
+    value = inside.rstrip().removesuffix(")").partition(",")[0].strip()
     if parenthesis and value and "=" not in value and name.strip() in DISTRIBUTIONS.entries:
         known = DISTRIBUTIONS.parameters(name.strip())
         if known:

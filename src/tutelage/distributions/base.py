@@ -8,6 +8,10 @@ compiles into its kernels:
 
 ``draw`` may draw from ``stream``, the client's own reward stream, through ``tutelage.draws``.  It changes
 nothing else.
+
+Rewards of different clients in the same round may depend on each other through shocks: numbers that
+``tutelage.draws.shock`` computes from ``rewards.shock_key``, which is the same for all clients of a run, and
+``rewards.round``.
 """
 
 from collections.abc import Callable
@@ -16,6 +20,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+_NO_KEY = np.zeros(1, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,22 @@ class RewardArrays(NamedTuple):
     offsets: NDArray[np.int64]  # as in Samples; without samples the three arrays hold nothing
     values: NDArray[np.float64]
     cumulative: NDArray[np.float64]
+    shock_key: NDArray[np.uint64] = _NO_KEY  # [1]; that of the run (seeding.py)
+    round: int = 0  # the round of the pull, from 1
+
+
+def in_round(rewards: RewardArrays, round: int) -> RewardArrays:
+    """Return the same arrays for a pull of this round (compiled; costs nothing)."""
+    return RewardArrays(
+        rewards.local_means,
+        rewards.global_means,
+        rewards.parameters,
+        rewards.offsets,
+        rewards.values,
+        rewards.cumulative,
+        rewards.shock_key,
+        round,
+    )
 
 
 Draw = Callable[[RewardArrays, int, int, Any], float]

@@ -11,10 +11,14 @@ from tutelage.draws import random
 
 
 def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
-    """The first value of the cell whose cumulative share exceeds a uniform number, by bisection."""
+    """The quantile of a uniform number."""
+    return quantile(rewards, client, arm, random(stream))
+
+
+def quantile(rewards: RewardArrays, client: int, arm: int, share: float) -> float:
+    """The first value of the cell whose cumulative share exceeds a share in [0, 1), by bisection."""
     cell = client * rewards.local_means.shape[1] + arm
     low, high = rewards.offsets[cell], rewards.offsets[cell + 1] - 1
-    share = random(stream)
     while low < high:
         middle = (low + high) // 2
         if rewards.cumulative[middle] <= share:

@@ -15,6 +15,7 @@ from numba.np.random import distributions
 from tutelage import draws, read_only_arrays
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
 
 random_standard_gamma: Any = distributions.random_standard_gamma
@@ -66,6 +67,23 @@ def beta(stream: Any, a: float, b: float) -> float:
         return math.exp(lead - math.log1p(math.exp(lead)))
 
 
+def shock(key: Any, round: int, source: int) -> float:
+    """Compute the same number as ``draws.shock``, with words that wrap around."""
+    start = mix(key[0] + mix(np.uint64(source) + np.uint64(1)))
+    place = np.uint64(round) << np.uint64(1)
+    first = mix(start + place * _GOLDEN) >> np.uint64(11)
+    second = mix(start + (place + np.uint64(1)) * _GOLDEN) >> np.uint64(11)
+    radius = math.sqrt(-2.0 * math.log(float(first + np.uint64(1)) * _TO_UNIT))
+    return radius * math.cos(float(second) * (math.tau * _TO_UNIT))
+
+
+def mix(value: Any) -> Any:
+    """Mix 64 bits, as SplitMix64 does with its state."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
 @intrinsic
 def read_only(_context: Any, array: Any) -> Any:
     """Give an array the type of one that cannot be written: code that writes it is then not compiled."""
@@ -80,6 +98,7 @@ TWINS: dict[Callable[..., Any], Any] = {
     draws.normal: distributions.random_standard_normal,
     draws.exponential: distributions.random_standard_exponential,
     draws.gamma: distributions.random_standard_gamma,
+    draws.shock: shock,
     distributions.next_double: next_double,
     distributions.next_uint64: next_uint64,
 }

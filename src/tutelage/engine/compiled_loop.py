@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions.base import RewardArrays
+from tutelage.distributions.base import RewardArrays, in_round
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
@@ -143,7 +143,7 @@ def advance(
                 arm = choose(number, learner, policy_parameters, policy_stream)
                 if not 0 <= arm < all_pulls.size:
                     raise IndexError
-                reward = draw(reward_arrays, client, arm, reward_stream)
+                reward = draw(in_round(reward_arrays, round), client, arm, reward_stream)
                 all_pulls[arm] += 1
                 pulls[arm] += 1
                 observed[arm] += reward

@@ -32,7 +32,7 @@ from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
 from tutelage.rules import make_rule_arrays
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome
-from tutelage.seeding import client_streams, teacher_generator
+from tutelage.seeding import client_streams, shock_key, teacher_generator
 from tutelage.teachers.base import Directive, Evidence
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
@@ -82,7 +82,9 @@ class _Simulation:
         self.teacher = request.teachers[teacher]
         self.problem = request.problem_for(self.teacher)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
-        self.reward_arrays = request.instance.reward_arrays()
+        self.reward_arrays = request.instance.reward_arrays()._replace(
+            shock_key=read_only(shock_key(request.seed, run))
+        )
         self.acting = ActivityArrays(*request.instance.conditions.arrays(num_clients))
         self.policies = group_clients(request.policies, request.instance.rewards, num_arms)
         self.cuts = np.array(ask_segments(self.teacher, self.problem), dtype=np.int64)

@@ -13,6 +13,7 @@ from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
 from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
 from tutelage.distributions.bernoulli import Bernoulli
+from tutelage.distributions.correlated import Correlated
 from tutelage.errors import InputError
 from tutelage.read_only_arrays import read_only
 from tutelage.text import format_name, format_value
@@ -73,6 +74,8 @@ class Instance:
                 f"{self.name}: rewards={DISTRIBUTIONS.spec(self.rewards)} needs observed rewards of every client "
                 "and arm: give samples, or use another distribution, as in rewards=bernoulli."
             )
+        if isinstance(self.rewards, Correlated):
+            self.rewards.check(self.num_clients)
         if not isinstance(self.conditions, Conditions):
             raise InputError(
                 f"Invalid conditions {format_value(self.conditions)}: use an object of the class Conditions, as in "
@@ -179,6 +182,7 @@ class Instance:
             offsets=read_only(self.samples.offsets),
             values=read_only(self.samples.values),
             cumulative=read_only(self.samples.cumulative),
+            shock_key=read_only(np.zeros(1, dtype=np.uint64)),
         )
 
 

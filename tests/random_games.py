@@ -66,6 +66,8 @@ def play_reference(instance, distribution, mix, server_of, T, seed, run, acts=re
     rewards = [reference.generator(seed, run, 1, m, 0) for m in range(M)]
     policies = [reference.generator(seed, run, 1, m, 1) for m in range(M)]
     plain_rewards = ("beta", 4.0) if distribution.startswith("beta") else (distribution,)
+    if distribution.startswith("gaussian"):
+        plain_rewards = ("gaussian", instance.rewards.sigma)
     samples = instance.samples
 
     def draw(m, k, rng, t):

@@ -113,13 +113,15 @@ class Thompson:
 
 
 def draw_reward(distribution, mu, observed, rng):
-    """One reward: `distribution` is ("bernoulli",), ("beta", c), ("constant",) or ("empirical",)."""
+    """One reward of ("bernoulli",), ("beta", c), ("gaussian", sigma), ("constant",) or ("empirical",)."""
     if distribution[0] == "bernoulli":
         return 1.0 if rng.random() < mu else 0.0
     if distribution[0] == "empirical":
         values, cumulative = observed
         share = rng.random()
         return next(value for value, upto in zip(values, cumulative, strict=True) if share < upto)
+    if distribution[0] == "gaussian":
+        return mu + distribution[1] * rng.standard_normal()
     if distribution[0] == "beta" and 0.0 < mu < 1.0:
         return rng.beta(distribution[1] * mu, distribution[1] * (1.0 - mu))
     return mu
@@ -483,7 +485,7 @@ def play(clients, server, rewards, policies, draw, T, acts=acts_always):
             x[m] = draw(m, pi[m], rewards[m], t)
         revealed = server.round(t, pi, x)
         for m in acting:
-            clients[m].learn(pi[m], revealed[m], policies[m])
+            clients[m].learn(pi[m], min(1.0, max(0.0, revealed[m])), policies[m])
         for m in range(M):
             game.arms[m].append(pi[m] if m in acting else -1)
             game.observed[m].append(x[m] if m in acting else 0.0)

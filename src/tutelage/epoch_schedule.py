@@ -13,7 +13,7 @@ class Schedule:
     """The epochs that fit into a horizon.
 
     ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights, or sum_g W_g^2
-    where clients of a group depend on each other.
+    where clients of a group depend on each other, times (2 sigma)^2 for rewards beyond [0, 1].
     ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T can never be reached and is not listed.
     """
 
@@ -29,10 +29,15 @@ class Schedule:
         return self.ends[epoch - 1] - (self.ends[epoch - 2] if epoch > 1 else 0)
 
 
-def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Schedule:
-    """Return the schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum."""
+def make_schedule(
+    num_arms: int, horizon: int, weights: tuple[float, ...], sub_gaussian: float | None = None
+) -> Schedule:
+    """Return the schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum.
+
+    ``sub_gaussian`` is the constant of rewards beyond [0, 1]: f is then longer by (2 sigma)^2.
+    """
     log_term = math.log(2 * num_arms * horizon**2)
-    squared = squared_weights(weights)
+    squared = squared_weights(weights) * spread_factor(sub_gaussian)
     ends: list[int] = []
     total, epoch = 0, 1
     while True:
@@ -46,6 +51,11 @@ def make_schedule(num_arms: int, horizon: int, weights: tuple[float, ...]) -> Sc
 def epoch_pulls(epoch: int, log_term: float, squared: float) -> int:
     """Return f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), also for an epoch that does not fit."""
     return math.ceil(2.0 ** (2 * epoch + 3) * log_term * squared)
+
+
+def spread_factor(sub_gaussian: float | None) -> float:
+    """Return (2 sigma)^2, by which f and CB^2 are multiplied: 1 for rewards in [0, 1], which have sigma = 1/2."""
+    return 1.0 if sub_gaussian is None else (2.0 * sub_gaussian) ** 2
 
 
 def squared_weights(weights: tuple[float, ...]) -> float:

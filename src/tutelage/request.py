@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions.base import sub_gaussian_of
 from tutelage.instances.base import Instance, Phase
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
@@ -22,6 +23,7 @@ def make_problem(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
         horizon=horizon,
         weights=tuple(instance.weights.tolist()),
         best_arm=instance.best_arm if teacher.needs_best_arm else None,
+        sub_gaussian=sub_gaussian_of(instance.rewards),
     )
 
 

@@ -15,6 +15,7 @@ DISTRIBUTIONS = Table[RewardDistribution](
         "empirical": "tutelage.distributions.empirical:Empirical",
         "constant": "tutelage.distributions.constant:Constant",
         "correlated": "tutelage.distributions.correlated:Correlated",
+        "gaussian": "tutelage.distributions.gaussian:Gaussian",
     },
     needs=("draw", "needs_samples", "parameters"),
 )

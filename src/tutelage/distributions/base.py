@@ -4,7 +4,8 @@ A reward distribution is a frozen dataclass of SPEC parameters with one plain fu
 compiles into its kernels:
 
 ``draw(rewards, client, arm, stream) -> reward``
-    One reward of an arm at a client, in [0, 1].  Its mean is ``rewards.local_means[client, arm]``.
+    One reward of an arm at a client.  Its mean is ``rewards.local_means[client, arm]``.  It lies in [0, 1], unless
+    the distribution states a ``sub_gaussian`` constant (:func:`sub_gaussian_of`).
 
 ``draw`` may draw from ``stream``, the client's own reward stream, through ``tutelage.draws``.  It changes
 nothing else.
@@ -20,6 +21,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tutelage.errors import InputError
+from tutelage.validation import check_number
 
 _NO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -76,6 +80,23 @@ def reward_variances(distribution: "RewardDistribution", rewards: RewardArrays) 
     known = getattr(distribution, "variances", None)
     means = rewards.local_means
     return np.asarray(means * (1.0 - means) if known is None else known(rewards))
+
+
+def sub_gaussian_of(distribution: "RewardDistribution") -> float | None:
+    """Return sigma with E exp(s (X - mu)) <= exp(s^2 sigma^2 / 2) for rewards beyond [0, 1]; None within [0, 1].
+
+    The distribution states it as ``sub_gaussian``.  Raises ``InputError`` unless it is a number above 0.
+    """
+    stated = getattr(distribution, "sub_gaussian", None)
+    return None if stated is None else check_number("sub_gaussian of a reward distribution", stated, above=0)
+
+
+def require_bounded(distribution: "RewardDistribution", instance: str, why: str) -> None:
+    """Raise ``InputError`` for rewards beyond [0, 1], with the name of the instance and what requires them within."""
+    if sub_gaussian_of(distribution) is not None:
+        raise InputError(
+            f"The rewards of {instance} go beyond [0, 1], but {why}: use another distribution, as in rewards=beta(10)."
+        )
 
 
 class RewardDistribution(Protocol):

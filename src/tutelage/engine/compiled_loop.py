@@ -17,7 +17,7 @@ from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.policies.base import Learner, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
-from tutelage.rule_memory import RuleArrays, RuleMemory
+from tutelage.rule_memory import RuleArrays, RuleMemory, clip
 from tutelage.rules import ALIGN_KIND, cost, reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
@@ -116,8 +116,9 @@ def advance(
                     value = reveal(rule_arrays, rule_memory, arm, reward, aligned)
                     total_cost += cost(reward, value)
                     revealed[arm] += value
-                    add_revealed_reward(revealed_rewards, arm, value)
-                    learn(arm, value, learner, policy_parameters, policy_stream)
+                    seen = clip(value)  # of rewards beyond [0, 1]
+                    add_revealed_reward(revealed_rewards, arm, seen)
+                    learn(arm, seen, learner, policy_parameters, policy_stream)
                     if round <= trace.arms.shape[1]:
                         trace.arms[client, round - 1] = arm
                         trace.observed[client, round - 1] = reward

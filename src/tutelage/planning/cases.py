@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tutelage.conditions import Conditions
+from tutelage.distributions import parse_distribution
+from tutelage.distributions.base import require_bounded
 from tutelage.distributions.bernoulli import Bernoulli
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
@@ -54,6 +56,7 @@ class KnownInstance:
                 f"The means of {self.known.name} shift, but a plan assumes constant means: "
                 "use tutelage simulate for this instance."
             )
+        require_bounded(self.known.rewards, self.known.name, "a plan assumes rewards within it")
 
     @property
     def gap(self) -> float:
@@ -96,6 +99,7 @@ class AssumedInstance:
         for name, what in (("gap", "gap"), ("low", "lowest mean"), ("high", "highest mean")):
             object.__setattr__(self, name, check_number(what, getattr(self, name)))
         arguments.instance_of(str, "reward distribution", self.rewards)
+        require_bounded(parse_distribution(self.rewards), "the instances", "a plan assumes rewards within it")
         arguments.instance_of(str | None, "text of weights", self.weights)
         arguments.instance_of(Conditions, "conditions", self.conditions)
         if not 0.0 <= self.low < self.high <= 1.0:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from tutelage import instances
 from tutelage.conditions import Conditions
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies import POLICIES
@@ -172,6 +173,12 @@ def _check_teachers(request: SimulationRequest) -> None:
     """Let every teacher begin, so that it refuses now what it cannot do here."""
     for teacher in request.teachers:
         problem = request.problem_for(teacher)
+        if problem.sub_gaussian is not None and getattr(teacher, "needs_bounded_rewards", True):
+            raise InputError(
+                f"The teacher {TEACHERS.label(teacher)} needs rewards in [0, 1], but those of "
+                f"rewards={DISTRIBUTIONS.spec(request.instance.rewards)} go beyond: use tal, twl or a teacher that "
+                "does not learn, or another distribution, as in rewards=beta(10)."
+            )
         ask_segments(teacher, problem)
         state = ask(teacher, "begin", problem, teacher_generator(request.seed, 0))
         ask_directive(teacher, problem, state)

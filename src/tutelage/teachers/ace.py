@@ -31,6 +31,7 @@ class ACE(FixedTarget):
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
     fit: Literal["scaled", "clipped"] = parameter("scaled", help="how a shifted reward is brought into [0, 1]")
 
+    needs_bounded_rewards: ClassVar[bool] = True
     sentence: ClassVar[str] = "shifting all other arms below the known target, arm {target}"
 
     @property

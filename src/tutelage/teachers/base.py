@@ -41,6 +41,7 @@ class Problem:
 
     ``best_arm`` is known only to a teacher that ``needs_best_arm``.  A target may be wrong with probability
     1 / (T ``risk_divisor``); a teacher that starts another one several times divides the risk among the starts.
+    ``sub_gaussian`` is the constant of rewards beyond [0, 1]; None: rewards lie in [0, 1], whose constant is 1/2.
     """
 
     num_clients: int
@@ -49,6 +50,7 @@ class Problem:
     weights: tuple[float, ...]
     best_arm: int | None = None
     risk_divisor: int = 1
+    sub_gaussian: float | None = None
 
 
 QuotaMode = Literal["all", "any"]
@@ -139,6 +141,7 @@ class Teacher(Protocol):
 
     state_type: ClassVar[type]
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ()  # variants compared by default: arguments
+    needs_bounded_rewards: ClassVar[bool] = True  # whether it refuses rewards beyond [0, 1]
     likely_caveat: ClassVar[str] = ""  # ends a sentence about the round of likely_decision(); empty: none
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ class Jun(FixedTarget):
     margin: float = parameter(0.5, help="distance between the revealed means, 0 for eps-greedy clients only", minimum=0)
     delta: float = parameter(0.05, help="probability that a confidence interval ever fails", above=0, below=1)
 
+    needs_bounded_rewards: ClassVar[bool] = True
     sentence: ClassVar[str] = "holding all other arms below the known target, arm {target}"
 
     @property

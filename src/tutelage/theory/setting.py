@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions.base import require_bounded
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.text import format_value
@@ -105,6 +106,7 @@ def setting_of(instance: Instance, horizon: int) -> TheorySetting:
             f"The clients of {instance.name} do not act in every round, or their means shift: the theorems "
             "require clients that always act and constant means."
         )
+    require_bounded(instance.rewards, instance.name, "the theorems require rewards within it")
     return TheorySetting(
         local_means=instance.local_means,
         weights=tuple(instance.weights.tolist()),

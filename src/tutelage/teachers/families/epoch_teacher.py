@@ -17,6 +17,7 @@ class EpochTeacher(Teacher):
     """
 
     rules_out_arms: ClassVar[bool]  # while it learns
+    needs_bounded_rewards: ClassVar[bool] = False
     gamma1: float
     gamma2: float
 

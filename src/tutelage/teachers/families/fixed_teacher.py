@@ -32,6 +32,7 @@ class FixedTeacher(Teacher):
     """
 
     state_type: ClassVar[type] = FixedState
+    needs_bounded_rewards: ClassVar[bool] = False
     sentence: ClassVar[str]
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.epoch_schedule import Schedule, confidence_radius, make_schedule, squared_weights
+from tutelage.epoch_schedule import Schedule, confidence_radius, make_schedule, spread_factor, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
 from tutelage.teachers.dependence import group_weights, groups_of
 from tutelage.teachers.families.weights import listed_weights
@@ -37,7 +37,7 @@ def schedule_of(problem: Problem, dependence: str | None = None) -> Schedule:
     sum_m w_m^2 (docs/theory.md, "Dependent clients").
     """
     weights = group_weights(problem.weights, groups_of(dependence, problem.num_clients))
-    return make_schedule(problem.num_arms, problem.horizon, weights)
+    return make_schedule(problem.num_arms, problem.horizon, weights, problem.sub_gaussian)
 
 
 def no_sums(problem: Problem) -> SegmentSums:
@@ -86,11 +86,13 @@ def compute_intervals(
 
     Departs from the paper, which excludes nobody: after r exclusions the logarithm is log(2 K T^2 M^r).  Who is
     excluded may depend on the rewards; there are at most M^r such sets, and each one's intervals fail with
-    probability 1 / (T M^r) (docs/theory.md).  The pulls of an epoch are unchanged.
+    probability 1 / (T M^r) (docs/theory.md).  The pulls of an epoch are unchanged.  For rewards beyond [0, 1] the
+    sum of squares is multiplied by (2 sigma)^2.
     """
     schedule = schedule_of(problem, dependence)
     weights = listed_weights(problem.weights, segment_sums.excluded)
     squared = squared_weights(group_weights(tuple(weights), groups_of(dependence, problem.num_clients)))
+    squared *= spread_factor(problem.sub_gaussian)
     chosen = len(segment_sums.excluded) * math.log(problem.num_clients) + math.log(problem.risk_divisor)
     radius = confidence_radius(schedule, epoch, squared, chosen)
     pulls = schedule.pulls(epoch)

@@ -13,7 +13,14 @@ from rich.text import Text
 from tutelage.cli.comparison import describe_comparison
 from tutelage.cli.floor_table import choose_largest, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, explain_outlying_mean, fold_spec, format_mean, format_number
+from tutelage.cli.table_cells import (
+    SPEC_WIDTH,
+    create_table,
+    explain_outlying_mean,
+    fold_spec,
+    format_mean,
+    format_number,
+)
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.policies import POLICIES
@@ -23,7 +30,6 @@ from tutelage.text import format_count, format_runs, join_words
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
-_SPEC_WIDTH = 22
 
 
 def print_result(result: SimulationResult, saved_to: Path | None = None) -> None:
@@ -61,12 +67,12 @@ def _print_floors(printer: Printer, result: SimulationResult) -> None:
             unpaid.append(label)
     if not rows:
         return
-    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=_SPEC_WIDTH)
+    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=SPEC_WIDTH)
     table.add_column("")
     for label, floor, means in rows:
         paid = format_number(means[floor.quantity == "cost"])
         ratio = "-" if floor.ratio is None else format_number(floor.ratio)
-        table.add_row(label, floor.quantity, format_number(floor.value), paid, ratio, floor.name)
+        table.add_row(fold_spec(label), floor.quantity, format_number(floor.value), paid, ratio, floor.name)
     printer.print("", table, "")
     printer.print_definitions([*explain_floors(list(found.values()), needed)])
     notes = [f"No floor is known for {join_words(unpaid, 'and')}."] if unpaid else []
@@ -124,7 +130,7 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
 
 
 def _create_rows(result: SimulationResult) -> Table:
-    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH)
+    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=SPEC_WIDTH)
     for teacher, label in enumerate(result.request.teacher_labels):
         regret, cost = result.totals(teacher)
         table.add_row(

@@ -17,8 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tutelage import instances
 from tutelage.atomic_files import write_atomically
+from tutelage.inference import compare_pairs, interval_of_share, select_differences
+from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.policies import POLICIES
 from tutelage.progress_bar import ProgressBar
 from tutelage.request import make_problem
@@ -26,6 +31,7 @@ from tutelage.results import SimulationResult
 from tutelage.seeding import teacher_generator
 from tutelage.simulator import make_request, simulate_request
 from tutelage.teachers import TEACHERS, side_by_side
+from tutelage.text import format_p
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -58,18 +64,26 @@ class Cell(NamedTuple):
     decisions: str
 
 
-NOT_MEASURED = Cell("not measured", "not measured")
+class Comparison(NamedTuple):
+    """Which of the teachers that learn has the lowest regret and cost with one kind of clients, and by how much."""
+
+    regret: str
+    cost: str
+
+
+NOT_MEASURED, NOT_COMPARED = Cell("not measured", "not measured"), Comparison("not measured", "not measured")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The content of the page: cells by kind of clients and teacher, and how they were measured."""
+    """The content of the page: cells by kind of clients and teacher, comparisons, and how they were measured."""
 
     version: str
     runs: int
     seed: int
     horizon: int
     cells: Mapping[str, Mapping[str, Cell]]
+    comparisons: Mapping[str, Comparison]
 
 
 def list_clients() -> dict[str, str]:
@@ -98,7 +112,8 @@ def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Setti
         )
         for name, spec in clients.items()
     }
-    cells, runs = {}, settings.runs * len(teachers)
+    cells, comparisons, runs = {}, {}, settings.runs * len(teachers)
+    learning = [is_learning(teacher) for teacher in teachers]
     with ProgressBar(runs * len(clients)) as bar:
         for number, (name, request) in enumerate(requests.items()):
             result = simulate_request(
@@ -108,17 +123,41 @@ def measure(clients: Mapping[str, str], teachers: Sequence[str], settings: Setti
                 progress=lambda done, before=number * runs, name=name: bar(before + done, what=name),  # type: ignore[misc]
             )
             cells[name] = {teacher: _make_cell(result, n) for n, teacher in enumerate(teachers)}
-    return Measured(_read_version(), settings.runs, settings.seed, settings.horizon, cells)
+            chosen = [n for n, learns in enumerate(learning) if learns]
+            totals = np.array([result.totals(n) for n in range(len(teachers))])[chosen]
+            comparisons[name] = _compare(totals, [teachers[n] for n in chosen])
+    return Measured(read_version(), settings.runs, settings.seed, settings.horizon, cells, comparisons)
+
+
+def _compare(totals: NDArray[np.float64], teachers: Sequence[str]) -> Comparison:
+    """Compare the two lowest of the teachers [N] in regret and cost; ``totals`` [N, 2, R] has both."""
+    if min(len(teachers), totals.shape[-1]) < 2:
+        return NOT_COMPARED
+    values = dict(zip(("regret", "cost"), totals.transpose(1, 0, 2), strict=True))
+    differences, found = compare_pairs(values, teachers), []
+    for quantity, each in values.items():
+        lowest, following = (teachers[n] for n in np.argsort(each.mean(axis=1), kind="stable")[:2])
+        (less,) = (
+            each
+            for each in select_differences(differences, lowest)
+            if (each.quantity, each.teacher) == (quantity, following)
+        )
+        ends = f"{less.low:,.0f} to {less.high:,.0f}"
+        found.append(f"{lowest}: {less.mean:,.0f} ({ends}) less than {following}, {format_p(less.p)}")
+    return Comparison(*found)
 
 
 def _make_cell(result: SimulationResult, teacher: int) -> Cell:
-    regret, cost = result.totals(teacher)
-    amounts = f"{regret.mean():,.0f} / {cost.mean():,.0f}"
+    amounts = " / ".join(_format_mean(summarize_runs(values)) for values in result.totals(teacher))
     if result.never_decides(teacher):
         return Cell(amounts, "-")
     decided, wrong = int((result.target[teacher] >= 0).sum()), int(result.is_wrong(teacher).sum())
     decisions = f"{decided} / {wrong}"
     return Cell(amounts, decisions if (decided, wrong) == (result.request.runs, 0) else f"**{decisions}**")
+
+
+def _format_mean(over: RunStatistics) -> str:
+    return f"{over.mean:,.0f}" + ("" if over.half_width is None else f" ± {over.half_width:,.0f}")
 
 
 def read_page(text: str) -> Measured:
@@ -128,16 +167,18 @@ def read_page(text: str) -> Measured:
         raise SystemExit(f"{PAGE.name} does not say how it was measured: run make table.")
     amounts: dict[Any, Any] = {}
     decisions: dict[Any, Any] = {}
-    for number, table in enumerate(re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)):
+    compared: dict[Any, Any] = {}
+    parts = (amounts, decisions, compared, amounts, decisions)
+    for part, table in zip(parts, re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE), strict=True):
         heading, _, *rows = [[cell.strip(" `") for cell in line[2:-2].split(" | ")] for line in table.splitlines()]
         for name, *values in rows:
-            part = decisions if number % 2 else amounts
             part.setdefault(name, {}).update(zip(heading[1:], values, strict=True))
     cells = {
         name: {teacher: Cell(row[teacher], decisions[name][teacher]) for teacher in row}
         for name, row in amounts.items()
     }
-    return Measured(found[3], int(found[1]), int(found[2]), int(found[4].replace(",", "")), cells)
+    comparisons = {name: Comparison(*row.values()) for name, row in compared.items()}
+    return Measured(found[3], int(found[1]), int(found[2]), int(found[4].replace(",", "")), cells, comparisons)
 
 
 def is_learning(spec: str) -> bool:
@@ -160,22 +201,25 @@ def write_page(measured: Measured, clients: Iterable[str], teachers: Sequence[st
         tables[f"{part}_decided"] = _write_table(
             chosen, {name: [cell.decisions for cell in row] for name, row in rows.items()}
         )
+    compared = {name: measured.comparisons.get(name, NOT_COMPARED) for name in clients}
+    tables["comparisons"] = _write_table(("lowest regret", "lowest cost"), compared, left=True)
     return TEMPLATE.read_text(encoding="utf-8").format(
         version=measured.version,
         runs=measured.runs,
         seed=measured.seed,
         horizon=measured.horizon,
         mixed=MIXED,
+        allowed=f"{100 * interval_of_share(0, measured.runs)[1]:.0f} %",
         **tables,
     )
 
 
-def _write_table(teachers: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return a Markdown table with a row for each kind of clients."""
+def _write_table(columns: Sequence[str], rows: Mapping[str, Sequence[str]], *, left: bool = False) -> str:
+    """Return a Markdown table with a row for each kind of clients, and columns of numbers unless ``left``."""
 
     def lines() -> Iterator[Sequence[str]]:
-        yield "clients", *(f"`{spec}`" for spec in teachers)
-        yield "---", *("---:" for _ in teachers)
+        yield "clients", *(name if left else f"`{name}`" for name in columns)
+        yield "---", *("---" if left else "---:" for _ in columns)
         for name, cells in rows.items():
             yield f"`{name}`" if name in POLICIES else name, *cells
 
@@ -188,14 +232,19 @@ def add_missing(text: str) -> str:
 
 
 def renew(text: str, clients: Mapping[str, str], teachers: Sequence[str], workers: int | None) -> str:
-    """Return the page with the columns of these teachers measured again, with the page's runs and seed."""
+    """Return the page with the columns of these teachers measured again, with the page's runs and seed.
+
+    Comparisons need the runs of all teachers that learn: they remain only if all of these are measured.
+    """
     page = read_page(text)
     new = measure(clients, teachers, Settings(page.horizon, page.runs, page.seed, workers))
     cells = {name: {**page.cells.get(name, {}), **row} for name, row in new.cells.items()}
-    return write_page(replace(page, cells=cells), list_clients(), list_teachers())
+    is_whole = all(spec in teachers for spec in list_teachers() if is_learning(spec))
+    fresh = replace(page, cells=cells, comparisons=new.comparisons if is_whole else {})
+    return write_page(fresh, list_clients(), list_teachers())
 
 
-def _read_version() -> str:
+def read_version() -> str:
     """Return the version of this folder, whether it is installed or not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(project["version"])

@@ -94,6 +94,11 @@ def assert_equal(outcome, game, T):
     assert outcome.pulls[:, [0, T - 1]].tolist() == counts.tolist()
     assert [(e.round, list(e.active_arms), e.target) for e in outcome.events] == game.events
     assert outcome.target == game.target
+    noticed = [
+        reference.first_noticed(*client, outcome.pulls.shape[2])
+        for client in zip(game.arms, game.revealed, strict=True)
+    ]
+    assert outcome.noticed_in.tolist() == noticed
 
 
 def run_engine(instance, mix, teacher, T, seed, run, **options):

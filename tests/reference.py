@@ -494,3 +494,23 @@ def play(clients, server, rewards, policies, draw, T, acts=acts_always):
             game.costs[m].append((game.costs[m][-1] if t > 1 else 0.0) + cost)
     game.events, game.target = server.events, server.target
     return game
+
+
+def first_noticed(arms, revealed, num_arms):
+    """The round in which a client could first notice that it is taught, 0 for none (tutelage/noticing.py).
+
+    The client keeps every reward, limited to [0, 1]; arm -1 stands for a round without a pull.
+    """
+    history = [[] for _ in range(num_arms)]
+    for t, (arm, reward) in enumerate(zip(arms, revealed, strict=True), start=1):
+        if arm < 0:
+            continue
+        history[arm].append(min(1.0, max(0.0, reward)))  # what policies see
+        n = len(history[arm])
+        for i in range(1, 64):
+            if n == 2**i:
+                first, second = history[arm][: n // 2], history[arm][n // 2 :]
+                difference = sum(second) / len(second) - sum(first) / len(first)
+                if n * difference**2 / 2 >= math.log(2 * num_arms * i * (i + 1) / 0.05):
+                    return t
+    return 0

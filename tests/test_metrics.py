@@ -44,8 +44,8 @@ def test_over_runs_interpolates_linearly():
 
 
 def test_one_run_has_no_standard_deviation():
-    """With one run all quantiles are its value and sd is None, not NaN or 0."""
-    assert summarize_runs(np.array([4.0])) == RunStatistics(4.0, None, 4.0, 4.0, 4.0)
+    """With one run all quantiles are its value; sd and interval are None, not NaN or 0."""
+    assert summarize_runs(np.array([4.0])) == RunStatistics(4.0, None, 4.0, 4.0, 4.0, None, None)
 
 
 def test_share_counts_pulls_between_two_states():

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.inference import interval_of_mean
+
 
 def compute_pseudo_regret(pulls: NDArray[np.integer[Any]], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return sum_k N_k Delta_k, shape [...], from pulls [..., K] and gaps [K].
@@ -56,8 +58,9 @@ def sum_over_clients(values: NDArray[np.float64]) -> NDArray[np.float64]:
 class RunStatistics:
     """Mean, standard deviation and percentiles of one quantity over runs.
 
-    ``q10`` to ``q90`` are percentiles by linear interpolation; that range is called "80 % of runs" and is
-    not a confidence interval of the mean.  ``sd`` divides by R - 1 and is None for a single run.
+    ``q10`` to ``q90`` are percentiles by linear interpolation; that range is called "80 % of runs".
+    ``mean_low`` to ``mean_high`` is the 95 % confidence interval of the mean, by Student's t.  ``sd`` divides by
+    R - 1.  A single run has neither sd nor interval (None).
     """
 
     mean: float
@@ -65,6 +68,13 @@ class RunStatistics:
     q10: float
     q50: float
     q90: float
+    mean_low: float | None
+    mean_high: float | None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the confidence interval of the mean."""
+        return None if self.mean_high is None else self.mean_high - self.mean
 
 
 def summarize_runs(values: NDArray[np.float64]) -> RunStatistics:
@@ -72,7 +82,7 @@ def summarize_runs(values: NDArray[np.float64]) -> RunStatistics:
     q10, q50, q90 = np.quantile(values, (0.1, 0.5, 0.9), method="linear").tolist()
     mean = math.fsum(values.tolist()) / values.size
     sd = float(values.std(ddof=1)) if values.size > 1 else None
-    return RunStatistics(mean, sd, q10, q50, q90)
+    return RunStatistics(mean, sd, q10, q50, q90, *(interval_of_mean(values) or (None, None)))
 
 
 def compute_pull_share(arms: tuple[int, ...], before: NDArray[Any], after: NDArray[Any]) -> float:

@@ -41,7 +41,9 @@ class RunOutcome:
 
     ``pulls`` [M, C, K] and ``costs`` [M, C] are cumulative up to each of the request's ``recorded_rounds``.
     ``target`` is the target at the horizon and ``decided_in`` the round in which it was decided, 0 if it was
-    known from the start; both are None without a target.
+    known from the start; both are None without a target.  ``noticed_in`` [M] are the rounds in which clients
+    could first notice that they are taught (``noticing.py``), 0 for those that could not.  ``messages`` are those
+    between the clients and a server that sends them the rules: see :func:`count_messages`.
     """
 
     teacher: int
@@ -52,4 +54,16 @@ class RunOutcome:
     target: int | None
     decided_in: int | None
     report: Report
+    noticed_in: NDArray[np.int64]
+    messages: int
     trace: PullTrace
+
+
+def count_messages(num_clients: int, num_directives: int, num_consultations: int) -> int:
+    """Count the messages that teaching needs if clients apply the rules themselves.
+
+    Each directive is sent to every client, the first one at the start; for each consultation every client sends its
+    sums once its quota is met.  Directives that follow an exclusion or a restart count, pulls do not: the live
+    server instead gets each pull and answers it, which makes 2 M T messages with every teacher.
+    """
+    return num_clients * (num_directives + num_consultations)

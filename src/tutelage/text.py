@@ -48,6 +48,11 @@ def format_table_number(value: float) -> str:
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
 
 
+def format_p(p: float) -> str:
+    """A p-value: ``p = 0.012``, ``p < 0.001``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def format_axis_number(value: float) -> str:
     """A number for an axis: 0.01, 5, 200, 1.5k, 50k, 2.5M."""
     for unit, letter in _AXIS_UNITS:

@@ -5,8 +5,10 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tutelage.metrics import summarize_runs
 from tutelage.simulator import make_request, simulate_request
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +71,26 @@ def test_a_short_page_is_the_same_twice(table):
     assert text == table.write_page(again, clients, teachers)
     request = make_request("paper", ["known"], "ucb1", horizon=300, runs=2, seed=settings.seed, checkpoints=1)
     regret, cost = simulate_request(request).totals(0)
-    assert measured.cells["ucb1"]["known"] == (f"{regret.mean():,.0f} / {cost.mean():,.0f}", "2 / 0")
+    spans = [summarize_runs(each) for each in (regret, cost)]
+    amounts = " / ".join(f"{each.mean:,.0f} ± {each.half_width:,.0f}" for each in spans)
+    assert measured.cells["ucb1"]["known"] == (amounts, "2 / 0")
     assert measured.cells["ucb1"]["none"].decisions == "-"
     assert measured.cells["ucb1"]["known"].amounts in text
     assert "| `ucb1` | **0 / 0** |" in text
+
+
+def test_the_lowest_is_compared_with_the_next(table):
+    """Of three teachers, run by run; one run or one teacher leaves nothing to compare; the text is read back."""
+    generator = np.random.default_rng(1)
+    noise = generator.normal(0.0, 50.0, (1, 2, 10))
+    totals = noise + np.array([300.0, 100.0, 200.0])[:, None, None] + generator.normal(0.0, 1.0, (3, 2, 10))
+    found = table._compare(totals, ["a", "b", "c"])
+    for text, values in zip(found, totals.transpose(1, 0, 2), strict=True):
+        assert text.startswith(f"b: {(values[2] - values[1]).mean():,.0f} (")
+        assert text.endswith(" less than c, p < 0.001")
+    assert table._compare(totals[:1], ["a"]) == table._compare(totals[..., :1], ["a", "b", "c"]) == table.NOT_COMPARED
+    page = table.read_page(table.PAGE.read_text(encoding="utf-8"))
+    clients, teachers = table.list_clients(), table.list_teachers()
+    text = table.write_page(dataclasses.replace(page, comparisons={"ucb1": found}), clients, teachers)
+    assert table.read_page(text).comparisons["ucb1"] == found
+    assert table.read_page(table.renew(text, {}, ["none"], 1)).comparisons["ucb1"] == table.NOT_COMPARED

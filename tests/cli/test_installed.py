@@ -186,7 +186,7 @@ def test_policy_and_teacher_of_an_installed_package(simulate, executor):
     assert own["teacher"] == TEACHER
     assert own["learning"]["decided"] == 2
     assert all(20 <= round < 300 for round in own["learning"]["rounds"])
-    assert own["target"] == {"counts": [0, 0, 0, 0, 2], "wrong": 0}
+    assert (own["target"]["counts"], own["target"]["wrong"]) == ([0, 0, 0, 0, 2], 0)
 
 
 def test_its_parameters_are_checked(simulate):

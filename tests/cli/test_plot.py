@@ -23,7 +23,8 @@ def test_all_kinds_into_a_folder(saved, tmp_path, capsys):
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(wanted)
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"{tmp_path / 'a' / 'b' / 'mine-curves.pdf'} shows curves"
-    assert len(printed) == len(wanted)
+    assert len(printed) == len(wanted) + 1
+    assert printed[-1].startswith("A band of 80 % of 2 runs says little")
 
 
 def test_pictures_go_next_to_the_result(saved, tmp_path):
@@ -155,3 +156,19 @@ def test_several_results_in_one_figure(saved, tmp_path, capsys, monkeypatch):
     assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["blt", "TAL(0,0)"]
     assert app.execute(["plot", str(saved), str(saved)]) == 2
     assert "named twice" in capsys.readouterr().err
+
+
+def test_a_band_of_the_means(saved, tmp_path, capsys):
+    """For curves only; another word or kind is refused in one sentence."""
+    out = ["--out", str(tmp_path / "x.png"), "--band"]
+    assert app.execute(["plot", str(saved), *out, "mean"]) == 0
+    by_default = ["--out", str(tmp_path / "y.png")]
+    assert app.execute(["plot", str(saved), *by_default]) == 0
+    assert (tmp_path / "x.png").read_bytes() != (tmp_path / "y.png").read_bytes()
+    capsys.readouterr()
+    for more, message in (
+        (["median"], "Invalid --band 'median': use runs or mean."),
+        (["mean", "--kind", "clients"], "--band mean applies to curves only"),
+    ):
+        assert app.execute(["plot", str(saved), *out, *more]) == 2
+        assert message in capsys.readouterr().err

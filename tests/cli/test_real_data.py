@@ -18,7 +18,7 @@ def test_ends_with_a_true_statement(instance, data, python):
     decided_runs, wrong = twl["learning"]["decided"], twl["target"]["wrong"]
     sentence = text[re.search("twl (decided|was undecided)", text).start() :]
     assert wrong == 0
-    assert known["target"] | {"counts": None} == {"counts": None, "wrong": 0}
+    assert known["target"]["wrong"] == 0
     assert known["regret"]["mean"] < twl["regret"]["mean"]
     if decided_runs == 0:
         assert "decided in none of the 10 runs" in sentence

@@ -8,6 +8,8 @@ import tutelage
 from tutelage import simulator
 from tutelage.cli import simulate_output, table_cells
 from tutelage.cli.app import execute
+from tutelage.cli.table_cells import format_number
+from tutelage.inference import select_differences
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.results import encode_json
@@ -91,8 +93,9 @@ def test_table_says_what_it_shows(capsys):
     assert "3 runs of 400 rounds with each teacher, seed 4" in text
     for column in ("regret", "cost", "decided", "wrong", "best arm, last 10 %"):
         assert f" {column} " in text
-    assert "range of 80 % of them (10th to 90th percentile)" in text
+    assert "range of 80 % of the runs (10th to 90th percentile)" in text
     assert "All teachers were simulated with the same random numbers." in text
+    assert "A band of 80 % of 3 runs says little" in text
     assert "twl decided in none of the 3 runs (" in text
     assert "known taught the best arm in all 3 runs, from the start." in text
     assert "na and none decide on no arm." in text
@@ -110,6 +113,7 @@ def test_table_of_one_run_has_no_range(capsys):
     assert execute(["simulate", "paper", "--teacher", "known", "--horizon", "50", "--runs", "1"]) == 0
     out = capsys.readouterr().out
     assert "percentile" not in out
+    assert "+-" not in out
     assert "1 run of 50 rounds" in out
 
 
@@ -247,3 +251,23 @@ def test_no_floor_where_clients_do_not_always_act(capsys):
     assert "must be paid" not in capsys.readouterr().out
     assert execute([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["teachers"][0]["floors"] == []
+
+
+def test_teachers_are_compared_with_the_lowest_regret(capsys):
+    """Of those that learn; every other teacher has a row with its differences and corrected p-values."""
+    assert execute(["simulate", "paper", "--teacher", "none", "--teacher", "twl", "--teacher", "known", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("more than twl"))
+    assert lines[start].split() == ["more", "than", "twl", "regret", "p", "cost", "p"]
+    request = simulator.make_request("paper", ["none", "twl", "known"], SMALL[5], horizon=400, runs=3, seed=4)
+    differences = simulator.simulate_request(request).differences()
+    found = {(each.teacher, each.quantity): each for each in select_differences(differences, "twl")}
+    for row, label in enumerate(("none", "known")):
+        regret, cost = (found[label, quantity] for quantity in ("regret", "cost"))
+        words = lines[start + 1 + 2 * row].replace("< ", "<").split()
+        written = [format_number(regret.mean), _write_p(regret.p), format_number(cost.mean), _write_p(cost.p)]
+        assert words == [label, *written]
+
+
+def _write_p(p):
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

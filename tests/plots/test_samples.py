@@ -17,7 +17,7 @@ def test_a_sample_is_a_run(result):
     assert regret.shape == (5, 4, 20)
     assert regret[2, 3, 7] == pytest.approx(float(result.regret[2, 3, :, 7].sum()))
     over, summary = samples.compute_band(regret), summarize_runs(regret[1, :, -1])
-    assert (over.q10[1, -1], over.q90[1, -1]) == (summary.q10, summary.q90)
+    assert (over.low[1, -1], over.high[1, -1]) == (summary.q10, summary.q90)
     assert over.mean[1, -1] == pytest.approx(summary.mean)
     assert samples.band_name(result) == "80 % of runs"
 

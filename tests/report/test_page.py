@@ -14,10 +14,9 @@ from tutelage import experiments
 from tutelage.experiments import Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.metrics import summarize_runs
-from tutelage.plots import samples, teacher_styles
+from tutelage.plots import samples, teacher_styles, warn_of_few_samples
 from tutelage.report import write_report
 from tutelage.report.page_sentences import hide_folders
-from tutelage.report.summary import warn_of_few
 
 
 def test_the_page_loads_no_other_file(parsed, page):
@@ -47,7 +46,8 @@ def test_every_panel_has_its_claims_and_table(result, page):
             content = summarize_runs(samples.totals(data.dataset, quantity)[n, :, -1])
             row = re.findall(rf"</svg>{re.escape(style.label)}</td>(.*?)</tr>", section)[-1]
             mean = f"{content.mean:,.0f}" if content.mean >= 100 else f"{content.mean:.3g}"
-            assert row.startswith(f"<td>{mean}</td>")
+            width = f"{content.half_width:,.0f}" if content.half_width >= 100 else f"{content.half_width:.3g}"
+            assert row.startswith(f"<td>{mean} ± {width}</td>")
             decided = re.findall("<td>(.*?)</td>", row)[2]
             assert (decided == "-") == (style.label in ("na", "none"))
             runs = data.dataset.sizes["run"] * data.dataset.sizes.get("instance", 1)
@@ -172,7 +172,7 @@ def test_enough_runs_need_no_warning(result):
     """The ends of a band lie within the extremes from 11 runs on; of one run there is no band."""
     dataset = result.panels[0].dataset
     for count, warned in ((1, False), (2, True), (10, True), (11, False)):
-        assert bool(warn_of_few(dataset.isel(run=[0] * count))) is warned
+        assert bool(warn_of_few_samples(dataset.isel(run=[0] * count))) is warned
 
 
 def test_a_users_claim_under_a_name_of_the_paper():

@@ -18,7 +18,9 @@ def test_many_events_make_room():
     trace = PullTrace(*np.zeros((3, 5, 0)))
     for run, count in enumerate((1, 7, 3)):
         events = tuple(RunEvent(run * 10 + n + 1, (n % 5,), None) for n in range(count))
-        collector.put(RunOutcome(0, run, pulls, costs, events, None, None, report, trace))
+        collector.put(
+            RunOutcome(0, run, pulls, costs, events, None, None, report, np.zeros(5, dtype=np.int64), 5, trace)
+        )
     finished = collector.finish()
     assert finished.event_round.shape == (1, 3, 7)
     assert finished.event_round[0].tolist() == [

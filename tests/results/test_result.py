@@ -6,6 +6,7 @@ import numpy as np
 
 from tutelage import simulator
 from tutelage.engine.simulation import simulate_run
+from tutelage.inference import interval_of_share
 from tutelage.instances import Instance
 from tutelage.results import describe_request, encode_json
 
@@ -76,7 +77,7 @@ def test_a_tied_arm_is_not_wrong():
 def test_summary_is_finite_and_complete(outcome):
     """The keys of the document, in order; known counts as decided from the start, none never."""
     document = json.loads(encode_json(outcome.summary()))
-    assert list(document) == ["tutelage", "instance", "clients", "horizon", "runs", "seed", "teachers"]
+    assert list(document) == ["tutelage", "instance", "clients", "horizon", "runs", "seed", "teachers", "differences"]
     twl, known, none = document["teachers"]
     assert list(twl) == [
         "teacher",
@@ -87,14 +88,20 @@ def test_summary_is_finite_and_complete(outcome):
         "cost_per_client",
         "learning",
         "target",
+        "consultations",
+        "messages",
+        "noticed",
         "pulls",
         "floors",
     ]
-    assert list(twl["regret"]) == list(twl["cost"]) == ["mean", "sd", "q10", "q50", "q90"]
-    assert known["learning"] == {"decided": 3, "rounds": [0, 0, 0]}
-    assert known["target"] == {"counts": [0, 0, 0, 0, 3], "wrong": 0}
-    assert none["learning"] == {"decided": 0, "rounds": []}
-    assert none["target"] == {"counts": [0] * 5, "wrong": 0}
+    assert list(twl["regret"]) == list(twl["cost"]) == ["mean", "sd", "q10", "q50", "q90", "mean_low", "mean_high"]
+    all_three, no_run = list(interval_of_share(3, 3)), list(interval_of_share(0, 3))
+    assert known["learning"] == {"decided": 3, "interval": all_three, "rounds": [0, 0, 0]}
+    assert known["target"] == {"counts": [0, 0, 0, 0, 3], "wrong": 0, "interval": no_run}
+    assert none["learning"] == {"decided": 0, "interval": no_run, "rounds": []}
+    assert none["target"] == {"counts": [0] * 5, "wrong": 0, "interval": no_run}
+    assert len(document["differences"]) == 2 * 3  # quantities times pairs
+    assert {each["than"] for each in document["differences"]} == {"known", "none"}
     assert none["cost"]["mean"] == 0
     assert len(twl["learning"]["rounds"]) == twl["learning"]["decided"]
 

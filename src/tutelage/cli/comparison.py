@@ -31,6 +31,16 @@ def describe_comparison(result: SimulationResult, labels: Sequence[str]) -> Iter
     yield _explain_loss(result, losers, untaught)
 
 
+def choose_reference(result: SimulationResult) -> int:
+    """Return the teacher with which others are compared: of those that learn, or else of all, the lowest regret.
+
+    Differences are corrected for all pairs of teachers, so the choice may depend on the results.
+    """
+    everyone = range(len(result.request.teachers))
+    learners = [teacher for teacher in everyone if _learns(result, teacher)]
+    return min(learners or everyone, key=lambda each: float(result.totals(each)[0].mean()))
+
+
 def _learns(result: SimulationResult, teacher: int) -> bool:
     """Return whether the teacher decides on a target that it has learned itself."""
     entry, rounds = result.request.teachers[teacher], result.decided_in[teacher]

@@ -53,6 +53,14 @@ def plot(
             "quantity where a linear axis would hide differences.",
         ),
     ] = "auto",
+    band: Annotated[
+        str,
+        typer.Option(
+            metavar="BAND",
+            help="Band around curves: runs (80 % of them), or mean (95 % confidence band of the means, for all "
+            "curves and rounds together).",
+        ),
+    ] = "runs",
     teacher: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,7 +98,7 @@ def plot(
     from tutelage.atomic_files import remove_unfinished, write_atomically
 
     kinds = tuple(dict.fromkeys(kind or ()))
-    _check_choices(kinds, log, width)
+    _check_choices(kinds, log, width, band)
     one_file = _is_file(out)
     if one_file:
         _check_one_file(str(out), kinds)
@@ -112,6 +120,7 @@ def plot(
             width=width,
             title=title,
             labels=dict(_read_label(text, loaded) for text in label or ()),
+            band=band,
         )
         for each in kinds
     }
@@ -127,9 +136,12 @@ def plot(
             sys.stdout.write(json.dumps({"results": [str(file) for file in files], "pictures": pictures}) + "\n")
         else:
             sys.stdout.writelines(f"{path} shows {each}\n" for path, (each, _) in drawn.items())
+            if {"curves", "clients"} & set(kinds):
+                few = [sentence for dataset in loaded.values() for sentence in plots.warn_of_few_samples(dataset)]
+                sys.stdout.writelines(f"{sentence}\n" for sentence in dict.fromkeys(few))
 
 
-def _check_choices(kinds: tuple[str, ...], log: str, width: str | None) -> None:
+def _check_choices(kinds: tuple[str, ...], log: str, width: str | None, band: str) -> None:
     from tutelage import plots
 
     for each in kinds:
@@ -142,6 +154,10 @@ def _check_choices(kinds: tuple[str, ...], log: str, width: str | None) -> None:
         raise InputError(
             f"--log {log} applies to {' and '.join(applies)} only: add --kind {applies[0]}, or leave out --log."
         )
+    if band not in plots.BANDS:
+        raise InputError(f"Invalid --band {band!r}: use {' or '.join(plots.BANDS)}.")
+    if kinds and band == "mean" and "curves" not in kinds:
+        raise InputError("--band mean applies to curves only: add --kind curves, or leave out --band.")
     if width is not None and width not in plots.WIDTHS:
         raise InputError(f"Invalid --width {width!r}: use {' or '.join(plots.WIDTHS)}.")
 

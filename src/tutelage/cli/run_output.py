@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import SPEC_WIDTH, create_table, fold_spec, format_mean
+from tutelage.cli.table_cells import create_table, fold_spec, format_mean
 from tutelage.experiments.verdicts import LEVEL
-from tutelage.report.summary import warn_of_few
 from tutelage.text import format_count
 
 if TYPE_CHECKING:
@@ -18,10 +17,11 @@ if TYPE_CHECKING:
 _VERDICTS = {True: "SUPPORTED", False: "NOT SUPPORTED", None: "INCONCLUSIVE"}
 
 _COLUMNS = (
-    "Regret and cost are totals over all clients at the horizon: the mean and, below it, the range of 80 % "
-    'of the runs (for a set of instances: of the instances). "decided" counts the runs in which the teacher '
-    'decided on a target arm (- for a teacher that never decides), "wrong" those in which the target is not '
-    "the best arm."
+    "Regret and cost are totals over all clients at the horizon: the mean with half of its 95 % confidence interval "
+    "(Student's t) and, below it, the range of 80 % of the runs (for a set of instances: of the instances). "
+    '"decided" counts the runs in which the teacher decided on a target arm (- for a teacher that never decides), '
+    '"wrong" those in which the target is not the best arm, with the largest probability that they allow (95 % '
+    "confidence, Clopper-Pearson)."
 )
 _CLAIMS = (
     "A claim is SUPPORTED or NOT SUPPORTED where chance explains our runs in fewer than {level} of cases (a two-sided "
@@ -31,6 +31,8 @@ _CLAIMS = (
 
 def print_experiments(played: "ExperimentResult", report: Path) -> None:
     """Print all results to standard output."""
+    from tutelage.plots import warn_of_few_samples
+
     printer = Printer()
     for note in played.notes:
         printer.print(note)
@@ -38,7 +40,7 @@ def print_experiments(played: "ExperimentResult", report: Path) -> None:
         first = panels[0]
         printer.print_definitions(_describe_panels(panels))
         printer.print("", _create_rows(first), "")
-        for sentence in warn_of_few(first.dataset):
+        for sentence in warn_of_few_samples(first.dataset):
             printer.print(sentence, "")
         for data in panels:
             for verdict in data.verdicts:
@@ -88,9 +90,14 @@ def _describe_panels(panels: list["PanelResult"]) -> list[tuple[str, str]]:
 def _create_rows(data: "PanelResult") -> Table:
     from tutelage.report.summary import make_rows
 
-    table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=SPEC_WIDTH)
+    table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=24)
     for row in make_rows(data.dataset):
-        table.add_row(fold_spec(row.teacher), format_mean(row.regret), format_mean(row.cost), *row.write_counts())
+        table.add_row(
+            fold_spec(row.teacher),
+            format_mean(row.regret),
+            format_mean(row.cost),
+            *[each.replace("≤", "<=") for each in row.write_counts()],
+        )
     return table
 
 

@@ -10,26 +10,31 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.cli.comparison import describe_comparison
+from tutelage.cli.comparison import choose_reference, describe_comparison
 from tutelage.cli.floor_table import choose_largest, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import (
-    SPEC_WIDTH,
     create_table,
     explain_outlying_mean,
     fold_spec,
     format_mean,
+    format_most,
     format_number,
+    format_percents,
 )
+from tutelage.inference import RISK, Difference, select_differences, warn_of_few
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
+from tutelage.noticing import LEVEL
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
-from tutelage.results import NONE, FloorDocument, SimulationResult, describe_floors
-from tutelage.text import format_count, format_runs, join_words
+from tutelage.results import NONE, FloorDocument, SimulationResult, describe_floors, summarize_noticing
+from tutelage.text import format_count, format_p, format_runs, join_words
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
+_SPEC_WIDTH = 22
+_CONFIDENCE = f"{100 * (1 - RISK):g} %"
 
 
 def print_result(result: SimulationResult, saved_to: Path | None = None) -> None:
@@ -41,8 +46,9 @@ def print_result(result: SimulationResult, saved_to: Path | None = None) -> None
     if outlying:
         printer.print(*outlying, "")
     printer.print_definitions(_explain_columns(result.request))
-    if len(result.request.teachers) > 1:
-        printer.print("", "All teachers were simulated with the same random numbers.")
+    printer.print(*(["", *few] if (few := warn_of_few(result.request.runs)) else []))
+    _print_differences(printer, result)
+    _print_noticing(printer, result)
     printer.print("", *describe_decisions(result))
     _print_floors(printer, result)
     conclusions = [*describe_comparison(result, result.request.teacher_labels)]
@@ -67,17 +73,73 @@ def _print_floors(printer: Printer, result: SimulationResult) -> None:
             unpaid.append(label)
     if not rows:
         return
-    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=SPEC_WIDTH)
+    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=_SPEC_WIDTH)
     table.add_column("")
     for label, floor, means in rows:
         paid = format_number(means[floor.quantity == "cost"])
         ratio = "-" if floor.ratio is None else format_number(floor.ratio)
-        table.add_row(fold_spec(label), floor.quantity, format_number(floor.value), paid, ratio, floor.name)
+        table.add_row(label, floor.quantity, format_number(floor.value), paid, ratio, floor.name)
     printer.print("", table, "")
     printer.print_definitions([*explain_floors(list(found.values()), needed)])
     notes = [f"No floor is known for {join_words(unpaid, 'and')}."] if unpaid else []
     unknown = name_unknown(result.request.policies)
     printer.print(*([""] if notes or unknown else []), *notes, *([unknown] if unknown else []))
+
+
+def _print_differences(printer: Printer, result: SimulationResult) -> None:
+    """Print by how much the other teachers differ from the one that is compared with, run by run."""
+    labels, differences = result.request.teacher_labels, result.differences()
+    if len(labels) == 1:
+        return
+    printer.print("", "All teachers were simulated with the same random numbers.")
+    if not differences:
+        return
+    than = labels[choose_reference(result)]
+    table = create_table("regret", "p", "cost", "p", first=f"more than {than}", width=_SPEC_WIDTH)
+    found = {(each.teacher, each.quantity): each for each in select_differences(differences, than)}
+    for label in labels:
+        if label != than:
+            regret, cost = (_format_difference(found[label, quantity]) for quantity in ("regret", "cost"))
+            table.add_row(fold_spec(label), *regret, *cost)
+    printer.print("", table, "")
+    meaning = (
+        "mean of the differences between runs with the same random numbers and, below it, intervals that hold together "
+        f"for all {len(differences)} differences between two teachers, with {_CONFIDENCE} confidence (Bonferroni)"
+    )
+    tested = f"p-value of the paired t-test, corrected for these {len(differences)} differences (Holm)"
+    printer.print_definitions([(f"more than {than}", meaning), ("p", tested)])
+
+
+def _print_noticing(printer: Printer, result: SimulationResult) -> None:
+    """Print how many clients could notice each teacher, and how many consultations and messages it needs."""
+    table = create_table("notice", "in round", "consultations", "messages", first="teacher", width=_SPEC_WIDTH)
+    for teacher, label in enumerate(result.request.teacher_labels):
+        found = summarize_noticing(result.noticed_in[teacher])
+        share = format_percents(found.share, found.interval)
+        middle = "-" if found.median_round is None else f"{found.median_round:,.0f}"
+        counts = [format_number(float(each[teacher].mean())) for each in (result.consultations, result.messages)]
+        table.add_row(fold_spec(label), share, middle, *counts)
+    printer.print("", table, "")
+    notice = (
+        "share of clients that could notice that they are taught, with half of its confidence interval: they compare "
+        "the first with the second half of the revealed rewards of each arm, in a test that no more than "
+        f"{100 * LEVEL:g} % of clients fail that are not taught"
+    )
+    messages = "rules to clients and sums from them, if clients apply the rules themselves; mean of the runs"
+    printer.print_definitions(
+        [
+            ("notice", notice),
+            ("in round", "median round in which these clients first notice"),
+            ("consultations", "of the teacher, mean of the runs"),
+            ("messages", messages),
+        ]
+    )
+
+
+def _format_difference(difference: Difference) -> tuple[Text, str]:
+    low, high = format_number(difference.low), format_number(difference.high)
+    mean = Text.assemble(format_number(difference.mean), "\n", (f"{low} to {high}", "dim"))
+    return mean, format_p(difference.p).removeprefix("p ").removeprefix("= ")
 
 
 def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
@@ -117,20 +179,27 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
     best = "the best arm" + (" or an arm tied with it" if len(request.final_phase.best_arms) > 1 else "")
     best += " at the end" if len(request.instance.phases) > 1 else ""
     cost = "total change to rewards by the teacher: |revealed - observed|, summed over all pulls"
+    wrong = (
+        f"runs in which the target arm is not {best}, and the largest probability of one that they allow, with "
+        f"{_CONFIDENCE} confidence (Clopper-Pearson)"
+    )
     if request.runs > 1:
-        regret += "; the mean of the runs and, below it, the range of 80 % of them (10th to 90th percentile)"
-        cost += "; mean and range likewise"
+        regret += (
+            f"; the mean of the runs with half of its {_CONFIDENCE} confidence interval (Student's t) and, "
+            "below it, the range of 80 % of the runs (10th to 90th percentile)"
+        )
+        cost += "; mean, interval and range likewise"
     return [
         ("regret", regret),
         ("cost", cost),
         ("decided", "runs in which the teacher decided on a target arm, and their median round"),
-        ("wrong", f"runs in which the target arm is not {best}"),
+        ("wrong", wrong),
         ("best arm, last 10 %", f"share of the pulls after round {_last_tenth_start(request):,} that went to {best}"),
     ]
 
 
 def _create_rows(result: SimulationResult) -> Table:
-    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=SPEC_WIDTH)
+    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH)
     for teacher, label in enumerate(result.request.teacher_labels):
         regret, cost = result.totals(teacher)
         table.add_row(
@@ -160,8 +229,11 @@ def _format_decided(result: SimulationResult, teacher: int) -> Text:
     return Text.assemble(f"{rounds.size} of {result.request.runs}", "\n", (when, "dim"))
 
 
-def _format_wrong(result: SimulationResult, teacher: int) -> str:
-    return str(int(result.is_wrong(teacher).sum())) if _decision_rounds(result, teacher).size else "-"
+def _format_wrong(result: SimulationResult, teacher: int) -> Text:
+    if not _decision_rounds(result, teacher).size:
+        return Text("-")
+    wrong = int(result.is_wrong(teacher).sum())
+    return Text.assemble(str(wrong), "\n", (format_most(wrong, result.request.runs), "dim"))
 
 
 def _decision_rounds(result: SimulationResult, teacher: int) -> NDArray[np.int64]:

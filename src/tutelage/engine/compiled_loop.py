@@ -14,6 +14,7 @@ from tutelage.distributions.base import RewardArrays, in_round
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
+from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import Learner, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
@@ -87,6 +88,7 @@ def advance(
                 memory.first_reward_counts[client],
                 memory.later_sums[client],
             )
+            noticing = Noticing(memory.first_half_means[client], memory.noticed_in[client])
             learner = Learner(
                 read_only(revealed_rewards.pulls), read_only(revealed_rewards.means), memory.policy_states[client]
             )
@@ -118,6 +120,7 @@ def advance(
                     revealed[arm] += value
                     seen = clip(value)  # of rewards beyond [0, 1]
                     add_revealed_reward(revealed_rewards, arm, seen)
+                    compare_halves(arm, round, revealed_rewards, noticing)
                     learn(arm, seen, learner, policy_parameters, policy_stream)
                     if round <= trace.arms.shape[1]:
                         trace.arms[client, round - 1] = arm

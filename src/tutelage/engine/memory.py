@@ -36,6 +36,9 @@ class Memory(NamedTuple):
     first_reward_counts: NDArray[np.int64]  # [M, K]
     later_sums: NDArray[np.float64]  # [M, K]
     policy_states: NDArray[np.float64]  # [M, ...]
+    # whether a client could notice that it is taught (noticing.py)
+    first_half_means: NDArray[np.float64]  # [M, K] revealed mean at the latest power of 2 of revealed pulls
+    noticed_in: NDArray[np.int64]  # [M, 1] round, 0: not yet
     # evidence, cost and records
     completed_segments: NDArray[np.int64]  # [M, K]
     segment_sums: NDArray[np.float64]  # [M, K, J + 1] sum of observed rewards in each segment
@@ -91,6 +94,8 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
         "first_reward_counts": counts_by_arm,
         "later_sums": numbers_by_arm,
         "policy_states": (np.float64, (max(1, policy_state_size),)),
+        "first_half_means": numbers_by_arm,
+        "noticed_in": (np.int64, (1,)),
         "completed_segments": counts_by_arm,
         "segment_sums": (np.float64, (num_arms, num_cuts + 1)),
         "quota_rounds": counts_by_arm,

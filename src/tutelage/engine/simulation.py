@@ -31,7 +31,7 @@ from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
 from tutelage.rules import make_rule_arrays
-from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome
+from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome, count_messages
 from tutelage.seeding import client_streams, shock_key, teacher_generator
 from tutelage.teachers.base import Directive, Evidence
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
@@ -101,7 +101,7 @@ class _Simulation:
         self.changes = schedule_changes(request, run)
         self.delivered_segments = np.zeros(num_arms, dtype=np.int64)
         self.no_segments = np.zeros((0, num_clients))
-        self.restarts = 0
+        self.restarts = self.num_consultations = 0
         self.published: tuple[Any, ...] = ()
         self.events: list[RunEvent] = []
         self.target: int | None = None
@@ -128,6 +128,8 @@ class _Simulation:
             target=self.target,
             decided_in=self.decided_in,
             report=ask_report(self.teacher, self.state),
+            noticed_in=self.memory.noticed_in[:, 0].copy(),
+            messages=count_messages(self.problem.num_clients, 1 + len(self.events), self.num_consultations),
             trace=self.trace,
         )
 
@@ -146,6 +148,7 @@ class _Simulation:
                 if round is None:
                     return
                 self.state = ask(self.teacher, "advance", self.state, self._evidence())
+                self.num_consultations += 1
                 self._publish(round)
                 if round == last:
                     return

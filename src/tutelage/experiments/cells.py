@@ -34,7 +34,7 @@ from tutelage.versions import package_version
 if TYPE_CHECKING:
     import xarray as xr
 
-_LAYOUT = 4  # of a cell's file; another layout has another hash
+_LAYOUT = 5  # of a cell's file; another layout has another hash
 _PADDING: Mapping[str, Any] = {"event_target": results.NONE, "event_active": False}  # 0 for all others
 _PER_SET = (
     "teacher",

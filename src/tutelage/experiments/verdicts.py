@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from tutelage.experiments.claims import Balance, Below, Claim, Comparison, Growth, MostlyBelow, Reaches, Spread
 from tutelage.experiments.definition import Panel
+from tutelage.inference import compute_p_value, correct_by_holm
 from tutelage.results import NONE
-from tutelage.text import format_count, format_number
+from tutelage.text import format_count, format_number, format_p
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +45,7 @@ class ClaimTest(NamedTuple):
 
     holds: bool | None
     sentence: str
+    p: float = 1.0
 
 
 def judge_claims(panel: Panel, dataset: "xr.Dataset") -> list[Verdict]:
@@ -68,14 +70,11 @@ def _all_hold(parts: Iterable[bool | None]) -> bool | None:
 
 def compare_means(differences: NDArray[np.float64], kind: str = "paired t-test", of: str = "pair") -> ClaimTest:
     """Test whether the mean of independent differences is at least 0, by Student's t-test."""
-    from scipy.special import stdtr
-
-    count, mean = differences.size, float(differences.mean())
+    count = differences.size
     if count < 2:
         return ClaimTest(None, "one run cannot be tested")
-    error = float(differences.std(ddof=1)) / math.sqrt(count)
-    p = 2.0 * float(stdtr(count - 1, -abs(mean) / error)) if error > 0.0 else 0.0
-    return _decide(p, f"{kind}, {format_count(count, of)}", holds=mean >= 0.0)
+    p = compute_p_value(differences) if differences.any() else 0.0  # equal in every run: at least 0
+    return _decide(p, f"{kind}, {format_count(count, of)}", holds=bool(differences.mean() >= 0.0))
 
 
 def compare_share(hits: int, count: int, share: float) -> ClaimTest:
@@ -83,7 +82,7 @@ def compare_share(hits: int, count: int, share: float) -> ClaimTest:
     from scipy.special import bdtr, bdtrc
 
     if share in (0.0, 1.0):
-        return ClaimTest(hits >= share * count, "counted")
+        return ClaimTest(hits >= share * count, "counted", 0.0)
     if count == 0:
         return ClaimTest(None, "there is nothing to count")
     tails = float(bdtr(hits, count, share)), float(bdtrc(hits - 1, count, share)) if hits else 1.0
@@ -92,12 +91,20 @@ def compare_share(hits: int, count: int, share: float) -> ClaimTest:
 
 def _decide(p: float, test: str, *, holds: bool) -> ClaimTest:
     chance = "" if p < LEVEL else f", may be chance at the level of {100 * LEVEL:g} %"
-    return ClaimTest(holds if p < LEVEL else None, f"{test}: p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}{chance}")
+    return ClaimTest(holds if p < LEVEL else None, f"{test}: {format_p(p)}{chance}", p)
 
 
 def _judge_pairs(claim: Comparison, test: Callable[[str, str], ClaimTest]) -> ClaimTest:
-    """Test each teacher against each in ``than`` and return the test that decides about all."""
+    """Test each teacher against each in ``than`` and return the test that decides about all.
+
+    A claim is supported if every test supports it, for which the tests need no correction.  One test is enough to
+    contradict it, so that one must do so after a correction for their number (Holm).
+    """
     tests = [test(mine, other) for mine, other in itertools.product(claim.teachers, claim.than)]
+    for place, p in enumerate(correct_by_holm([each.p for each in tests])):
+        if tests[place].holds is False and p >= LEVEL:
+            several = f"{tests[place].sentence}, may be chance among {len(tests)} tests (Holm: {format_p(p)})"
+            tests[place] = ClaimTest(None, several, p)
     holds = _all_hold(each.holds for each in tests)
     return next(each for each in tests if each.holds is holds)
 

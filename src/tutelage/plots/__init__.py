@@ -25,9 +25,11 @@ from tutelage.plots.layout import (  # noqa: E402
     render_figure,
     save_figure,
 )
+from tutelage.plots.samples import BANDS, warn_of_few_samples  # noqa: E402
 from tutelage.plots.styles import BAND_ALPHA, MARKERS, TeacherStyle, style_sheet, teacher_styles  # noqa: E402
 
 __all__ = [
+    "BANDS",
     "BAND_ALPHA",
     "FORMATS",
     "KINDS",
@@ -47,4 +49,5 @@ __all__ = [
     "save_figure",
     "style_sheet",
     "teacher_styles",
+    "warn_of_few_samples",
 ]

@@ -39,46 +39,55 @@ _MOST_NAMED = 24  # clients or arms with a tick of their own
 
 
 def draw_curves(
-    dataset: "xr.Dataset", axes: Axes, quantity: str = "regret", *, log: str = "none", legend: bool = True
+    dataset: "xr.Dataset",
+    axes: Axes,
+    quantity: str = "regret",
+    *,
+    log: str = "none",
+    legend: bool = True,
+    band: str = "runs",
 ) -> Axes:
     """Draw regret or cost of all clients over time: the mean of the samples and the band of 80 % of them.
 
+    With ``band="mean"`` it is a 95 % confidence band of the means that holds for all curves and rounds together.
     ``log`` is the logarithmic axis: ``none``, ``time`` (what grows like log T is then a straight line),
     ``quantity`` or ``both``.  On a logarithmic axis curves begin at the first checkpoint, and zero has
     a place of its own.  A result with the horizon as its only checkpoint has a dot and a bar instead of curve
-    and band.  A single run has no band.  Raises ``InputError`` for another quantity or ``log``.
+    and band.  A single run has no band.  Raises ``InputError`` for another quantity, ``log`` or ``band``.
     """
     _check_log(log)
+    if band not in samples.BANDS:
+        raise InputError(f"Invalid band {band!r}: use {' or '.join(samples.BANDS)}.")
     dataset = samples.thin(check_drawable(dataset, ("curves",)), _MOST_DRAWN, logarithmic=log in ("time", "both"))
     values = samples.totals(dataset, quantity)
-    over, rounds = samples.compute_band(values), dataset["checkpoint"].to_numpy()
+    over, rounds = samples.compute_band(values, band), dataset["checkpoint"].to_numpy()
     has_band = samples.has_band(dataset)
-    shown = [over.mean, over.q10, over.q90] if has_band else [over.mean]
+    shown = [over.mean, over.low, over.high] if has_band else [over.mean]
     scale = samples.make_log_scale(np.stack(shown)) if log in ("quantity", "both") else None
-    lines = [each if scale is None else scale.place(each) for each in (over.mean, over.q10, over.q90)]
+    lines = [each if scale is None else scale.place(each) for each in (over.mean, over.low, over.high)]
     if log == "none" and rounds.size > 1:
         rounds = np.concatenate([[0], rounds])
         lines = [np.concatenate([np.zeros((each.shape[0], 1)), each], axis=1) for each in lines]
     for n, style in enumerate(teacher_styles(dataset)):
-        mean, q10, q90 = (each[n] for each in lines)
+        mean, low, high = (each[n] for each in lines)
         properties = _line_properties(style)
         if rounds.size == 1:
             shift = _dodge(n, values.shape[0])
             axes.plot([shift], mean, linestyle="none", **properties)
             if has_band:
-                axes.vlines(shift, q10, q90, color=style.colour, alpha=0.6)
+                axes.vlines(shift, low, high, color=style.colour, alpha=0.6)
             continue
         places = _marker_positions(rounds, 6, n / values.shape[0], logarithmic=log in ("time", "both"))
         axes.plot(rounds, mean, linestyle=_line_style(style), markevery=places, **properties)
         if has_band:
-            axes.fill_between(rounds, q10, q90, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
+            axes.fill_between(rounds, low, high, color=style.colour, alpha=BAND_ALPHA, linewidth=0)
     _set_time_axis(axes, rounds, logarithmic=log in ("time", "both"))
     if scale is None:
         _set_linear_axis(axes, max(float(each.max()) for each in shown))
     else:
         _set_log_axis(axes, "y", scale)
     axes.set_ylabel(samples.name_quantity(dataset, quantity), parse_math=False)
-    return _add_legend(axes, dataset, legend=legend)
+    return _add_legend(axes, dataset, legend=legend, band=band)
 
 
 def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> Axes:
@@ -100,7 +109,7 @@ def draw_scatter(dataset: "xr.Dataset", axes: Axes, *, legend: bool = True) -> A
     at = f"at round {samples.horizon(dataset):,}"
     axes.set_xlabel(f"{samples.name_quantity(dataset, 'regret')} {at}", parse_math=False)
     axes.set_ylabel(f"{samples.name_quantity(dataset, 'cost')} {at}", parse_math=False)
-    return _add_legend(axes, dataset, legend=legend, band=False)
+    return _add_legend(axes, dataset, legend=legend, band="")
 
 
 def draw_pull_map(dataset: "xr.Dataset", axes: Axes, teacher: str) -> Axes:
@@ -153,13 +162,13 @@ def draw_per_client(
     over = samples.compute_band(values)
     num_teachers, num_clients = over.mean.shape
     clients = np.arange(num_clients)
-    shown = [over.mean, over.q10, over.q90] if samples.has_band(dataset) else [over.mean]
+    shown = [over.mean, over.low, over.high] if samples.has_band(dataset) else [over.mean]
     scale = samples.make_log_scale(np.stack(shown)) if log in ("quantity", "both") else None
-    mean, q10, q90 = (each if scale is None else scale.place(each) for each in (over.mean, over.q10, over.q90))
+    mean, low, high = (each if scale is None else scale.place(each) for each in (over.mean, over.low, over.high))
     for n, style in enumerate(teacher_styles(dataset)):
         places = clients + _dodge(n, num_teachers)
         if samples.has_band(dataset):
-            axes.vlines(places, q10[n], q90[n], color=style.colour, alpha=0.5, linewidth=1.2)
+            axes.vlines(places, low[n], high[n], color=style.colour, alpha=0.5, linewidth=1.2)
         axes.plot(
             places,
             mean[n],
@@ -186,15 +195,15 @@ def _check_log(log: str) -> None:
         raise InputError(f"Invalid logarithmic axis {log!r}: use {', '.join(LOGS)}.")
 
 
-def legend_entries(dataset: "xr.Dataset", *, lines: bool = True, band: bool = True, width: int = 34) -> "list[Artist]":
-    """Return a legend's handles, one per teacher and one for the band; ``width`` is the letters in a line."""
+def legend_entries(dataset: "xr.Dataset", *, lines: bool = True, band: str = "runs", width: int = 34) -> "list[Artist]":
+    """Return a legend's handles, one per teacher and one for the band, if any; ``width`` is the letters in a line."""
     styles = teacher_styles(dataset)
     handles: list[Artist] = [
         Line2D([], [], linestyle=_line_style(style) if lines else "none", **_line_properties(style, width=width))
         for style in styles
     ]
     if band and samples.has_band(dataset):
-        handles.append(Patch(color=_BAND_COLOUR, alpha=0.35, linewidth=0, label=samples.band_name(dataset)))
+        handles.append(Patch(color=_BAND_COLOUR, alpha=0.35, linewidth=0, label=samples.band_name(dataset, band)))
     return handles
 
 
@@ -216,7 +225,7 @@ def _line_style(style: TeacherStyle) -> Any:
     return (0, style.dash) if style.dash else "-"
 
 
-def _add_legend(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: bool = True) -> Axes:
+def _add_legend(axes: Axes, dataset: "xr.Dataset", *, legend: bool, band: str = "runs") -> Axes:
     """Add the legend at the upper left of the axes, where curves that begin at 0 leave room."""
     if legend:
         lines = any(line.get_linestyle() != "None" for line in axes.lines)

@@ -40,7 +40,7 @@ def draw_panel(dataset: "xr.Dataset", quantity: str, title: str = "") -> Figure:
     with style_sheet():
         is_scatter = quantity == "regret-cost"
         lines = not is_scatter and dataset.sizes["checkpoint"] > 1
-        entries = legend_entries(dataset, lines=lines, band=not is_scatter, width=20)
+        entries = legend_entries(dataset, lines=lines, band="" if is_scatter else "runs", width=20)
         columns = _count_legend_columns(entries, _ONE_COLUMN)
         figure = Figure(figsize=(_ONE_COLUMN, 2.2 + _measure_legend(entries, columns)))
         axes = figure.add_subplot()
@@ -62,6 +62,7 @@ def draw_picture(
     width: str | None = None,
     title: str = "",
     labels: Mapping[str, str] | None = None,
+    band: str = "runs",
 ) -> Figure:
     """Draw a figure of one kind from one result, or from several by name, each in panels of its own.
 
@@ -70,8 +71,8 @@ def draw_picture(
     :func:`draw_per_client`; ``auto`` is ``quantity`` where a linear axis hides the difference of two teachers,
     and ``none`` elsewhere.  ``teachers`` are the labels or SPECs of those that are drawn, by default all.
     ``width`` is ``column`` (3.5 in) or ``page`` (7.16 in), by default what suits the kind.  ``title`` stands above
-    all panels.  ``labels`` maps labels of teachers and names of results to what the figure calls them.  Raises
-    ``InputError`` for anything else, and for a kind that a result lacks the data for.
+    all panels.  ``labels`` maps labels of teachers and names of results to what the figure calls them.  ``band`` is for
+    :func:`draw_curves`.  Raises ``InputError`` for anything else, and for a kind that a result lacks the data for.
     """
     if kind not in KINDS:
         raise InputError(f"Unknown kind of picture {kind!r}: use {', '.join(KINDS)}.")
@@ -88,7 +89,8 @@ def draw_picture(
         if kind == "pulls":
             figure = _draw_pull_maps(parts, WIDTHS[width], title)
         else:
-            figure = _draw_panels(parts, kind, _choose_log(parts, kind) if log == "auto" else log, WIDTHS[width], title)
+            chosen = _choose_log(parts, kind) if log == "auto" else log
+            figure = _draw_panels(parts, kind, chosen, WIDTHS[width], title, band)
         return _fix_layout(figure)
 
 
@@ -146,12 +148,12 @@ def _fix_layout(figure: Figure) -> Figure:
     return figure
 
 
-def _draw_panels(parts: "Mapping[str, xr.Dataset]", kind: str, log: str, width: float, title: str) -> Figure:
+def _draw_panels(parts: "Mapping[str, xr.Dataset]", kind: str, log: str, width: float, title: str, band: str) -> Figure:
     """Draw regret and cost of each result, or one against the other, with one legend below."""
     quantities = ("regret-cost",) if kind == "scatter" else samples.QUANTITIES
     panels = [(name, dataset, quantity) for name, dataset in parts.items() for quantity in quantities]
     lines = kind == "curves" and any(dataset.sizes["checkpoint"] > 1 for dataset in parts.values())
-    entries = _join_entries(parts.values(), lines=lines, band=kind != "scatter")
+    entries = _join_entries(parts.values(), lines=lines, band={"scatter": "", "curves": band}.get(kind, "runs"))
     columns = min(2 if width > _ONE_COLUMN else 1, len(panels))
     legend_columns = _count_legend_columns(entries, width)
     rows = math.ceil(len(panels) / columns)
@@ -162,7 +164,7 @@ def _draw_panels(parts: "Mapping[str, xr.Dataset]", kind: str, log: str, width: 
         if kind == "scatter":
             draw_scatter(dataset, axes, legend=False)
         elif kind == "curves":
-            draw_curves(dataset, axes, quantity, log=log, legend=False)
+            draw_curves(dataset, axes, quantity, log=log, legend=False, band=band)
         else:
             draw_per_client(dataset, axes, quantity, log=log, legend=False)
         what = _TITLES[quantity] + (" by client" if kind == "clients" else "")
@@ -174,13 +176,13 @@ def _draw_panels(parts: "Mapping[str, xr.Dataset]", kind: str, log: str, width: 
     return figure
 
 
-def _join_entries(datasets: "Iterable[xr.Dataset]", *, lines: bool, band: bool) -> list[Any]:
+def _join_entries(datasets: "Iterable[xr.Dataset]", *, lines: bool, band: str) -> list[Any]:
     """Return the handles of one legend for several datasets."""
     entries: dict[str, Any] = {}
     for dataset in datasets:
         for entry in legend_entries(dataset, lines=lines, band=band):
             entries.setdefault(str(entry.get_label()), entry)
-    bands = [label for label in entries if label.startswith("80 %")]
+    bands = [label for label in entries if label.startswith(("80 %", "95 %"))]
     return list(({label: entry for label, entry in entries.items() if label not in bands}).values()) + [
         entries[label] for label in bands
     ]

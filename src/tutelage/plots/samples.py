@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.inference import RISK, half_width_of_band, warn_of_few
 from tutelage.metrics import sum_over_clients
 from tutelage.text import format_axis_number
 
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 QUANTITIES = ("regret", "cost")
+BANDS = ("runs", "mean")
 _LOW = 0.04  # of a linear axis: curves below it can hardly be told apart
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The mean of the samples and their 10th and 90th percentile (linear interpolation); each [N, ...]."""
+    """The mean of the samples and the ends of a band of one of ``BANDS``; each [N, ...]."""
 
     mean: NDArray[np.float64]
-    q10: NDArray[np.float64]
-    q90: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
 
 
 def is_set(dataset: "xr.Dataset") -> bool:
@@ -57,8 +59,10 @@ def sample_word(dataset: "xr.Dataset") -> str:
     return "instances" if is_set(dataset) else "runs"
 
 
-def band_name(dataset: "xr.Dataset") -> str:
+def band_name(dataset: "xr.Dataset", band: str = "runs") -> str:
     """The name of a band: ``80 % of runs`` or ``80 % of instances``, ``80 % of 5 of 20 runs`` of a selection."""
+    if band == "mean":
+        return f"{100 * (1 - RISK):g} % band of the means"
     return f"80 % of {_describe_part(sample_word(dataset), sample_count(dataset), _whole(dataset)['samples'])}"
 
 
@@ -120,6 +124,11 @@ def has_band(dataset: "xr.Dataset") -> bool:
     return sample_count(dataset) > 1
 
 
+def warn_of_few_samples(dataset: "xr.Dataset") -> list[str]:
+    """Return a sentence where the bands are of so few samples that their ends lie next to the extremes."""
+    return warn_of_few(sample_count(dataset), sample_word(dataset))
+
+
 def totals(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
     """Sum regret or cost over clients, in order: [N, S, C]."""
     return sum_over_clients(np.moveaxis(per_client_samples(dataset, quantity), 2, 0))
@@ -135,10 +144,18 @@ def per_client_samples(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float
     return array.astype(np.float64, copy=False)
 
 
-def compute_band(values: NDArray[Any]) -> Band:
-    """Compute mean and band over the samples, axis 1."""
-    q10, q90 = np.quantile(values, (0.1, 0.9), axis=1, method="linear")
-    return Band(values.mean(axis=1), q10, q90)
+def compute_band(values: NDArray[Any], band: str = "runs") -> Band:
+    """Compute the mean and a band over the samples, axis 1 of values [N, S, ...].
+
+    ``runs`` is the 10th to the 90th percentile (linear interpolation).  ``mean``, of values [N, S, C], is a confidence
+    band of the means that holds for all N curves and all C checkpoints together.
+    """
+    mean = values.mean(axis=1)
+    if band == "mean":
+        width = np.array([half_width_of_band(curves, RISK / len(values)) for curves in values])
+        return Band(mean, np.maximum(mean - width, 0.0), mean + width)
+    low, high = np.quantile(values, (0.1, 0.9), axis=1, method="linear")
+    return Band(mean, low, high)
 
 
 def compute_pull_shares(dataset: "xr.Dataset", teacher: str) -> NDArray[np.float64]:

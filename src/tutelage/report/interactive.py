@@ -49,7 +49,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
     values = samples.totals(dataset, quantity)
     over = samples.compute_band(values)
     rounds = np.concatenate([[0], dataset["checkpoint"].to_numpy()])
-    most = float(over.q90.max()) or 1.0
+    most = float(over.high.max()) or 1.0
     plot = figure(
         x_range=Range1d(start=0, end=1.01 * int(rounds[-1])),
         y_range=Range1d(start=-0.01 * most, end=1.05 * most),
@@ -61,7 +61,7 @@ def _plot_curves(dataset: "xr.Dataset", quantity: str) -> Any:
     for n, style in enumerate(teacher_styles(dataset)):
         columns = {"round": rounds} | {
             name: np.concatenate([[0.0], line[n]])
-            for name, line in (("mean", over.mean), ("q10", over.q10), ("q90", over.q90))
+            for name, line in (("mean", over.mean), ("q10", over.low), ("q90", over.high))
         }
         source = ColumnDataSource({name: column.astype(np.float32) for name, column in columns.items()})
         parts: list[Any] = []

@@ -15,11 +15,11 @@ from markupsafe import Markup
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.experiments.verdicts import count_decided
-from tutelage.plots import TeacherStyle, samples, teacher_styles
+from tutelage.plots import TeacherStyle, samples, teacher_styles, warn_of_few_samples
 from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
 from tutelage.report.page_sentences import PAPER, describe_deciding, describe_instances, hide_folders, list_marks
 from tutelage.report.record import PageRecord
-from tutelage.report.summary import TeacherRow, count_runs, make_rows, warn_of_few
+from tutelage.report.summary import TeacherRow, count_runs, make_rows
 from tutelage.teachers import TEACHERS
 from tutelage.text import format_count, format_number, join_words
 from tutelage.versions import package_version
@@ -145,7 +145,7 @@ def _make_panel(data: PanelResult) -> PagePanel:
     return PagePanel(
         name=panel.name,
         title=panel.title,
-        caption=" ".join([_describe_plot(data), *warn_of_few(dataset), *_describe_outliers(data)]),
+        caption=" ".join([_describe_plot(data), *warn_of_few_samples(dataset), *_describe_outliers(data)]),
         height=HEIGHTS[panel.quantity],
         heading="Claims of the paper, in our words, and our results" if from_paper else "Claims and results",
         claims=[_make_claim(verdict, from_paper=from_paper) for verdict in data.verdicts],
@@ -167,7 +167,7 @@ def _describe_outliers(data: PanelResult) -> Iterator[str]:
     for quantity in data.panel.quantity.split("-"):
         over = samples.compute_band(samples.totals(data.dataset, quantity))
         slack = 1e-9 * over.mean
-        outside = (over.mean > over.q90 + slack) | (over.mean < over.q10 - slack)
+        outside = (over.mean > over.high + slack) | (over.mean < over.low - slack)
         labels = [style.label for style, each in zip(styles, outside, strict=True) if each.any()]
         if labels:
             part = "" if outside[outside.any(axis=1)][:, -1].all() else " for part of the time"
@@ -212,10 +212,12 @@ def _make_tables(data: PanelResult) -> Iterator[PageTable]:
 
 def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> tuple[str, ...]:
     over = row.regret if quantity == "regret" else row.cost
+    mean = format_number(over.mean)
+    mean += "" if over.half_width is None else f" ± {format_number(over.half_width)}"
     spread = "-" if over.sd is None else f"{format_number(over.q10)} to {format_number(over.q90)}"
     dash = " ".join(f"{2 * length:g}" for length in style.dash) or "none"
     swatch = _SWATCH.format(style.colour, dash)
-    return swatch + style.label, format_number(over.mean), spread, *row.write_counts()
+    return swatch + style.label, mean, spread, *row.write_counts()
 
 
 def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:

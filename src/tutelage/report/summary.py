@@ -6,13 +6,12 @@ import msgspec
 
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.verdicts import count_decided
+from tutelage.inference import interval_of_share
 from tutelage.metrics import RunStatistics, summarize_runs
+from tutelage.text import format_number
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-_FEWEST_IN_BAND = 11  # with fewer samples, the ends of a band lie beyond the second-lowest and second-highest
 
 
 class TeacherRow(msgspec.Struct, frozen=True):
@@ -32,9 +31,13 @@ class TeacherRow(msgspec.Struct, frozen=True):
     runs: int
 
     def write_counts(self) -> tuple[str, str]:
-        """Return ``decided`` and ``wrong`` for people; ``-`` where there is nothing to count."""
+        """Return ``decided`` and ``wrong`` for people; ``-`` where there is nothing to count.
+
+        ``wrong`` is followed by how probable a wrong target may be (:func:`~tutelage.inference.interval_of_share`).
+        """
         decided = f"{self.decided:,} of {self.runs:,}" if self.decides else "-"
-        return decided, f"{self.wrong:,}" if self.decided else "-"
+        most = 100 * interval_of_share(self.wrong, self.runs)[1]
+        return decided, f"{self.wrong:,} (≤ {format_number(most)} %)" if self.decided else "-"
 
 
 class PanelSummary(msgspec.Struct, frozen=True):
@@ -118,16 +121,6 @@ def _summarize(data: PanelResult) -> PanelSummary:
 def count_runs(dataset: "xr.Dataset") -> int:
     """Return the number of runs of each teacher, over all instances of a set."""
     return int(dataset.sizes["run"] * dataset.sizes.get("instance", 1))
-
-
-def warn_of_few(dataset: "xr.Dataset") -> list[str]:
-    """Return a sentence where the bands are of so few samples that their ends lie next to the extremes."""
-    from tutelage.plots import samples
-
-    count, word = samples.sample_count(dataset), samples.sample_word(dataset)
-    if not 1 < count < _FEWEST_IN_BAND:
-        return []
-    return [f"A band of 80 % of {count} {word} says little: it nearly covers the range of all {count}."]
 
 
 def make_rows(dataset: "xr.Dataset") -> list[TeacherRow]:

@@ -15,6 +15,7 @@ from tutelage.results.documents import (
     describe_instance,
     describe_request,
     encode_json,
+    summarize_noticing,
 )
 from tutelage.results.netcdf import check_result_path, check_writable, load, save
 from tutelage.results.result import NONE, SimulationResult
@@ -37,4 +38,5 @@ __all__ = [
     "load",
     "result_size",
     "save",
+    "summarize_noticing",
 ]

@@ -35,6 +35,8 @@ class Collector:
         self.decided_in = np.full(each, NONE, dtype=np.int64)
         self.consultations = np.zeros(each, dtype=np.int32)
         self.reachable = np.zeros(each, dtype=np.bool_)
+        self.messages = np.zeros(each, dtype=np.int64)
+        self.noticed_in = np.zeros((*each, instance.num_clients), dtype=np.int64)
         self.num_events = 0
         self.event_round = np.zeros((*each, 1), dtype=np.int64)
         self.event_target = np.full((*each, 1), NONE, dtype=np.int32)
@@ -53,6 +55,8 @@ class Collector:
         self.decided_in[at] = _or_none(outcome.decided_in)
         self.consultations[at] = outcome.report.consultations
         self.reachable[at] = outcome.report.reachable
+        self.messages[at] = outcome.messages
+        self.noticed_in[at] = outcome.noticed_in
         if outcome.target is None:
             self.undecided[outcome.teacher][outcome.report.sentence] += 1
         self._put_events(at, outcome.events)
@@ -86,6 +90,8 @@ class Collector:
             decided_in=self.decided_in,
             consultations=self.consultations,
             reachable=self.reachable,
+            messages=self.messages,
+            noticed_in=self.noticed_in,
             event_round=self.event_round[..., :size],
             event_target=self.event_target[..., :size],
             event_active=self.event_active[..., :size, :],

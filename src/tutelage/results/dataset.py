@@ -27,6 +27,8 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "decided_in": (_RUN, "round of the decision (-1: none)"),
     "consultations": (_RUN, "number of consultations of the teacher up to the horizon"),
     "reachable": (_RUN, "its next decision fits the horizon"),
+    "messages": (_RUN, "messages between clients and a teacher that sends them the rules"),
+    "noticed_in": ((*_RUN, "client"), "round in which the client could first notice that it is taught (0: none)"),
     "event_round": (_EVENT, "round (0: no event)"),
     "event_target": (_EVENT, "target (-1: none)"),
     "event_active": ((*_EVENT, "arm"), "arm is active"),

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Struct, UnsetType
+from numpy.typing import NDArray
 
 from tutelage.distributions import DISTRIBUTIONS
+from tutelage.inference import Difference, interval_of_mean
 from tutelage.instances.base import Instance
 from tutelage.metrics import RunStatistics
+from tutelage.noticing import LEVEL
 from tutelage.request import SimulationRequest
 from tutelage.theory.floors import Floor
 
@@ -63,17 +67,33 @@ class RequestDocument(Struct, frozen=True):
 
 
 class LearningDocument(Struct, frozen=True):
-    """How many runs have a target, and the rounds in which they decided."""
+    """How many runs have a target, the limits of the probability of one, and the rounds in which they decided."""
 
     decided: int
+    interval: tuple[float, float]
     rounds: list[int]
 
 
 class TargetDocument(Struct, frozen=True):
-    """How many runs decided for each arm [K], and how many for an arm that is not a best one."""
+    """How many runs decided for each arm [K], how many for one that is not a best arm, and its probability's limits."""
 
     counts: list[int]
     wrong: int
+    interval: tuple[float, float]
+
+
+class NoticingDocument(Struct, frozen=True):
+    """How easily clients notice that they are taught (``noticing.py``).
+
+    ``share`` is that of all clients in all runs, ``interval`` the confidence interval of its mean over runs (None for
+    one run), ``median_round`` that of those who notice (None without any), and ``level`` the share that a teacher
+    which changes nothing may have.
+    """
+
+    share: float
+    interval: tuple[float, float] | None
+    median_round: float | None
+    level: float
 
 
 class FloorDocument(Struct, frozen=True):
@@ -98,6 +118,9 @@ class TeacherDocument(Struct, frozen=True):
     cost_per_client: list[float]
     learning: LearningDocument
     target: TargetDocument
+    consultations: float
+    messages: float
+    noticed: NoticingDocument
     pulls: list[list[float]]
     floors: list[FloorDocument]
 
@@ -112,6 +135,17 @@ class SimulationDocument(Struct, frozen=True):
     runs: int
     seed: int
     teachers: list[TeacherDocument]
+    differences: list[Difference]
+
+
+def summarize_noticing(noticed_in: NDArray[np.int64]) -> NoticingDocument:
+    """Summarise the rounds [R, M] in which clients could first notice that they are taught, 0 for never.
+
+    Clients of one run depend on each other through the teacher, so the interval is that of the runs' shares.
+    """
+    shares, rounds = (noticed_in > 0).mean(axis=1), noticed_in[noticed_in > 0]
+    middle = float(np.median(rounds)) if rounds.size else None
+    return NoticingDocument(float(shares.mean()), interval_of_mean(shares), middle, LEVEL)
 
 
 def describe_floors(floors: Sequence[Floor], regret: float | None, cost: float | None) -> list[FloorDocument]:

@@ -97,6 +97,6 @@ def load(path: str | Path) -> "xr.Dataset":
         ) from error
     if "request" not in dataset.attrs or "tutelage" not in dataset.attrs:
         raise InputError(f"{str(path)!r} is not a result of tutelage simulate: name one that is.")
-    if "consultations" not in dataset or "spec" not in dataset.coords:
+    if "noticed_in" not in dataset or "spec" not in dataset.coords:
         raise InputError(f"{str(path)!r} is a result of an older layout: simulate again.")
     return dataset

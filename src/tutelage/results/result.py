@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
+from tutelage.inference import Difference, compare_pairs, interval_of_share
 from tutelage.metrics import sum_over_clients, summarize_runs
 from tutelage.request import SimulationRequest
 from tutelage.results.dataset import VARIABLES, make_dataset
@@ -17,6 +18,7 @@ from tutelage.results.documents import (
     TeacherDocument,
     describe_floors,
     describe_instance,
+    summarize_noticing,
 )
 from tutelage.theory.floors import Floor, compute_floors
 from tutelage.versions import package_version
@@ -44,6 +46,8 @@ class SimulationResult:
     decided_in: NDArray[np.int64]  # [N, R] round, 0 from the start; -1: never
     consultations: NDArray[np.int32]  # [N, R]
     reachable: NDArray[np.bool_]  # [N, R]
+    messages: NDArray[np.int64]  # [N, R]
+    noticed_in: NDArray[np.int64]  # [N, R, M] round, 0: not noticed
     event_round: NDArray[np.int64]  # [N, R, E]
     event_target: NDArray[np.int32]  # [N, R, E]
     event_active: NDArray[np.bool_]  # [N, R, E, K]
@@ -88,13 +92,21 @@ class SimulationResult:
             runs=request.runs,
             seed=request.seed,
             teachers=[self._summarize_teacher(n) for n in range(len(request.teachers))],
+            differences=self.differences(),
         )
+
+    def differences(self) -> list[Difference]:
+        """Compare every two teachers in regret and cost, run by run; empty for one run or one teacher."""
+        labels = self.request.teacher_labels
+        regret, cost = (np.array(each) for each in zip(*map(self.totals, range(len(labels))), strict=True))
+        return compare_pairs({"regret": regret, "cost": cost}, labels)
 
     def _summarize_teacher(self, teacher: int) -> TeacherDocument:
         regret, cost = self.totals(teacher)
         rounds, targets = self.decided_in[teacher], self.target[teacher]
         decided = rounds[rounds != NONE].tolist()
         means = summarize_runs(regret), summarize_runs(cost)
+        wrong, runs = int(self.is_wrong(teacher).sum()), self.request.runs
         counts = np.bincount(targets[targets != NONE], minlength=self.request.instance.num_arms)
         return TeacherDocument(
             teacher=self.request.teacher_labels[teacher],
@@ -103,8 +115,11 @@ class SimulationResult:
             cost=means[1],
             regret_per_client=self.regret[teacher, :, :, -1].mean(axis=0).tolist(),
             cost_per_client=self.cost[teacher, :, :, -1].mean(axis=0).tolist(),
-            learning=LearningDocument(len(decided), decided),
-            target=TargetDocument(counts.tolist(), int(self.is_wrong(teacher).sum())),
+            learning=LearningDocument(len(decided), interval_of_share(len(decided), runs), decided),
+            consultations=float(self.consultations[teacher].mean()),
+            messages=float(self.messages[teacher].mean()),
+            noticed=summarize_noticing(self.noticed_in[teacher]),
+            target=TargetDocument(counts.tolist(), wrong, interval_of_share(wrong, runs)),
             pulls=self.pulls[teacher, :, :, -1].mean(axis=0).tolist(),
             floors=describe_floors(self.floors(teacher), means[0].mean, means[1].mean),
         )

@@ -55,13 +55,13 @@ MIXES = {"ucb1": ["ucb1"] * 5, "mixed": ["ucb1", "ucb1", "eps-greedy", "eps-gree
 def test_paper_instance(mix):
     """On the paper's instance: right in each of 20 runs, decided within 2,000 rounds, cheap.
 
-    A wrong target has probability 1/T = 2e-5 a run at most, three of 20 below 1e-10.  Of 200 runs the latest
-    decision was made in round 1,513, and their mean cost was half of what is asked for here.
+    A wrong target has probability 1/T = 2e-5 a run at most, three of 20 below 1e-10.  Of 200 runs with
+    each kind of clients the latest decision was made in round 1,720, and the mean cost was 984 to 1,161.
     """
     runs = [run(load("paper"), BLT(), 50_000, seed=seed, mix=MIXES[mix]) for seed in range(20)]
     assert sum(outcome.target != 4 for outcome in runs) <= 2
     assert all(outcome.decided_in < 2000 for outcome in runs)
-    assert np.mean([outcome.costs[:, -1].sum() for outcome in runs]) < 3600
+    assert np.mean([outcome.costs[:, -1].sum() for outcome in runs]) < 1500
 
 
 def test_never_wrong_on_small_instances():

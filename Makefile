@@ -38,10 +38,15 @@ test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 # Folders and files with tests of single functions, few of which compile a kernel or start a process.
-QUICK := $(addprefix tests/, client/test_arguments.py distributions instances plots results \
-    service/campaigns service/dashboard simulator/test_requests.py simulator/test_checkpoints.py stores/test_address.py \
-    test_atomic_files.py test_conditions.py test_docs.py test_draws.py test_epoch_schedule.py test_glossary.py \
-    test_metrics.py test_registry.py test_seeding.py test_struct_errors.py test_text.py)
+QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py experiments/test_parsing.py \
+    experiments/test_definition.py instances planning/test_cases.py planning/test_choice.py results/test_result.py \
+    service/campaigns/test_campaign.py service/campaigns/test_engine.py service/campaigns/test_golden.py \
+    service/campaigns/test_series.py service/monitoring/test_status.py simulator/test_requests.py \
+    simulator/test_checkpoints.py stores/test_address.py teachers/blt/test_teacher.py teachers/test_base.py \
+    teachers/test_checks.py teachers/test_tal.py teachers/test_twl.py theory/test_theorems.py test_atomic_files.py \
+    test_code_digest.py test_conditions.py test_draws.py test_epoch_schedule.py test_glossary.py test_metrics.py \
+    test_registry.py test_revealed_rewards.py test_rules.py test_seeding.py test_struct_errors.py test_text.py \
+    test_validation.py)
 
 test-quick: .venv/dev.stamp ## run the tests of single functions, in less than a minute
 	@$(BIN)/python -m pytest -n auto $(QUICK) $(ARGS)

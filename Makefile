@@ -35,7 +35,7 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 # -------------------------------------------------------------------------------------- development
 
 test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 # Folders and files with tests of single functions, few of which compile a kernel or start a process.
 QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py experiments/test_parsing.py \
@@ -49,10 +49,10 @@ QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py exper
     test_validation.py)
 
 test-quick: .venv/dev.stamp ## run the tests of single functions, in less than a minute
-	@$(BIN)/python -m pytest -n auto $(QUICK) $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK) $(ARGS)
 
 coverage: .venv/dev.stamp ## run the tests and measure which lines they reach, as pages in out/coverage/
-	@$(BIN)/python -m pytest -n auto --cov=tutelage --cov-branch --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov=tutelage --cov-branch --cov-report=term:skip-covered \
 	    --cov-report=html:out/coverage $(ARGS)
 
 setup: .venv/run.stamp ## only create .venv, so that .venv/bin/tutelage can be run

@@ -90,6 +90,7 @@ class BetLevelLift:
     push: float = 1.0
     freeze_pulls: float = 5.0
     freeze_share: float = 0.9
+    risk: float | None = None
     exclude: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -101,6 +102,8 @@ class BetLevelLift:
         if K <= 2 or self.tolerance > 0:
             self.h = 0
         self.cuts = sorted({c for n in self.grid for c in (n, self.h + self.rho * n) if 0 < c <= self.T})
+        if self.stakes == 0 and self.risk is not None:
+            self.stakes = 20
         if self.stakes == 0:
             need = 2 * self.log_even_threshold() * (1 + self.rho)
             least = need / (M * self.T * (1 + 1 / self.rho) / 4)
@@ -167,19 +170,22 @@ class BetLevelLift:
 
     def log_even_threshold(self):
         bets = self.K * (self.K - 1) // 2 if self.tolerance > 0 else self.K - 1
-        return math.log(self.T) + math.log(max(1, bets))
+        return self.log_inverse_risk() + math.log(max(1, bets))
+
+    def log_inverse_risk(self):
+        return math.log(self.T if self.risk is None else 1 / self.risk)
 
     def log_threshold(self, j, k):
         penalty = len(self.excluded) * math.log(self.M)
         if self.h == 0:
             return self.log_even_threshold() + penalty
         first = [[self.at[m][arm][self.h] for arm in range(self.K)] for m in self.included()]
-        return math.log(self.T) + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
+        return self.log_inverse_risk() + penalty - math.log(rival_share(first, self.included_weights(), self.h, j, k))
 
     def is_undecidable(self):
         left = self.T - sum(self.known)
         leading_arm = self.best_so_far()
-        if leading_arm is None or left > 0.98 * self.T or math.isinf(self.hope):
+        if leading_arm is None or left > 0.98 * self.T or math.isinf(self.hope) or self.risk is not None:
             return False
         mean, seen = {}, {}
         for arm in self.active:
@@ -258,7 +264,17 @@ class BetLevelLift:
                     needed += [self.h + self.rho * n for n in self.next_step(k, other)]
                     needed += self.next_step(other, k)
             self.needs[k] = min((n for n in needed if self.known[k] < n), default=0)
+        if self.target is not None and self.risk is not None:
+            missing = self.stage() - sum(self.known)
+            self.needs[self.target] = min((n for n in self.cuts if n >= self.known[self.target] + missing), default=0)
         self.leader = self.best_so_far() if self.provisional is None else self.provisional
+
+    def stage(self):
+        """The horizon that stands for an unknown one: 2, 4, 8, ..., above the pulls at the last consultation."""
+        T = 1
+        while sum(self.known) >= T:
+            T *= 2
+        return T
 
     def next_step(self, j, k):
         """Where the pair's next step ends, if a client can have so many pulls of both arms."""
@@ -330,7 +346,8 @@ class BetLevelLift:
         return clip(X, low, high)
 
     def lifted(self, m, k, X):
-        L = min(1.0, (2 * (self.K - 1) * math.log(self.T) / self.T) ** (1 / 3))
+        T = self.T if self.risk is None else self.stage()
+        L = min(1.0, (2 * (self.K - 1) * math.log(T) / T) ** (1 / 3))
         n = self.N[m][k]
         if self.lift and self.z[m] / 2 > L - self.Q[m][k] / n:
             return max(X, clip(L * n - self.S[m][k], 0.0, 1.0))

@@ -121,6 +121,7 @@ SHARED_MODULE_NAMES = {
     "checks.py": "of what a teacher returns, and of what a picture needs",
     "connection.py": "of SQLite and of PostgreSQL",
     "database.py": "of SQLite and of PostgreSQL",
+    "dependence.py": "a parameter of teachers, and a status item",
     "plan.py": "a plan, and the command that makes one",
     "store.py": "what SQL stores share, and the stores in SQLite and PostgreSQL",
     "tal.py": "the teacher, and its theorems",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tutelage.planning.plan import plan
     from tutelage.request import SimulationRequest
     from tutelage.results import SimulationResult, load, save
-    from tutelage.simulator import make_request, simulate, simulate_request
+    from tutelage.simulator import Verification, make_request, simulate, simulate_request, verify
 
     __version__: str
 
@@ -47,6 +47,8 @@ _HOMES = {
     "save": "tutelage.results:save",
     "simulate": "tutelage.simulator:simulate",
     "simulate_request": "tutelage.simulator:simulate_request",
+    "Verification": "tutelage.simulator:Verification",
+    "verify": "tutelage.simulator:verify",
 }
 
 __all__ = [  # noqa: RUF022 - as a reader meets them
@@ -56,6 +58,7 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "run_experiment",
     "save",
     "load",
+    "verify",
     "instance",
     "load_instance",
     "make_request",
@@ -67,6 +70,7 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "Conditions",
     "SimulationResult",
     "SimulationRequest",
+    "Verification",
     "__version__",
 ]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 class Schedule:
     """The epochs that fit into a horizon.
 
-    ``log_term`` is log(2 K T^2), natural; ``squared_weights`` is sum_m w_m^2, 1/M with equal weights, or sum_g W_g^2
-    where clients of a group depend on each other, times (2 sigma)^2 for rewards beyond [0, 1].
+    ``log_terms[psi - 1]`` is log(2 K T^2), natural, or with a risk that of :func:`log_term`.  ``squared_weights`` is
+    sum_m w_m^2, 1/M with equal weights, or sum_g W_g^2 where clients of a group depend on each other, times
+    (2 sigma)^2 for rewards beyond [0, 1].
     ``ends[psi - 1]`` is F(psi); an epoch with F(psi) > T can never be reached and is not listed.
     """
 
-    log_term: float
+    log_terms: tuple[float, ...]
     squared_weights: float
     ends: tuple[int, ...]
 
@@ -30,27 +31,41 @@ class Schedule:
 
 
 def make_schedule(
-    num_arms: int, horizon: int, weights: tuple[float, ...], sub_gaussian: float | None = None
+    num_arms: int,
+    horizon: int,
+    weights: tuple[float, ...],
+    sub_gaussian: float | None = None,
+    risk: float | None = None,
 ) -> Schedule:
     """Return the schedule of a problem: f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), F its running sum.
 
-    ``sub_gaussian`` is the constant of rewards beyond [0, 1]: f is then longer by (2 sigma)^2.
+    ``sub_gaussian`` is the constant of rewards beyond [0, 1]: f is then longer by (2 sigma)^2.  ``risk`` is
+    that of an unknown horizon, which then only ends the list.
     """
-    log_term = math.log(2 * num_arms * horizon**2)
     squared = squared_weights(weights) * spread_factor(sub_gaussian)
     ends: list[int] = []
+    log_terms: list[float] = []
     total, epoch = 0, 1
     while True:
-        total += epoch_pulls(epoch, log_term, squared)
+        log_terms.append(log_term(num_arms, horizon, risk, epoch))
+        total += epoch_pulls(epoch, log_terms[-1], squared)
         if total > horizon:
-            return Schedule(log_term, squared, tuple(ends))
+            return Schedule(tuple(log_terms[:-1]), squared, tuple(ends))
         ends.append(total)
         epoch += 1
 
 
-def epoch_pulls(epoch: int, log_term: float, squared: float) -> int:
+def log_term(num_arms: int, horizon: int, risk: float | None, epoch: int) -> float:
+    """Return log(2 K T^2), or for an unknown horizon log(2 K psi (psi + 1) / risk).
+
+    The shares 1 / (psi (psi + 1)) of the risk sum to 1 over all epochs (docs/theory.md, "Unknown horizon").
+    """
+    return math.log(2 * num_arms * (horizon**2 if risk is None else epoch * (epoch + 1) / risk))
+
+
+def epoch_pulls(epoch: int, logarithm: float, squared: float) -> int:
     """Return f(psi) = ceil(2^(2 psi + 3) log(2 K T^2) sum w^2), also for an epoch that does not fit."""
-    return math.ceil(2.0 ** (2 * epoch + 3) * log_term * squared)
+    return math.ceil(2.0 ** (2 * epoch + 3) * logarithm * squared)
 
 
 def spread_factor(sub_gaussian: float | None) -> float:
@@ -73,4 +88,4 @@ def confidence_radius(schedule: Schedule, epoch: int, squared: float | None = No
     sum of squared weights once a client is excluded, and ``more_log`` is then added to its logarithm.
     """
     spread = schedule.squared_weights if squared is None else squared
-    return math.sqrt((schedule.log_term + more_log) * spread / (2 * schedule.pulls(epoch)))
+    return math.sqrt((schedule.log_terms[epoch - 1] + more_log) * spread / (2 * schedule.pulls(epoch)))

@@ -85,6 +85,7 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
         ("db", "backup", "copy.db"),
         ("ledger", "verify"),
         ("ledger", "export", "c"),
+        ("ledger", "dependence", "c"),
     ],
 )
 def test_other_commands_create_no_store(here, capsys, arguments):

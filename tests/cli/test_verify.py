@@ -55,7 +55,7 @@ def test_a_result_holds_what_makes_it_again(folder, capsys, case):
 
 
 def test_a_changed_value_is_found(folder, capsys):
-    """The variable, the teacher and the number of runs are named, and the exit status is 1."""
+    """The variable, the teacher and the number of runs are named, and the exit status is 1; the same in Python."""
     data = tutelage.load(saved(folder, "file"))
     data.regret[1, 0, 0, 3] += 1e-9
     data.attrs["numpy"] = "1.0"
@@ -71,6 +71,9 @@ def test_a_changed_value_is_found(folder, capsys):
     assert document["reproduced"] is False
     assert document["differences"] == {"regret": {"none": 1}}
     assert (document["saved"]["numpy"], document["here"]["numpy"]) == ("1.0", np.__version__)
+    verification = tutelage.verify("a.nc")
+    assert not verification.reproduced
+    assert verification.differences == {"regret": {"none": 1}}
 
 
 def test_other_numbers_of_events_differ(folder):

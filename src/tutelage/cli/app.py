@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from tutelage.cli import campaign, db, key, ledger
 from tutelage.cli.bound import bound
@@ -73,14 +74,27 @@ def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for commands in (app, campaign.app, key.app, ledger.app, db.app):
-    for registered in commands.registered_commands:
-        if registered.callback is not None:
-            registered.callback = _add_traceback_option(registered.callback)
-
 _LONG_NUMBER = re.compile("([0-9]{30})[0-9]{10,}")
 # typer exports no name for the base class of usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class _Command(typer.core.TyperCommand):
+    """A command that refuses an option with one value where it is given twice, instead of taking the last one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option in order:
+            single = isinstance(option, typer.core.TyperOption) and not (option.is_flag or option.multiple)
+            if single and order.count(option) > 1:
+                raise _UsageError(f"{option.opts[0]} is given {order.count(option)} times: give it once.", ctx)
+        return super().parse_args(ctx, args)
+
+
+for commands in (app, campaign.app, key.app, ledger.app, db.app):
+    for registered in commands.registered_commands:
+        if registered.callback is not None:
+            registered.callback, registered.cls = _add_traceback_option(registered.callback), _Command
 
 
 @app.callback(invoke_without_command=True)

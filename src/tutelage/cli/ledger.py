@@ -5,6 +5,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.printing import checked_output
+from tutelage.dependence_test import describe_finding
 from tutelage.errors import InputError
 from tutelage.stores.base import Reader
 
@@ -50,6 +52,29 @@ def verify(
     for fault in faults if not as_json else []:
         sys.stderr.write(f"{fault}\n")
     if faults:
+        raise typer.Exit(1)
+
+
+@app.command()
+def dependence(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")],
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Test whether rewards of different clients in the same round are independent, as guarantees assume.
+
+    The exit status is 1 if they are not; false alarms have a probability of at most 0.1 %.
+    """
+    from tutelage.service.monitoring.dependence_reader import find_dependence_in_ledger
+
+    with _reader(store, config) as reader, checked_output():
+        num_clients, finding = find_dependence_in_ledger(reader, name)
+        if as_json:
+            sys.stdout.write(json.dumps({"name": name, "clients": num_clients, **asdict(finding)}) + "\n")
+        else:
+            sys.stdout.write(f"{name}: {describe_finding(finding, num_clients)}\n")
+    if finding.noticed_after is not None:
         raise typer.Exit(1)
 
 

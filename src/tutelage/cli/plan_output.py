@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import (
+    SPEC_WIDTH,
     create_table,
     explain_outlying_mean,
     fold_spec,
@@ -25,7 +26,6 @@ from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import describe_assumptions
 from tutelage.text import format_count
 
-_SPEC_WIDTH = 22
 _RANGE = "below it, the range of the middle 80 % of the runs"
 _EPOCHS = (
     'TAL and TWL decide at the end of an epoch, when every client has pulled each active arm "pulls" times. '
@@ -164,7 +164,7 @@ def _ending(ending: DecisionTime, by: str) -> str:
 
 
 def _create_teacher_rows(assessments: Sequence[Assessment], choice: Choice) -> Table:
-    table = create_table("decided", "round", "regret", "cost", "sum", first="teacher", width=_SPEC_WIDTH)
+    table = create_table("decided", "round", "regret", "cost", "sum", first="teacher", width=SPEC_WIDTH)
     for each in assessments:
         chosen = each is choice.best
         measurement = each.measurement

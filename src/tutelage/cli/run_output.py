@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, fold_spec, format_mean
+from tutelage.cli.table_cells import SPEC_WIDTH, create_table, fold_spec, format_mean
 from tutelage.experiments.verdicts import LEVEL
 from tutelage.text import format_count
 
@@ -90,7 +90,7 @@ def _describe_panels(panels: list["PanelResult"]) -> list[tuple[str, str]]:
 def _create_rows(data: "PanelResult") -> Table:
     from tutelage.report.summary import make_rows
 
-    table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=24)
+    table = create_table("regret", "cost", "decided", "wrong", first="teacher", width=SPEC_WIDTH)
     for row in make_rows(data.dataset):
         table.add_row(
             fold_spec(row.teacher),

@@ -14,6 +14,7 @@ from tutelage.cli.comparison import choose_reference, describe_comparison
 from tutelage.cli.floor_table import choose_largest, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
 from tutelage.cli.table_cells import (
+    SPEC_WIDTH,
     create_table,
     explain_outlying_mean,
     fold_spec,
@@ -33,7 +34,6 @@ from tutelage.text import format_count, format_p, format_runs, join_words
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
-_SPEC_WIDTH = 22
 _CONFIDENCE = f"{100 * (1 - RISK):g} %"
 
 
@@ -73,12 +73,12 @@ def _print_floors(printer: Printer, result: SimulationResult) -> None:
             unpaid.append(label)
     if not rows:
         return
-    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=_SPEC_WIDTH)
+    table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=SPEC_WIDTH)
     table.add_column("")
     for label, floor, means in rows:
         paid = format_number(means[floor.quantity == "cost"])
         ratio = "-" if floor.ratio is None else format_number(floor.ratio)
-        table.add_row(label, floor.quantity, format_number(floor.value), paid, ratio, floor.name)
+        table.add_row(fold_spec(label), floor.quantity, format_number(floor.value), paid, ratio, floor.name)
     printer.print("", table, "")
     printer.print_definitions([*explain_floors(list(found.values()), needed)])
     notes = [f"No floor is known for {join_words(unpaid, 'and')}."] if unpaid else []
@@ -95,7 +95,7 @@ def _print_differences(printer: Printer, result: SimulationResult) -> None:
     if not differences:
         return
     than = labels[choose_reference(result)]
-    table = create_table("regret", "p", "cost", "p", first=f"more than {than}", width=_SPEC_WIDTH)
+    table = create_table("regret", "p", "cost", "p", first=f"more than {than}", width=SPEC_WIDTH)
     found = {(each.teacher, each.quantity): each for each in select_differences(differences, than)}
     for label in labels:
         if label != than:
@@ -112,7 +112,7 @@ def _print_differences(printer: Printer, result: SimulationResult) -> None:
 
 def _print_noticing(printer: Printer, result: SimulationResult) -> None:
     """Print how many clients could notice each teacher, and how many consultations and messages it needs."""
-    table = create_table("notice", "in round", "consultations", "messages", first="teacher", width=_SPEC_WIDTH)
+    table = create_table("notice", "in round", "consultations", "messages", first="teacher", width=SPEC_WIDTH)
     for teacher, label in enumerate(result.request.teacher_labels):
         found = summarize_noticing(result.noticed_in[teacher])
         share = format_percents(found.share, found.interval)
@@ -199,7 +199,7 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
 
 
 def _create_rows(result: SimulationResult) -> Table:
-    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=_SPEC_WIDTH)
+    table = create_table("regret", "cost", "decided", "wrong", _LAST_TENTH, first="teacher", width=SPEC_WIDTH)
     for teacher, label in enumerate(result.request.teacher_labels):
         regret, cost = result.totals(teacher)
         table.add_row(

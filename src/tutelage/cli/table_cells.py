@@ -1,5 +1,6 @@
 """Tables of results and the text in their cells."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +12,7 @@ from tutelage.inference import interval_of_share
 from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.registry import split_top
 
+SPEC_WIDTH = 22  # characters of a teacher's SPEC on one line
 _RANGE_WIDTH = 13  # characters of a range on one line
 _UNITS = {2: "M", 3: "G", 4: "T"}  # by the power of a thousand
 
@@ -48,9 +50,20 @@ def format_number(value: float) -> str:
 
 
 def fold_spec(spec: str) -> Text:
-    """Put the arguments of a SPEC on lines of their own, for rows that have two lines anyway."""
+    """Put the arguments of a SPEC on lines of their own, for rows that have two lines anyway.
+
+    A line longer than :data:`SPEC_WIDTH` is broken after a parenthesis, a comma or an equals sign.
+    """
     name, parenthesis, rest = spec.partition("(")
-    return Text(f"{name}{parenthesis}" + ",\n  ".join(split_top(rest[:-1], ",")) + ")" if rest else spec)
+    lines = f"{name}{parenthesis}" + ",\n".join(split_top(rest[:-1], ",")) + ")" if rest else spec
+    folded: list[str] = []
+    for line in lines.split("\n"):
+        folded.append("  " if folded else "")
+        for part in re.findall("[^(,=]*[(,=]?", line):
+            if folded[-1].strip() and len(folded[-1] + part) > SPEC_WIDTH:
+                folded.append("  ")
+            folded[-1] += part
+    return Text("\n".join(folded))
 
 
 def format_mean(over: RunStatistics) -> Text:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tutelage.conditions import Conditions
@@ -15,7 +15,7 @@ from tutelage.results import Collector, SimulationResult
 from tutelage.run_outcome import RunOutcome
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.simulator.command import write_command
-from tutelage.simulator.replay import find_differences, restore_request
+from tutelage.simulator.replay import Verification, compare, find_differences, restore_request
 from tutelage.simulator.requests import (
     DEFAULT_CHECKPOINTS,
     DEFAULT_CLIENTS,
@@ -45,6 +45,7 @@ __all__ = [
     "DEFAULT_RUNS",
     "DEFAULT_SEED",
     "Checkpoints",
+    "Verification",
     "checkpoint_rounds",
     "find_differences",
     "make_request",
@@ -52,6 +53,7 @@ __all__ = [
     "restore_request",
     "simulate",
     "simulate_request",
+    "verify",
     "write_command",
 ]
 
@@ -114,6 +116,27 @@ def simulate(
     with show_progress(progress, request.runs * len(request.teachers)) as callback:
         result = simulate_request(request, workers=workers, executor=executor, progress=callback)
     return result.to_dataset()
+
+
+def verify(
+    saved: "str | Path | xr.Dataset",
+    *,
+    workers: int | None = None,
+    executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
+    progress: ProgressOption = False,
+) -> Verification:
+    """Simulate a saved result again, and compare every value.
+
+    ``saved`` is a result or the path of its file; the other arguments are those of :func:`simulate`.
+    Raises ``InputError`` if the result cannot be simulated here.
+    """
+    from tutelage import results
+
+    dataset = results.load(saved) if isinstance(saved, str | Path) else saved
+    request = restore_request(dataset)
+    with show_progress(progress, request.runs * len(request.teachers)) as callback:
+        again = simulate_request(request, workers=workers, executor=executor, progress=callback)
+    return compare(dataset, again.to_dataset())
 
 
 def simulate_request(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from tutelage.simulator.requests import make_request
 
 if TYPE_CHECKING:
     import xarray as xr
+
+_VERSIONS = ("tutelage", "commit", "python", "numpy", "numba")
 
 
 def restore_request(dataset: "xr.Dataset") -> SimulationRequest:
@@ -104,3 +107,30 @@ def find_differences(saved: "xr.Dataset", again: "xr.Dataset") -> dict[str, dict
         if differing.any():
             found[name] = {teacher: count for teacher, count in runs.items() if count}
     return found
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a saved result was the same when it was simulated again.
+
+    ``differences`` has the variables whose values differ, for each the number of such runs by teacher; ``saved``
+    and ``here`` are the versions of this package, its commit, Python, numpy and numba.
+    """
+
+    differences: dict[str, dict[str, int]]
+    saved: dict[str, str]
+    here: dict[str, str]
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every value was the same."""
+        return not self.differences
+
+
+def compare(saved: "xr.Dataset", again: "xr.Dataset") -> Verification:
+    """Compare a result with the one that was simulated from its request."""
+    return Verification(find_differences(saved, again), _list_versions(saved), _list_versions(again))
+
+
+def _list_versions(dataset: "xr.Dataset") -> dict[str, str]:
+    return {name: str(dataset.attrs.get(name, "unknown")) for name in _VERSIONS}

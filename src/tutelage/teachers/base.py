@@ -18,7 +18,7 @@ client that is not excluded has completed, so it never depends on which client i
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
@@ -27,7 +27,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tutelage.errors import InputError
-from tutelage.registry import check_parameters, parameters_of
+from tutelage.registry import check_parameters, parameter, parameters_of
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.dependence import ANY, INDEPENDENT
@@ -42,6 +42,8 @@ class Problem:
     ``best_arm`` is known only to a teacher that ``needs_best_arm``.  A target may be wrong with probability
     1 / (T ``risk_divisor``); a teacher that starts another one several times divides the risk among the starts.
     ``sub_gaussian`` is the constant of rewards beyond [0, 1]; None: rewards lie in [0, 1], whose constant is 1/2.
+    ``risk`` is set by a teacher that does not know the horizon: the probability of a wrong target is then at most
+    ``risk`` / ``risk_divisor``, and T only limits the pulls that are evidence.
     """
 
     num_clients: int
@@ -51,6 +53,7 @@ class Problem:
     best_arm: int | None = None
     risk_divisor: int = 1
     sub_gaussian: float | None = None
+    risk: float | None = None
 
 
 QuotaMode = Literal["all", "any"]
@@ -166,6 +169,11 @@ class Teacher(Protocol):
         return None
 
     @property
+    def risk(self) -> float | None:
+        """The risk of a wrong target for an unknown horizon; None: 1/T, or no guarantee."""
+        return None
+
+    @property
     def decides(self) -> bool:
         """Whether it can ever name a target."""
         return True
@@ -217,7 +225,7 @@ def number_arms(teacher: Teacher, arms: Sequence[str], num_arms: int) -> Teacher
             called = shorten(", ".join(map(format_name, arms)), 200) if arms else f"0 to {num_arms - 1}, without names"
             name = TEACHERS.spec(teacher).partition("(")[0]
             raise InputError(f"The teacher {name} has {item.name}={format_value(value)}, but the arms are {called}.")
-    return dataclasses.replace(teacher, **found) if found else teacher  # type: ignore[type-var]
+    return replace(teacher, **found) if found else teacher  # type: ignore[type-var]
 
 
 def add_excluded(excluded: tuple[int, ...], client: int, problem: Problem) -> tuple[int, ...]:
@@ -248,8 +256,22 @@ def describe_assumptions(dependence: str | None = None) -> str:
 
 def bound_error(problem: Problem, error: str = "Wrong", dependence: str | None = None) -> str:
     """Return the sentences that this error has a probability of at most 1/T, with two digits, and what it assumes."""
+    if problem.risk is not None:
+        return f"{error} with probability at most {problem.risk:g}, at any horizon. {describe_assumptions(dependence)}"
     risk = np.format_float_positional(1 / problem.horizon, precision=2, fractional=False, trim="-")
     return f"{error} with probability at most 1/T = {risk}. {describe_assumptions(dependence)}"
+
+
+def risk_parameter() -> Any:
+    """Return the field ``risk`` of a teacher."""
+    return parameter(
+        None, help="risk of a wrong target at any time, for an unknown horizon; 1/T by default", above=0, below=1
+    )
+
+
+def add_risk(problem: Problem, risk: float | None) -> Problem:
+    """Return the problem of a teacher with this ``risk``."""
+    return problem if risk is None else replace(problem, risk=risk)
 
 
 def encode_state(state: Any) -> str:

@@ -80,6 +80,11 @@ class ChangeDetector(Teacher):
                 f"Invalid teacher={self.teacher!r} of change-detector: its own test assumes independent clients, so "
                 "leave out dependence."
             )
+        if self._inner.risk is not None:
+            raise InputError(
+                f"Invalid teacher={self.teacher!r} of change-detector: its own test needs the horizon, so leave out "
+                "risk."
+            )
 
     @functools.cached_property
     def _inner(self) -> Teacher:

@@ -8,10 +8,12 @@ import functools
 import math
 from typing import Any
 
-from tutelage.errors import InputError
+from tutelage.client_groups import ANY, number_groups
 from tutelage.registry import parameter
 
-INDEPENDENT, ANY = "independent", "any"
+__all__ = ["ANY", "INDEPENDENT", "dependence_parameter", "group_weights", "groups_of"]
+
+INDEPENDENT = "independent"
 
 
 def dependence_parameter() -> Any:
@@ -31,15 +33,7 @@ def groups_of(dependence: str | None, num_clients: int) -> tuple[int, ...]:
     """
     if dependence is None:
         return tuple(range(num_clients))
-    if dependence == ANY:
-        return (0,) * num_clients
-    names = [name.strip() for name in dependence.split(";")]
-    if len(names) != num_clients or not all(names):
-        raise InputError(
-            f"Invalid dependence={dependence} for {num_clients} clients: use independent, any, or the name of each "
-            "client's group, as in a;a;b."
-        )
-    return tuple(map(names.index, names))
+    return number_groups(dependence, num_clients, f"{INDEPENDENT}, {ANY}")
 
 
 def group_weights(weights: tuple[float, ...], groups: tuple[int, ...]) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.epoch_schedule import epoch_pulls, squared_weights
+from tutelage.epoch_schedule import epoch_pulls, log_term, squared_weights
 from tutelage.teachers.dependence import group_weights, groups_of
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ class Separation:
 
     ``gaps`` [K - 1] are those of the other arms, above 0; ``variances`` [K - 1] and ``best_variance`` are
     sum_m w_m^2 Var(X_km), the variance of an estimate from one pull by each client.  Estimates are regarded as
-    Gaussian, and clients as independent; ``dependence`` is the teacher's, which lengthens its epochs.
+    Gaussian, and clients as independent; ``dependence`` and ``risk`` are the teacher's, which change its epochs.
     """
 
     gaps: Array
@@ -30,6 +30,7 @@ class Separation:
     horizon: int
     weights: tuple[float, ...]
     dependence: str | None = None
+    risk: float | None = None
 
     @property
     def num_arms(self) -> int:
@@ -37,7 +38,7 @@ class Separation:
 
     def pulls(self, epoch: int) -> int:
         """Return f(psi), the pulls of each client and active arm that the epoch uses."""
-        return epoch_pulls(epoch, self._log_term(), self._squared())
+        return epoch_pulls(epoch, self._log_term(epoch), self._squared())
 
     def chances(self, epoch: int) -> Array:
         """Return Phi((Delta_k - 2 CB + Z sigma_dagger) / sigma_k), [Z, K - 1]: a step where sigma_k is 0.
@@ -46,7 +47,7 @@ class Separation:
         standard deviations above its mean.  Given Z the arms are independent; :func:`average` is over Z.
         """
         pulls = self.pulls(epoch)
-        diameter = 2.0 * math.sqrt(self._log_term() * self._squared() / (2 * pulls))
+        diameter = 2.0 * math.sqrt(self._log_term(epoch) * self._squared() / (2 * pulls))
         best = math.sqrt(self.best_variance / pulls)
         ahead = self.gaps - diameter + np.multiply.outer(_NODES, np.full(len(self.gaps), best))
         spread = np.broadcast_to(np.sqrt(self.variances / pulls), ahead.shape)
@@ -57,8 +58,8 @@ class Separation:
     def _squared(self) -> float:
         return squared_weights(group_weights(self.weights, groups_of(self.dependence, len(self.weights))))
 
-    def _log_term(self) -> float:
-        return math.log(2 * self.num_arms * self.horizon**2)
+    def _log_term(self, epoch: int) -> float:
+        return log_term(self.num_arms, self.horizon, self.risk, epoch)
 
 
 def average(values: Array) -> Array:

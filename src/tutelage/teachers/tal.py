@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Problem, Style
+from tutelage.teachers.base import Directive, Problem, Style, risk_parameter
 from tutelage.teachers.dependence import dependence_parameter
 from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
@@ -43,6 +43,7 @@ class TAL(EpochTeacher):
         0.0, help="reward revealed for every arm except the target afterwards", minimum=0, maximum=1
     )
     dependence: str | None = dependence_parameter()
+    risk: float | None = risk_parameter()
 
     state_type: ClassVar[type] = TalState
     rules_out_arms: ClassVar[bool] = False
@@ -54,7 +55,7 @@ class TAL(EpochTeacher):
 
     def likely_decision(self, separation: Separation) -> tuple[int, int]:
         """Every arm is pulled until one epoch separates all of them at once."""
-        separation = replace(separation, dependence=self.dependence)
+        separation = replace(separation, dependence=self.dependence, risk=self.risk)
         undecided, pulls = 1.0, 0
         for epoch in itertools.count(1):
             undecided *= 1.0 - float(average(separation.chances(epoch).prod(axis=1)))

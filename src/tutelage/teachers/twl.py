@@ -9,7 +9,7 @@ import numpy as np
 
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, Rule, Set
-from tutelage.teachers.base import Directive, Problem, Style
+from tutelage.teachers.base import Directive, Problem, Style, risk_parameter
 from tutelage.teachers.dependence import dependence_parameter
 from tutelage.teachers.families.epoch_teacher import EpochTeacher
 from tutelage.teachers.families.intervals import (
@@ -41,6 +41,7 @@ class TWL(EpochTeacher):
     gamma1: float = parameter(1.0, help="reward revealed for active arms while learning", minimum=0, maximum=1)
     gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)
     dependence: str | None = dependence_parameter()
+    risk: float | None = risk_parameter()
 
     state_type: ClassVar[type] = TwlState
     rules_out_arms: ClassVar[bool] = True
@@ -59,7 +60,7 @@ class TWL(EpochTeacher):
         epoch may rule out.  Clients do pull arms that are ruled out: the more, the less gamma1 is above gamma2,
         and as often as under TAL where both are equal.
         """
-        separation = replace(separation, dependence=self.dependence)
+        separation = replace(separation, dependence=self.dependence, risk=self.risk)
         undecided, pulls = 1.0, 0
         active = np.ones(separation.num_arms - 1)
         for epoch in itertools.count(1):

@@ -56,7 +56,8 @@ def compute_floors(instance: Instance, teacher: Teacher, policies: Sequence[Poli
     """Return every floor that is known for this teacher with these clients; ``policies`` are [M].
 
     Learning must be paid by teachers that bound the probability of a wrong target, teaching by UCB1 clients
-    under them and under ``known``, levelling by epsilon-greedy clients under BLT.  Empty for other teachers.
+    under them and under ``known``, levelling by epsilon-greedy clients under BLT.  Empty for other teachers, and
+    for those that do not know the horizon.
 
     Raises ``InputError`` where :func:`tutelage.theory.setting.setting_of` does, and for instances with more
     than a million pairs of client and arm.
@@ -72,7 +73,7 @@ def compute_floors(instance: Instance, teacher: Teacher, policies: Sequence[Poli
         is_right = teacher.target in {None, setting.best_arm}
         return _teaching_floors(setting, is_optimistic, shows_zeros=True) if is_right else ()
     is_exact = isinstance(instance.rewards, Bernoulli) and not getattr(teacher, "tolerance", 0.0)
-    if not teacher.error_bound(problem):
+    if not teacher.error_bound(problem) or getattr(teacher, "risk", None) is not None:
         return ()
     if not is_exact:
         return _teaching_floors(setting, is_optimistic)

@@ -53,7 +53,7 @@ def guarantee(instance: Instance, teacher: Teacher, policies: Sequence[Policy], 
     policies = arguments.one_each("policies", policies, instance.num_clients)
     known = {type(policy) for policy in policies} <= {UCB1, EpsilonGreedy}
     optimistic = all(isinstance(policy, UCB1) for policy in policies)
-    if not known or not isinstance(teacher, TAL | TWL | BLT | KnownTarget) or teacher.dependence is not None:
+    if not known or not isinstance(teacher, TAL | TWL | BLT | KnownTarget) or _has_other_guarantee(teacher):
         raise _no_theorem(teacher, policies)
     setting = setting_of(instance, horizon)
     if isinstance(teacher, BLT):
@@ -86,7 +86,7 @@ def learning_end(setting: TheorySetting, teacher: Teacher, policies: Sequence[Po
     arguments.instance_of(TheorySetting, "setting", setting)
     policies = arguments.one_each("policies", policies, setting.num_clients)
     weights, horizon, gaps = setting.weights, setting.horizon, setting.other_gaps
-    if not isinstance(teacher, TAL | TWL) or teacher.dependence is not None:
+    if not isinstance(teacher, TAL | TWL) or _has_other_guarantee(teacher):
         return None
     if isinstance(teacher, TAL) or teacher.gamma1 == teacher.gamma2:
         explorations = [_exploration(policy, setting) for policy in policies]
@@ -97,6 +97,11 @@ def learning_end(setting: TheorySetting, teacher: Teacher, policies: Sequence[Po
     if teacher.gamma1 < teacher.gamma2 or not all(isinstance(policy, UCB1) for policy in policies):
         return None
     return learning_time_of_twl(gaps, horizon, weights, teacher.gamma1, teacher.gamma2)
+
+
+def _has_other_guarantee(teacher: Teacher) -> bool:
+    """Whether the target is right with another probability or under other assumptions than those of the theorems."""
+    return teacher.dependence is not None or teacher.risk is not None
 
 
 def _exploration(policy: Policy, setting: TheorySetting) -> ExplorationBound | None:

@@ -22,6 +22,7 @@ SETTINGS = st.fixed_dictionaries(
         "growth": st.sampled_from([0.01, 0.1, 0.5, 2.0]),
         "stakes": st.sampled_from([1, 2, 14]),
         "head_start": st.sampled_from([0, 1, 3, 50]),
+        "risk": st.sampled_from([0.2, 0.01]),
         "hope": st.sampled_from([0.0, 1.0, float("inf")]),
     },
 )

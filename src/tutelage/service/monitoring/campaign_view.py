@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.dependence_test import DependenceFinding
 from tutelage.service.campaigns.campaign import Campaign
 from tutelage.service.campaigns.series import Counts, Point
 from tutelage.service.campaigns.session import Session
@@ -197,7 +198,8 @@ class CampaignView:
     """Everything that is shown of a campaign.
 
     ``measured`` is the time at which ``metrics`` were copied, ``now`` the time of the view, both in seconds
-    since 1970.  ``at_round`` is the round of a view of the past.
+    since 1970.  ``at_round`` is the round of a view of the past.  ``dependence`` is what the leader's test for
+    dependence between clients has found, None elsewhere.
     """
 
     metrics: Metrics
@@ -207,6 +209,7 @@ class CampaignView:
     measured: float
     now: float
     at_round: int | None = None
+    dependence: DependenceFinding | None = None
 
 
 def sample_counters(session: Session) -> CounterSample:

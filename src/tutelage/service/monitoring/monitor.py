@@ -19,6 +19,8 @@ from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
+from tutelage.service.campaigns.session import Session
+from tutelage.service.campaigns.settings import Settings
 from tutelage.service.monitoring.activity import ActivityHistory
 from tutelage.service.monitoring.campaign_view import (
     CampaignView,
@@ -28,6 +30,7 @@ from tutelage.service.monitoring.campaign_view import (
     read_metrics,
     sample_counters,
 )
+from tutelage.service.monitoring.dependence_reader import DependenceReader
 from tutelage.service.monitoring.event_log import EventLog
 from tutelage.service.monitoring.followers import Followers
 from tutelage.service.monitoring.ledger_views import build_view, load_history, read_entries, view_at_round
@@ -50,6 +53,7 @@ class _MonitoredCampaign:
 
     history: ActivityHistory | None = None
     event_log: EventLog | None = None
+    dependence: DependenceReader | None = None
     sampled: float = 0.0
     view: CampaignView | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -101,6 +105,7 @@ class Monitor:
             elif self._clock() - campaign.sampled >= campaign.interval():
                 campaign.sampled = self._clock()
                 await self._guarded(name, partial(self._sample, name, campaign))
+                await self._guarded(name, partial(self._test_dependence, name, campaign))
 
     async def _guarded(self, name: str, act: Callable[[], Awaitable[object]]) -> None:
         """Call ``act``; its failure is shown by the page and does not affect other campaigns."""
@@ -218,6 +223,16 @@ class Monitor:
             lambda reader: load_history(reader, name, counters, settings.high - settings.low, campaign.sampled)
         )
 
+    async def _test_dependence(self, name: str, campaign: _MonitoredCampaign) -> None:
+        """Let the test for dependence between clients read on, unless the campaign is large."""
+        settings, num_clients, position = await self._handoff.ask(ReadJob(name, look=_describe_ledger))
+        if campaign.dependence is not None and campaign.dependence.position > position:
+            campaign.dependence = None  # another campaign has this name now
+        if num_clients == 0 or num_clients * len(settings.arms) > LARGE_CELLS:
+            return
+        dependence = campaign.dependence = campaign.dependence or DependenceReader(settings, num_clients)
+        await self._readers.read(lambda reader: dependence.catch_up(reader, name, position))
+
     async def _fresh_view(self, name: str, campaign: _MonitoredCampaign) -> CampaignView:
         try:
             metrics: Metrics = await self._handoff.ask(ReadJob(name, look=read_metrics))
@@ -238,7 +253,8 @@ class Monitor:
         event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
         await self._readers.read(lambda reader: read_entries(reader, name, event_log))
         view = build_view(metrics, campaign.history, event_log, self.server_health(), now)
-        return replace(view, now=self._clock())
+        finding = campaign.dependence.finding if campaign.dependence is not None else None
+        return replace(view, now=self._clock(), dependence=finding)
 
     def server_health(self) -> ServerHealth:
         """This server at the moment."""
@@ -257,6 +273,12 @@ class Monitor:
         if leader is not None or not old.server.leads:
             return replace(self.server_health(), leads=False, leader=leader)
         return self.server_health()
+
+
+def _describe_ledger(session: Session) -> tuple[Settings, int, int]:
+    """Return the settings, the number of clients (0 while they register) and the position of the ledger's end."""
+    num_clients = 0 if session.status == "registering" else len(session.clients)
+    return session.settings, num_clients, session.position
 
 
 def _is_deleted(error: Exception) -> bool:

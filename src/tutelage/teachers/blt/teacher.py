@@ -1,14 +1,16 @@
 """Bet, level, lift: a teacher that decides by test martingales, at low cost (docs/blt.md)."""
 
+import bisect
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
+from tutelage.errors import InputError
 from tutelage.registry import parameter
 from tutelage.rules import KEEP, FreeLevel, Level, Lift, Rule, Set
 from tutelage.teachers.base import (
@@ -20,7 +22,9 @@ from tutelage.teachers.base import (
     Style,
     Teacher,
     add_excluded,
+    add_risk,
     bound_error,
+    risk_parameter,
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
@@ -29,6 +33,7 @@ from tutelage.teachers.families.weights import listed_weights, remaining_weights
 
 _NOTHING = Set(0.0)
 _FIRST_PULLS, _LEAST_HEAD_START = 40, 3  # of an arm: by all clients together, and by each
+_ANYTIME_STAKES = 20  # for an unknown horizon: the smallest is best for gaps of about 0.0005
 _TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable
 
 
@@ -94,9 +99,18 @@ class BLT(Teacher):
         5.0, help="n_f: pulls of each active arm before a client's level is fixed", minimum=1
     )
     freeze_share: float = parameter(0.9, help="f: level as a share of the client's mean reward", minimum=0)
+    risk: float | None = risk_parameter()
 
     state_type: ClassVar[type] = BltState
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+
+    def __post_init__(self) -> None:
+        """Check every parameter, and that the two options do not meet."""
+        super().__post_init__()
+        if self.risk is not None and self.dependence is not None:
+            raise InputError(
+                "The teacher blt cannot have both an unknown horizon and dependence: leave out risk or dependence."
+            )
 
     @property
     def style(self) -> Style | None:
@@ -108,7 +122,7 @@ class BLT(Teacher):
         if self.tolerance > 0.0:
             worse = (problem.num_arms - 1) * self.tolerance
             error = f"Worse than the best arm by more than {worse:.3g}, of rewards in [0, 1],"
-        return bound_error(problem, error)
+        return bound_error(add_risk(problem, self.risk), error)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the pull counts of the grid and of rho times the grid."""
@@ -116,7 +130,7 @@ class BLT(Teacher):
 
     def begin(self, problem: Problem, generator: Generator) -> BltState:
         """Start with all arms active and every W = 1."""
-        size = problem.num_arms
+        size, problem = problem.num_arms, add_risk(problem, self.risk)
         return BltState(
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
@@ -130,8 +144,10 @@ class BLT(Teacher):
         problem, active = state.problem, state.active_arms
         rules: list[Rule] = [_NOTHING] * problem.num_arms
         if len(active) == 1:
-            rules[active[0]] = Lift(lift_of(problem)) if self.lift else KEEP
-            return Directive(tuple(rules), None, active, target=active[0])
+            quota = None if problem.risk is None else self._doubling(state)
+            rounds = problem.horizon if problem.risk is None else stage_horizon(self._pulls(state))
+            rules[active[0]] = Lift(lift_of(problem.num_arms, rounds)) if self.lift else KEEP
+            return Directive(tuple(rules), quota, active, target=active[0])
         if state.provisional is not None:
             rules[state.provisional] = KEEP
             return Directive(tuple(rules), None, active, leading_arm=state.provisional)
@@ -163,14 +179,27 @@ class BLT(Teacher):
 
     def count_stakes(self, problem: Problem) -> int:
         """The number of stakes, down to the one that would decide at the horizon if variances were 1/4."""
-        if self.stakes:
-            return self.stakes
+        if self.stakes or problem.risk is not None:
+            return self.stakes or _ANYTIME_STAKES
         need = 2.0 * log_threshold(problem, 0, self.tolerance) * (1 + self.rho)
         least = need / (problem.num_clients * problem.horizon * (1.0 + 1.0 / self.rho) / 4.0)
         return max(1, 1 + math.floor(-math.log2(least))) if least > 0.0 else 1
 
     def _grid(self, problem: Problem) -> Grid:
         return make_grid(problem.horizon, self.rho, self.growth, self.first_pulls_of(problem))
+
+    def _pulls(self, state: BltState) -> list[int]:
+        """The pulls [K] of each arm in the segments that all clients have completed."""
+        cuts = (0, *self._grid(state.problem).cuts)
+        return [cuts[len(sums) - 1] for sums in state.totals]
+
+    def _doubling(self, state: BltState) -> Quota | None:
+        """After the decision, with an unknown horizon: the pulls of the target at which T is doubled."""
+        target, pulls, cuts = state.active_arms[0], self._pulls(state), self._grid(state.problem).cuts
+        place = bisect.bisect_left(cuts, stage_horizon(pulls) - sum(pulls) + pulls[target])
+        counts = [0] * len(pulls)
+        counts[target] = cuts[place] if place < len(cuts) else 0
+        return Quota(tuple(counts)) if counts[target] else None
 
     def _awaited(self, state: BltState) -> tuple[int, ...]:
         """For each arm the smallest pull count that a next bet still needs; 0 if none needs this arm."""
@@ -316,7 +345,7 @@ class BLT(Teacher):
         of each other active arm.
         """
         problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
-        if len(active) == 1 or math.isinf(self.hope):
+        if len(active) == 1 or math.isinf(self.hope) or problem.risk is not None:
             return False
         pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
         left = problem.horizon - sum(pulls)
@@ -340,7 +369,12 @@ class BLT(Teacher):
         return True
 
 
-def lift_of(problem: Problem) -> float:
+def stage_horizon(pulls: Sequence[int]) -> int:
+    """Return the smallest power of 2 above the pulls [K], which takes the place of an unknown horizon."""
+    return 1 << sum(pulls).bit_length()
+
+
+def lift_of(num_arms: int, horizon: int) -> float:
     """L = min(1, (2 (K - 1) log T / T)^(1/3)), the revealed mean to which a target is lifted."""
-    exploration = 2.0 * (problem.num_arms - 1) * math.log(problem.horizon) / problem.horizon
+    exploration = 2.0 * (num_arms - 1) * math.log(horizon) / horizon
     return float(min(1.0, exploration ** (1.0 / 3.0)))

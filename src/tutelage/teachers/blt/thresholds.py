@@ -12,19 +12,22 @@ from tutelage.teachers.families.weights import remaining_weights
 _EVENLY = 0.05  # share of the risk that is divided evenly among the other arms
 
 
+def log_inverse_risk(problem: Problem) -> float:
+    """Return log T, or for an unknown horizon log(1 / risk), with the ``risk_divisor`` of the problem."""
+    if problem.risk is None:
+        return math.log(problem.horizon * problem.risk_divisor)
+    return math.log(problem.risk_divisor / problem.risk)
+
+
 def log_threshold(problem: Problem, excluded: int, tolerance: float) -> float:
-    """log of T B M^r, the threshold of W_jk to rule k out after r exclusions.
+    """log of T B M^r, or of B M^r / risk, the threshold of W_jk to rule k out after r exclusions.
 
     B bounds the number of bets that can be won wrongly: K - 1 bets against a best arm, and with a tolerance
     K (K - 1) / 2 bets on an arm that is too much worse.
     """
     size = problem.num_arms
     bets = size * (size - 1) // 2 if tolerance > 0.0 else size - 1
-    return (
-        math.log(problem.horizon * problem.risk_divisor)
-        + math.log(max(1, bets))
-        + excluded * math.log(problem.num_clients)
-    )
+    return log_inverse_risk(problem) + math.log(max(1, bets)) + excluded * math.log(problem.num_clients)
 
 
 @functools.lru_cache(maxsize=64)
@@ -43,7 +46,7 @@ def shared_log_thresholds(problem: Problem, excluded: tuple[int, ...], head_star
     sums = np.frombuffer(first).reshape(problem.num_arms, problem.num_clients)
     shares = rival_shares(sums, remaining_weights(problem.weights, excluded), head_start)
     np.fill_diagonal(shares, 1.0)
-    whole = math.log(problem.horizon * problem.risk_divisor) + len(excluded) * math.log(problem.num_clients)
+    whole = log_inverse_risk(problem) + len(excluded) * math.log(problem.num_clients)
     return _read_only(whole - np.log(shares))
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from numpy.random import Generator
 
-from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, bound_error
+from tutelage.teachers.base import Evidence, Problem, Report, Teacher, add_excluded, add_risk, bound_error
 from tutelage.teachers.families.intervals import SegmentSums, append_segments, no_sums, schedule_of
 
 
@@ -35,15 +35,15 @@ class EpochTeacher(Teacher):
 
     def error_bound(self, problem: Problem) -> str:
         """Shi et al., Lemmas tal_good_event and twl_arm_elim."""
-        return bound_error(problem, dependence=self.dependence)
+        return bound_error(add_risk(problem, self.risk), dependence=self.dependence)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         """Return the ends F(1), F(2), ... of the epochs within the horizon."""
-        return schedule_of(problem, self.dependence).ends
+        return schedule_of(add_risk(problem, self.risk), self.dependence).ends
 
     def begin(self, problem: Problem, generator: Generator) -> Any:
         """Alg. 1 and 2, line 1."""
-        return self.start(problem, no_sums(problem))
+        return self.start(add_risk(problem, self.risk), no_sums(problem))
 
     def advance(self, state: Any, evidence: Evidence) -> Any:
         """Alg. 1, lines 4 to 10; Alg. 2, lines 4 to 8."""

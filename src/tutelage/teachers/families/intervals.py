@@ -37,7 +37,7 @@ def schedule_of(problem: Problem, dependence: str | None = None) -> Schedule:
     sum_m w_m^2 (docs/theory.md, "Dependent clients").
     """
     weights = group_weights(problem.weights, groups_of(dependence, problem.num_clients))
-    return make_schedule(problem.num_arms, problem.horizon, weights, problem.sub_gaussian)
+    return make_schedule(problem.num_arms, problem.horizon, weights, problem.sub_gaussian, problem.risk)
 
 
 def no_sums(problem: Problem) -> SegmentSums:

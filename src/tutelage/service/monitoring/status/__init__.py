@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.status.arm_avoided import AvoidanceThresholds, arm_avoided
 from tutelage.service.monitoring.status.decided import decided
+from tutelage.service.monitoring.status.dependence import dependence
 from tutelage.service.monitoring.status.finished import finished
 from tutelage.service.monitoring.status.follower import follower
 from tutelage.service.monitoring.status.horizon_too_short import horizon_too_short
@@ -39,6 +40,7 @@ KINDS: tuple[StatusKind, ...] = (
     id_conflict,
     slow,
     replays,
+    dependence,
     undecidable,
     finished,
     stopped,

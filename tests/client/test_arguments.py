@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import httpx
 import numpy as np
 import pytest
 from tests.client.fake_server import FakeServer, client_of
@@ -66,7 +67,7 @@ def test_every_kind_of_number_is_a_reward(reward):
 
 
 @pytest.mark.parametrize(
-    "server", ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b", ""]
+    "server", ["localhost:8321", "http://", "ftp://x", "http://[", "http://a:99999", "http://a:b", "http://a b"]
 )
 def test_an_address_that_is_none_is_refused(server):
     """At once: otherwise every reward would be shown as observed for ever."""
@@ -82,6 +83,32 @@ def test_a_refused_address_is_shown_without_its_password():
         Client("http://host", "c", key="sesame\n")
     with pytest.raises(ValueError, match="Invalid deadline '1': use a positive number of seconds"):
         Client("http://host", "c", deadline="1")
+
+
+def test_server_and_key_are_read_from_the_environment(monkeypatch):
+    """An argument wins; an empty key sends none, although there is one in the environment."""
+    sent = []
+
+    def noting(request):
+        sent.append((request.url.host, request.headers.get("Authorization")))
+        return FakeServer()(request)
+
+    def play(*arguments, **options):
+        with Client(*arguments, campaign="c", transport=httpx.MockTransport(noting), **options) as client:
+            client.reveal("anna", "a", 0.5)
+
+    monkeypatch.delenv("TUTELAGE_SERVER", raising=False)
+    with pytest.raises(ValueError, match=r"^No server address: pass server, as in http://HOST:PORT, or set TUTELAGE_"):
+        Client(campaign="c")
+    monkeypatch.setenv("TUTELAGE_SERVER", "http://elsewhere:1")
+    monkeypatch.setenv("TUTELAGE_KEY", "sesame")
+    play()
+    play("http://here", key="mine")
+    play(key="")
+    assert sent == [("elsewhere", "Bearer sesame"), ("here", "Bearer mine"), ("elsewhere", None)]
+    monkeypatch.setenv("TUTELAGE_KEY", "two words")
+    with pytest.raises(ValueError, match=r"^TUTELAGE_KEY contains a character that is not allowed in a key\.$"):
+        Client(campaign="c")
 
 
 def test_ids_sort_by_time_and_are_names():

@@ -330,3 +330,56 @@ if os.fork() == 0:
 os.wait()
 """
     assert "forked" in python("-c", script).stdout
+
+
+def test_while_the_server_is_down_calls_return_at_once():
+    """After three calls without an answer none is sent; reports that are delivered let calls through again."""
+    asked = []
+
+    async def play():
+        server = FakeServer(*[httpx.ConnectError("no")] * 10_000)
+
+        def noting(request):
+            asked.extend(pull for pull in json.loads(request.content)["pulls"] if "bypassed" not in pull)
+            return server(request)
+
+        async with client_of(noting, AsyncClient, deadline=0.01) as client:
+            for _ in range(3):
+                assert (await client.reveal("anna", "a", 0.25)).bypassed
+            client.deadline, before = 600.0, len(asked)
+            assert all([(await client.reveal("anna", "a", 0.25)).bypassed for _ in range(50)])
+            assert len(asked) == before
+            down, server.faults = client.counters, []
+            async with asyncio.timeout(30):
+                while len(client.spool):  # noqa: ASYNC110 - there is nothing else to wait for
+                    await asyncio.sleep(0.01)
+            assert not (await client.reveal("anna", "a", 0.25)).bypassed
+            return down, client.counters, len(asked)
+
+    down, up, sent = asyncio.run(play())
+    assert (down.answered, down.bypassed, down.at_once, down.waiting, down.reported) == (0, 53, 50, 53, 0)
+    assert (up.answered, up.bypassed, up.at_once, up.waiting, up.reported) == (1, 53, 50, 0, 53)
+    assert up.retried == sent - 4
+
+
+def test_what_can_wait_for_no_report_is_sent():
+    """Without room for reports nothing would find out that the server is back."""
+    server = FakeServer(*[httpx.ConnectError("no")] * 1_000)
+    with client_of(server, deadline=0.01, most_reports=0) as client:
+        assert all(client.reveal("anna", "a", 0.25).bypassed for _ in range(4))
+        server.faults = []
+        assert not client.reveal("anna", "a", 0.25).bypassed
+        counted = client.counters
+    assert (counted.lost, counted.at_once, counted.answered) == (4, 0, 1)
+
+
+def test_a_server_that_refuses_is_up():
+    """Refusals, of the caller or the operator, are answers: calls are sent, and counted."""
+    server = FakeServer(*[problem("invalid", 422)] * 4, *[problem("stopped", 409)] * 4)
+    with client_of(server, most_reports=0) as client:
+        for _ in range(4):
+            with pytest.raises(PullRefusal):
+                client.reveal("anna", "a", 0.25)
+        assert all(client.reveal("anna", "a", 0.25).bypassed for _ in range(4))
+        assert not client.reveal("anna", "a", 0.25).bypassed
+        assert (client.counters.refused, client.counters.at_once) == (4, 0)

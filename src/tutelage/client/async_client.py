@@ -1,4 +1,4 @@
-"""The client for asyncio: repeated requests, the deadline, and reports of bypassed pulls."""
+"""The client for asyncio: repeated requests, the deadline, reports of bypassed pulls, and the circuit breaker."""
 
 import asyncio
 import contextlib
@@ -6,22 +6,27 @@ import logging
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
 from tutelage.client import pull_messages
+from tutelage.client.client_arguments import check_arguments, find_key, find_server
 from tutelage.client.connections import connection_options, name_proxy
-from tutelage.client.pull_messages import Failure, ObservedReward, Pull, PullRefusal, RevealedReward
+from tutelage.client.counters import Counters
+from tutelage.client.pull_messages import CheckFailure, Failure, ObservedReward, Pull, PullRefusal, RevealedReward
 from tutelage.client.spool import MOST_REPORTS, Spool
 
 LOG = logging.getLogger("tutelage.client")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0  # seconds between two requests; doubled each time, with jitter
 _FIRST_REST, _LONGEST_REST = 0.5, 10.0  # seconds between two deliveries of reports
 _REPORTS_PER_REQUEST = 1_000
+_FAILURES_TO_OPEN = 3  # calls in succession without an answer, after which calls are not sent
+_PROBE_REST = 1.0  # seconds between two deliveries of reports while calls are not sent
 _REPORT_SECONDS, _LOG_SECONDS = 5.0, 10.0
 _ROUTES = frozenset({"transport", "mounts", "proxy", "trust_env"})  # options that replace the environment's proxy
 _MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # of a response that are read
@@ -30,8 +35,9 @@ _MOST_BYTES, _MOST_BYTES_OF_A_PULL = 65_536, 2_048  # of a response that are rea
 class AsyncClient:
     """A client for asyncio: ``await client.reveal(...)``.  All its calls belong to one event loop.
 
-    ``server`` is the server's address, ``campaign`` a name, ``key`` a reporter's key.  ``deadline`` is the
-    maximum time of a call, in seconds.  ``spool`` is a file for reports that no other client uses;
+    ``server`` is the server's address, by default that of TUTELAGE_SERVER; ``campaign`` a name; ``key`` a
+    reporter's key, by default that of TUTELAGE_KEY, "" for none.  ``deadline`` is the maximum time of a call,
+    in seconds.  ``spool`` is a file for reports that no other client uses;
     ``most_reports`` is the maximum number of reports that wait.  Other options are passed to httpx.
 
     A server on this machine is asked directly, another one by the proxy that the environment names; a proxy
@@ -40,8 +46,8 @@ class AsyncClient:
 
     def __init__(
         self,
-        server: str,
-        campaign: str,
+        server: str | None = None,
+        campaign: str = "",
         *,
         key: str | None = None,
         deadline: float = 1.0,
@@ -49,10 +55,11 @@ class AsyncClient:
         most_reports: int = MOST_REPORTS,
         **options: Any,
     ) -> None:
-        _check(server, campaign, key, deadline)
-        self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}/pulls", deadline
+        check_arguments(campaign, deadline)
+        server, key = find_server(server), find_key(key)
+        self.address, self.deadline = f"/v1/campaigns/{quote(campaign, safe='')}", deadline
         self.spool, self._route = Spool(spool, most_reports), ""
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         if not _ROUTES & options.keys():
             options = connection_options(server) | options
             self._route = name_proxy(server)
@@ -62,6 +69,30 @@ class AsyncClient:
         self._answered = asyncio.Event()  # wakes the reporter when the server answers again
         self._is_troubled = self._is_closed = False
         self._logged: dict[str, float] = {}
+        self._failures, self._counts = 0, Counter[str]()  # calls without an answer since the last answer
+
+    @property
+    def counters(self) -> Counters:
+        """What the client has done so far."""
+        return Counters(**self._counts, lost=self.spool.lost, waiting=len(self.spool))
+
+    async def check(self, seconds: float = 5.0) -> str:
+        """Return the campaign's status: registering, running or stopped.
+
+        Raises :class:`CheckFailure` if the server does not answer within ``seconds``, does not have the campaign,
+        or refuses the key: call this once at the start, since :meth:`reveal` raises none of it.
+        """
+        if self._is_closed:
+            raise RuntimeError("The client has been closed.")
+        try:
+            request = self._http.build_request("GET", f"{self.address}/access")
+            answer = await asyncio.wait_for(self._send(request, seconds, _MOST_BYTES), seconds)
+        except (TimeoutError, httpx.TimeoutException):
+            raise CheckFailure(f"{self._http.base_url}{self._route} did not answer within {seconds:g} s.") from None
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise CheckFailure(f"{self._http.base_url}{self._route} cannot be reached: {reason}.") from None
+        return pull_messages.interpret_access(answer, f"{self._http.base_url}{self._route}")
 
     async def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.
@@ -84,17 +115,36 @@ class AsyncClient:
         ]
         if not sent:
             return []
+        if self._is_open:
+            self._counts["at_once"] += len(sent)
+            self._bypass(sent, "the server does not answer")
+            return pull_messages.reveal_observed(sent)
         try:
             found = await self._request(sent)
         except asyncio.CancelledError:  # the caller has revealed the observed reward
             self._bypass(sent, "the call was cancelled")
             raise
+        except PullRefusal:
+            self._counts["refused"] += 1
+            self._failures = 0
+            raise
         if isinstance(found, Failure):
+            self._failures = self._failures + 1 if found.is_temporary else 0
             self._bypass(sent, found.reason)
             return pull_messages.reveal_observed(sent)
+        self._counts["answered"] += len(sent)
         self.spool.remove([pull for pull in sent if "bypassed" in pull])
         self._resume()
         return found
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether calls are not sent: the server has answered none of the last ones.
+
+        Until it answers, the reports that are being delivered ask it now and then.
+        """
+        is_reporting = self._reporter is not None and not self._reporter.done()
+        return is_reporting and self._failures >= _FAILURES_TO_OPEN
 
     async def _request(self, pulls: list[Pull]) -> list[RevealedReward] | Failure:
         """Repeat the request until it is answered, or return why it was not within the deadline."""
@@ -107,6 +157,7 @@ class AsyncClient:
             if time.monotonic() + wait >= end:
                 return found
             await asyncio.sleep(wait)
+            self._counts["retried"] += 1
         raise AssertionError  # the pauses never end
 
     async def _try(self, pulls: list[Pull], seconds: float) -> list[RevealedReward] | Failure:
@@ -116,7 +167,9 @@ class AsyncClient:
         many as its limit allows, it opens no more.
         """
         seconds = max(seconds, 0.001)
-        task = asyncio.create_task(self._send(pulls, seconds))
+        request = self._http.build_request("POST", f"{self.address}/pulls", json={"pulls": pulls})
+        most = _MOST_BYTES + _MOST_BYTES_OF_A_PULL * len(pulls)
+        task = asyncio.create_task(self._send(request, seconds, most))
         self._running.add(task)
         task.add_done_callback(self._forget)
         await asyncio.wait({task}, timeout=seconds)
@@ -136,20 +189,14 @@ class AsyncClient:
         if not task.cancelled():
             task.exception()  # marks it as seen; a call that still waits gets it too
 
-    async def _send(self, pulls: list[Pull], seconds: float) -> httpx.Response:
-        """Return the response, cut off at the length that no response to these pulls exceeds.
+    async def _send(self, request: httpx.Request, seconds: float, most: int) -> httpx.Response:
+        """Return the response, cut off at ``most`` bytes, the length that no response to this request exceeds.
 
         The answer must not be compressed, since its length would then be unknown.
         """
-        most, content = _MOST_BYTES + _MOST_BYTES_OF_A_PULL * len(pulls), bytearray()
-        end = time.monotonic() + seconds
-        request = self._http.build_request(
-            "POST",
-            self.address,
-            json={"pulls": pulls},
-            headers={"Accept-Encoding": "identity"},
-            timeout=seconds,  # of each wait; the whole time is checked below
-        )
+        content, end = bytearray(), time.monotonic() + seconds
+        request.headers["Accept-Encoding"] = "identity"
+        request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each wait; the whole is checked below
         response = await self._http.send(request, stream=True)
         try:
             encoding = response.headers.get("Content-Encoding", "")
@@ -168,12 +215,14 @@ class AsyncClient:
 
     def _bypass(self, pulls: list[Pull], reason: str) -> None:
         self._is_troubled = True
+        self._counts["bypassed"] += len(pulls)
         self._log("Observed rewards are revealed unchanged, and reported later: %s", reason)
         self.spool.add(pull_messages.mark_bypassed([pull for pull in pulls if pull["id"] not in self.spool]))
         self._report_soon()
 
     def _resume(self) -> None:
         """Note that the server has answered."""
+        self._failures = 0
         if self._is_troubled:
             self._is_troubled = False
             self._log("The server answers again.")
@@ -201,19 +250,28 @@ class AsyncClient:
             except PullRefusal as refused:
                 if len(reports) == 1:
                     LOG.error("The server refuses the report %r, which is dropped: %s", reports[0], refused)  # noqa: TRY400
+                    self._counts["dropped"] += 1
                     await asyncio.to_thread(self.spool.remove, reports)
+                self._failures = 0
                 most = max(1, len(reports) // 2)  # one of them is bad: send fewer, until it is found
                 continue
             if isinstance(found, Failure):
                 most = max(1, len(reports) // 2)  # one may be bad, or they are too many: others must not wait
+                self._failures = self._failures if found.is_temporary else 0
                 if not found.is_temporary and len(reports) > 1:
                     continue
                 if found.may_be_pulls and len(reports) == 1:
                     self.spool.postpone(reports)
-                await self._rest(max(next(pauses), found.retry_after))
+                await self._rest(self._limit_rest(max(next(pauses), found.retry_after), found.retry_after))
                 continue
             pauses, most = _pauses(_LONGEST_REST), min(_REPORTS_PER_REQUEST, 2 * most)
+            self._failures = 0
+            self._counts["reported"] += len(reports)
             await asyncio.to_thread(self.spool.remove, reports)
+
+    def _limit_rest(self, seconds: float, asked: float) -> float:
+        """Shorten a rest while no call is sent that could find out that the server is back."""
+        return min(seconds, max(_PROBE_REST, min(asked, _LONGEST_REST))) if self._is_open else seconds
 
     async def _rest(self, seconds: float) -> None:
         """Wait; not long if the server answers another request meanwhile."""
@@ -247,29 +305,6 @@ class AsyncClient:
 
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
-
-
-def _check(server: str, campaign: str, key: str | None, deadline: object) -> None:
-    if not _is_address(server):
-        _, at, place = server.rpartition("@")  # a password may come before it
-        shown = f"***@{place}" if at else server
-        raise ValueError(f"Invalid server address {shown!r}: use http://HOST:PORT or https://HOST:PORT.")
-    if not campaign:
-        raise ValueError("The name of the campaign is empty.")
-    if key is not None and (not (key.isascii() and key.isprintable()) or " " in key):
-        raise ValueError("The key contains a character that is not allowed in a key.")
-    if not isinstance(deadline, int | float) or not 0 < deadline < math.inf:
-        raise ValueError(f"Invalid deadline {deadline!r}: use a positive number of seconds.")
-
-
-def _is_address(server: str) -> bool:
-    try:
-        parts = urlsplit(server)
-        httpx.URL(server)
-        is_place = bool(parts.hostname) and parts.port != 0
-    except (ValueError, httpx.InvalidURL):
-        return False
-    return parts.scheme in {"http", "https"} and is_place and not any(map(str.isspace, server))
 
 
 def _pauses(longest: float) -> Iterator[float]:

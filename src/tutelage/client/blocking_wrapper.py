@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from tutelage.client.async_client import AsyncClient
+from tutelage.client.counters import Counters
 from tutelage.client.pull_messages import ObservedReward, RevealedReward
 from tutelage.client.spool import MOST_REPORTS, Spool
 
@@ -22,8 +23,8 @@ class Client:
 
     def __init__(
         self,
-        server: str,
-        campaign: str,
+        server: str | None = None,
+        campaign: str = "",
         *,
         key: str | None = None,
         deadline: float = 1.0,
@@ -44,6 +45,19 @@ class Client:
     def spool(self) -> Spool:
         """The reports that are still to be delivered."""
         return self._client.spool
+
+    @property
+    def counters(self) -> Counters:
+        """What the client has done so far."""
+        return self._client.counters
+
+    def check(self, seconds: float = 5.0) -> str:
+        """Return the campaign's status: registering, running or stopped.
+
+        Raises :class:`CheckFailure` if the server does not answer within ``seconds``, does not have the campaign,
+        or refuses the key: call this once at the start, since :meth:`reveal` raises none of it.
+        """
+        return self._run(self._client.check(seconds))
 
     def reveal(self, client: str, arm: str, reward: float, *, id: str | None = None) -> RevealedReward:
         """Return the reward to reveal for this pull.

@@ -49,6 +49,10 @@ class PullRefusal(Exception):
         return type(self), (self.status, self.problem)
 
 
+class CheckFailure(Exception):
+    """The server cannot be used with this address, campaign and key; the text says why."""
+
+
 @dataclass(frozen=True)
 class ObservedReward:
     """The reward that a client observed for a pull of an arm, in the campaign's units."""
@@ -152,6 +156,18 @@ def interpret_answer(answer: httpx.Response, pulls: Sequence[Pull]) -> list[Reve
         _seconds(answer.headers.get("Retry-After")),
         may_be_pulls=not is_temporary or answer.status_code == httpx.codes.INTERNAL_SERVER_ERROR,
     )
+
+
+def interpret_access(answer: httpx.Response, server: str) -> str:
+    """Return the status of the campaign that a key may send pulls to.  Raises :class:`CheckFailure`."""
+    content = _json(answer.content)
+    found = content if isinstance(content, dict) else {}
+    status, kind, detail = found.get("status"), found.get("type"), found.get("detail")
+    if answer.status_code == httpx.codes.OK and isinstance(status, str):
+        return status
+    if isinstance(kind, str) and kind.startswith(_TYPES) and isinstance(detail, str):
+        raise CheckFailure(f"{server}: {_line(detail)}")
+    raise CheckFailure(f"{server} is not a Tutelage server: it answers with status {answer.status_code}.")
 
 
 def _json(content: bytes) -> Any:

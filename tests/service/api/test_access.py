@@ -3,8 +3,10 @@
 import functools
 import time
 
+import httpx
 import pytest
 
+from tutelage.client import AsyncClient, CheckFailure
 from tutelage.errors import InputError
 from tutelage.service.api import access
 from tutelage.service.api.access import AccessControl, digest_of, make_key
@@ -155,3 +157,62 @@ def test_no_key_is_made_of_this(role, campaign, clients):
     """A sentence instead."""
     with pytest.raises(InputError):
         make_key("n", role, campaign, clients, 1)
+
+
+@pytest.mark.parametrize(
+    ("campaign", "secret", "sentence"),
+    [
+        ("d", "own", r"http://server: The key only is for the campaign c only\.$"),
+        ("d", "admin", r"http://server: Unknown campaign 'd'"),
+        ("c", "", r"http://server: A key is required"),
+        ("c", "wrong", r"http://server: The key is unknown or has been revoked\.$"),
+        ("c", "viewer", r"http://server: The key seeing has the role viewer; this request needs the role reporter\.$"),
+    ],
+)
+def test_a_client_finds_out_that_its_campaign_or_key_is_wrong(server, campaign, secret, sentence):
+    """What no ``reveal`` raises, ``check`` does; with the right ones it says whether pulls are taken."""
+    server.create()
+    secrets = {"own": key(server, "only", "reporter", "c"), "viewer": key(server, "seeing", "viewer")}
+    secrets["admin"] = key(server, "all", "admin")
+    known = {name: header["authorization"].partition(" ")[2] for name, header in secrets.items()}
+
+    async def check(campaign, secret):
+        transport = httpx.ASGITransport(server.gateway)
+        async with AsyncClient("http://server", campaign, key=known.get(secret, secret), transport=transport) as client:
+            return await client.check()
+
+    with pytest.raises(CheckFailure, match=sentence):
+        server.loop.run_until_complete(check(campaign, secret))
+    assert server.loop.run_until_complete(check("c", "own")) == "running"
+    server.call("POST", "/v1/campaigns/c/stop", headers=secrets["admin"])
+    assert server.loop.run_until_complete(check("c", "own")) == "stopped"
+
+
+def no_answer(request):
+    """Nobody listens."""
+    raise httpx.ConnectError("refused")
+
+
+def late(request):
+    """Somebody listens and says nothing."""
+    raise httpx.ReadTimeout("late")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (no_answer, r"^http://server cannot be reached: refused\.$"),
+        (late, r"^http://server did not answer within 5 s\.$"),
+        (lambda _: httpx.Response(200, text="<html>"), "is not a Tutelage server: it answers with status 200"),
+        (lambda _: httpx.Response(404, json={"detail": "Not Found"}), "is not a Tutelage server: .* status 404"),
+    ],
+)
+def test_a_client_finds_out_that_its_address_is_wrong(server, answer, sentence):
+    """Nobody there, somebody silent, and another program."""
+
+    async def check():
+        async with AsyncClient("http://server", "c", transport=httpx.MockTransport(answer)) as client:
+            await client.check()
+
+    with pytest.raises(CheckFailure, match=sentence):
+        server.loop.run_until_complete(check())

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Container
 from functools import partial
+from operator import attrgetter
 
 import msgspec
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from tutelage.errors import InputError
 from tutelage.registry import split_call
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
-from tutelage.service.api.schemas import CampaignList, CampaignSummary, ClientReference, NewCampaign
+from tutelage.service.api.schemas import CampaignAccess, CampaignList, CampaignSummary, ClientReference, NewCampaign
 from tutelage.service.api.summaries import summarize, summarize_stored
 from tutelage.service.campaigns.engine import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
@@ -33,6 +34,10 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
         route("GET", _ALL, to.list_campaigns, "viewer", "List all campaigns", answer=CampaignList),
         show("POST", _ALL, to.create, "admin", "Create a campaign", body=NewCampaign, status=201),
         show("GET", _ONE, to.show, "viewer", "Show a campaign"),
+        route(
+            *("GET", f"{_ONE}/access", to.show_access, "reporter", "Check that a key may send pulls"),
+            answer=CampaignAccess,
+        ),
         route("DELETE", _ONE, to.delete, "admin", "Delete a campaign and its ledger", status=204),
         route(
             *("POST", f"{_ONE}/clients", to.register, "reporter", "Register a client"),
@@ -85,6 +90,12 @@ class CampaignHandlers:
     async def show(self, call: Call) -> CampaignSummary:
         """The settings of the campaign and where it stands."""
         return await self._summarize(call.name)
+
+    async def show_access(self, call: Call) -> CampaignAccess:
+        """Whether the address, the campaign and the key of a client are right, and whether pulls are taken."""
+        call.caller.check_campaign(call.name)
+        status = await self.handoff.ask(ReadJob(call.name, look=attrgetter("status")))
+        return CampaignAccess(call.name, status)
 
     async def register(self, call: Call) -> ClientReference:
         """Allowed before the campaign starts, if it has open registration.

@@ -18,6 +18,7 @@ CampaignName = Annotated[
         description="Name of the campaign: 1 to 64 letters, digits, dots, dashes and underscores.",
     ),
 ]
+Status = Annotated[Literal["registering", "running", "stopped"], describe("Whether the campaign takes pulls.")]
 Arms = Annotated[tuple[str, ...], describe("Names of the arms.")]
 Clients = Annotated[tuple[str, ...], describe("Names of the clients.")]
 Horizon = Annotated[int, describe("Number of rounds for which the campaign is planned.")]
@@ -63,11 +64,18 @@ class ClientReference(msgspec.Struct, forbid_unknown_fields=True):
     client: Annotated[str, Meta(min_length=1, max_length=128, description="Name of the client.")]
 
 
+class CampaignAccess(msgspec.Struct):
+    """A campaign that a key may send pulls to."""
+
+    name: CampaignName
+    status: Status
+
+
 class CampaignSummary(msgspec.Struct):
     """The settings of a campaign and where it stands."""
 
     name: CampaignName
-    status: Annotated[Literal["registering", "running", "stopped"], describe("Whether the campaign takes pulls.")]
+    status: Status
     teacher: Teacher
     horizon: Horizon
     low: Low

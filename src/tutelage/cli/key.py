@@ -102,7 +102,7 @@ def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[K
 
 def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     """List what a reporter's key names that does not exist."""
-    from tutelage.service.api.ledger_pages import LedgerNames
+    from tutelage.service.api.ledger_pages import load_names
     from tutelage.service.campaigns.settings import decode_settings
 
     if key.campaign is None:
@@ -112,7 +112,7 @@ def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
     except CampaignNotFound:
         yield f"The campaign {key.campaign!r} does not exist yet; the key works once it is created."
         return
-    known = set(LedgerNames(reader, key.campaign).clients)
+    known = set(load_names(reader, key.campaign).clients)
     can_register = decode_settings(stored.settings).open_registration and stored.head.status == "registering"
     for client in key.clients:
         if client not in known:

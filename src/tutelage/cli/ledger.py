@@ -1,4 +1,4 @@
-"""``tutelage ledger``: verify and export ledgers in a store, whether a server is running or not."""
+"""``tutelage ledger``: verify, export and import ledgers in a store, whether a server is running or not."""
 
 import contextlib
 import itertools
@@ -17,7 +17,7 @@ from tutelage.dependence_test import describe_finding
 from tutelage.errors import InputError
 from tutelage.stores.base import Reader
 
-app = typer.Typer(help="Verify and export the ledgers in a store.", no_args_is_help=True)
+app = typer.Typer(help="Verify, export and import the ledgers in a store.", no_args_is_help=True)
 
 
 @app.command()
@@ -99,13 +99,33 @@ def export(
     if format == "parquet" and sys.stdout.isatty():
         raise InputError("Cannot print Parquet on a terminal: redirect it into a file, as in > ledger.parquet.")
     with _reader(store, config) as reader, checked_output():
-        names = ledger_pages.LedgerNames(reader, name)
+        names = ledger_pages.load_names(reader, name)
         out = sys.stdout.buffer
         out.write(writer.begin())
         rows = read_rows_between(reader, name, 0, names.head.position)
         while page := list(itertools.islice(rows, 2_000)):
             out.write(writer.write_rows([names.describe_row(row) for row in page]))
         out.write(writer.end())
+
+
+@app.command(name="import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Export as NDJSON.")
+    ],
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Create a campaign again from an export of its ledger, and check every row.
+
+    The campaign must not exist in the store.  Stop the server of a SQLite store first.
+    """
+    from tutelage.service.api.ledger_import import import_ledger
+    from tutelage.stores import open_store
+
+    with store_url(store, config) as url, contextlib.closing(open_store(url)) as opened, file.open("rb") as lines:
+        name, position = import_ledger(opened, lines, "tutelage ledger import")
+    sys.stdout.write(f"{name}: {position:,} rows imported.\n")
 
 
 @contextlib.contextmanager

@@ -505,7 +505,7 @@ def test_an_export_is_of_one_campaign(server, monkeypatch):
     server.pull(*(pull(id=str(i)) for i in range(6)))
     handoff = server.gateway.handoff
     with contextlib.closing(server.store.reader()) as reader:
-        names = ledger_pages.LedgerNames(reader, "c")
+        names = ledger_pages.load_names(reader, "c")
     readers = Readers(server.store)
     handlers = ledger_routes.LedgerHandlers(handoff, readers)
     stream = handlers.stream_rows("c", names, make_writer("ndjson"), is_noted=True)

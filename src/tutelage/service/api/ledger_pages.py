@@ -6,30 +6,27 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.stores.base import EntryRow, PullRow, Reader, entries_after
+from tutelage.stores.base import EntryRow, PullRow, Reader, StoredCampaign, entries_after
 from tutelage.text import name_arms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _ListedNames(msgspec.Struct):
-    """The settings that rows need.  They can be read even if this release cannot serve the campaign."""
-
-    arms: tuple[str, ...]
-    clients: list[str]
-    open_registration: bool
-
-
 class LedgerNames:
-    """A campaign's clients and arms by number, with the head of its ledger."""
+    """A campaign's clients and arms by number, with the head of its ledger.
 
-    def __init__(self, reader: Reader, name: str) -> None:
-        stored, _ = reader.load(name)
-        self.head, self.created = stored.head, stored.created
-        settings = msgspec.json.decode(stored.settings, type=_ListedNames)
-        self.arms, self.clients = settings.arms, settings.clients
-        if settings.open_registration:
-            self.clients += _read_registered(reader, name)
+    ``clients`` are all of them, with those that registered.  The settings can be read even if this release
+    cannot serve the campaign.
+    """
+
+    def __init__(self, stored: StoredCampaign, clients: list[str]) -> None:
+        self.head, self.created, self.clients = stored.head, stored.created, clients
+        self.settings = msgspec.json.decode(stored.settings) | {
+            "clients": clients,
+            "rules_version": stored.rules_version,
+            "created": _format_time(stored.created),
+        }
+        self.arms = tuple(self.settings["arms"])
 
     def describe_row(self, row: PullRow | EntryRow) -> LedgerRow:
         """Return a row of the store with names."""
@@ -38,15 +35,25 @@ class LedgerNames:
             content = msgspec.json.decode(row.content)
             if "report" in content:
                 content["report"] = name_arms(content["report"], self.arms)
+            if row.kind == "started":
+                content = self.settings
             kind, id = row.kind, row.id or msgspec.UNSET
             return LedgerRow(position=row.position, kind=kind, step=row.step, time=time, id=id, content=content)
         names = {"client": self.clients[row.client], "arm": self.arms[row.arm]}
         return LedgerRow(kind="pull", **row._asdict() | names | {"time": time})
 
 
+def load_names(reader: Reader, name: str) -> LedgerNames:
+    """Load the names of a campaign in a store.  Raises ``CampaignNotFound``."""
+    stored, _ = reader.load(name)
+    settings = msgspec.json.decode(stored.settings)
+    registered = _read_registered(reader, name) if settings["open_registration"] else ()
+    return LedgerNames(stored, [*settings["clients"], *registered])
+
+
 def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
     """Return the rows after a position."""
-    names = LedgerNames(reader, name)
+    names = load_names(reader, name)
     rows = reader.read(name, after, limit)
     has_more = bool(rows) and rows[-1].position < names.head.position
     return LedgerPage([names.describe_row(row) for row in rows], rows[-1].position if has_more else None)
@@ -54,7 +61,7 @@ def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
 
 def read_decisions(reader: Reader, name: str, after: int, limit: int) -> DecisionPage:
     """Return the decisions and exclusions after a position."""
-    names, found = LedgerNames(reader, name), list[DecisionRecord]()
+    names, found = load_names(reader, name), list[DecisionRecord]()
     for entry in entries_after(reader, name, after):
         if entry.kind in {"decided", "excluded"}:
             row = msgspec.to_builtins(names.describe_row(entry))  # without what is unset
@@ -71,6 +78,11 @@ def _read_registered(reader: Reader, name: str) -> Iterator[str]:
             return
         if entry.kind == "registered":
             yield msgspec.json.decode(entry.content)["client"]
+
+
+def parse_time(text: str) -> int:
+    """Return the microseconds since 1970 of a row's time.  Raises ``ValueError``."""
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
 
 
 def _format_time(microseconds: int) -> str:

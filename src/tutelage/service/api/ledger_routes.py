@@ -9,7 +9,7 @@ from tutelage.errors import InputError
 from tutelage.service.api import ledger_pages
 from tutelage.service.api.campaign_routes import get_position
 from tutelage.service.api.ledger_formats import FORMATS, LedgerWriter, make_writer
-from tutelage.service.api.ledger_pages import LedgerNames
+from tutelage.service.api.ledger_pages import LedgerNames, load_names
 from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
@@ -71,7 +71,7 @@ class LedgerHandlers:
         name, format, is_admin = call.name, call.query.format, call.caller.role == "admin"
         if is_admin:
             await self.handoff.ask(ReadJob(name, look=get_position))  # the leader must note the export
-        names = await self.readers.read(lambda reader: LedgerNames(reader, name))
+        names = await self.readers.read(lambda reader: load_names(reader, name))
         try:
             writer = make_writer(format)
         except InputError as error:

@@ -148,7 +148,7 @@ def _replay_step(session: Session, rows: Sequence[PullRow]) -> None:
 def _replay_entry(session: Session, row: EntryRow) -> None:
     if not session.new_entries:
         try:
-            _apply(session, row)
+            apply_entry(session, row)
         except (Refusal, msgspec.MsgspecError, TypeError, LookupError) as error:
             raise Disagreement(f"Position {row.position} of {session.name} cannot be applied: {error}") from error
     expected = session.new_entries.pop(0) if session.new_entries else None
@@ -156,8 +156,8 @@ def _replay_entry(session: Session, row: EntryRow) -> None:
         raise _describe_difference(session, row, expected)
 
 
-def _apply(session: Session, row: EntryRow) -> None:
-    """Do again what an entry records."""
+def apply_entry(session: Session, row: EntryRow) -> None:
+    """Do again what an entry records; nothing for a decision, which follows from the pulls."""
     if row.kind == "registered":
         actions.register(session, read_client(row.content), row.time)
     elif row.kind == "excluded":

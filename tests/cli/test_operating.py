@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -13,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from tests.cli.commands import error_of, output_of, running_server
+from tests.cli.commands import error_of, free_port, output_of, running_server
 from tutelage.cli.app import execute
 from tutelage.errors import InputError
 from tutelage.service.configuration import load_configuration, read_toml
@@ -126,7 +128,7 @@ def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
         output_of(capsys, "campaign", "register", "c", "anna")
         assert "c: registering, none, 1 client, 1 arm, 0 pulls" in output_of(capsys, "campaign", "list")
         document = json.loads(output_of(capsys, "campaign", "register", "c", "ben", "--json"))
-        assert document == {"client": "ben"}
+        assert document == {"client": "ben", "added": True}
         assert "2 clients, 1 arm, " in output_of(capsys, "campaign", "list")
         assert "has not started and need not be stopped: delete it directly." in error_of(
             capsys, 1, "campaign", "stop", "c"
@@ -143,11 +145,12 @@ def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
         create += ("--horizon", "9", "--teacher", "none", "--json")
         for name, weights in (
             ("by-name", ("--weights", "c=.25", "--weights", "a=b=.75")),
+            ("at-once", ("--weights", "a=b=.75,c=.25")),
             ("in-order", ("--weights", ".75,.25")),
         ):
             assert json.loads(output_of(capsys, *create, name, *weights))["weights"] == [0.75, 0.25]
         assert "1 weight for 2 clients" in error_of(capsys, 2, *create, "n", "--weights", "1")
-        for odd in (("1,x",), ("c=.25", "c=.75"), ("c=.25", ".75"), ("c=",)):
+        for odd in (("1,x",), ("c=.25", "c=.75"), ("c=.25", ".75"), ("c=",), ("a=b=1,c",), ("c=1,c=2",)):
             options = [word for text in odd for word in ("--weights", text)]
             assert "use NAME=NUMBER once for each client" in error_of(capsys, 2, *create, "n", *options)
 
@@ -178,7 +181,7 @@ def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
         err = error_of(capsys, 2, *create, "--arm", "x", "--horizon", "9")
         assert err.startswith("The field colour is unknown; the fields are name, arms, ")
         assert err.endswith(" (in c.toml).\n")
-        err = error_of(capsys, 2, "campaign", "show", "nope")
+        err = error_of(capsys, 1, "campaign", "show", "nope")
         assert err == "Unknown campaign 'nope': `tutelage campaign list` lists all campaigns.\n"
 
 
@@ -191,11 +194,105 @@ def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
         assert "teaching the known target, arm blue" in output_of(capsys, *create)
         assert "arm blue" in output_of(capsys, "campaign", "list")
         output_of(capsys, "campaign", "exclude", "c", "ben")
-        err = error_of(capsys, 2, "campaign", "exclude", "c", "anna")
+        err = error_of(capsys, 1, "campaign", "exclude", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
-        assert error_of(capsys, 2, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
+        assert error_of(capsys, 1, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"
+
+
+def test_exit_statuses_tell_wrong_from_refused(here, capsys, monkeypatch):
+    """2 for what is asked wrongly, 1 for what server or store refuse, 0 for a repeat, which says so."""
+    store = ("--store", "sqlite:///t.db")
+
+    def repeated(*arguments):
+        output_of(capsys, *arguments)
+        assert execute(arguments) == 0
+        return "".join(capsys.readouterr())
+
+    with running_server(here) as (address, _):
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        create = ("campaign", "create", "c", "--arm", "red", "--horizon", "1e1", "--teacher", "none")
+        output_of(capsys, *create, "--open-registration")
+        assert "already exists" in error_of(capsys, 1, *create, "--open-registration")
+        assert "anna is already registered in c." in repeated("campaign", "register", "c", "anna")
+        assert "c is already running: nothing was changed." in repeated("campaign", "start", "c")
+        assert "c is already stopped: nothing was changed." in repeated("campaign", "stop", "c")
+        for act in (("show",), ("start",), ("stop",), ("exclude", "x"), ("export", "--out", "f"), ("delete",)):
+            assert "Unknown campaign 'z'" in error_of(capsys, 1, "campaign", act[0], "z", *act[1:])
+        assert "in use" in error_of(capsys, 1, "db", "upgrade", *store)
+        assert "Unknown campaign 'z'" in error_of(capsys, 1, "ledger", "export", "z", *store)
+        assert "Unknown key 'z'" in error_of(capsys, 1, "key", "revoke", "z", *store)
+        make = ("key", "create", "boss", "--role", "admin", *store)
+        output_of(capsys, *make)
+        assert "already exists" in error_of(capsys, 1, *make)
+        assert "was already revoked 20" in repeated("key", "revoke", "boss", *store)
+        output_of(capsys, *make)
+        assert "Invalid role" in error_of(capsys, 2, "key", "create", "z", "--role", "king", *store)
+    assert "does not answer" in error_of(capsys, 1, "campaign", "list")
+
+
+def test_a_missing_key_and_keys_in_the_clear_are_explained(here, capsys, monkeypatch):
+    """The variable that holds a key, not the header it travels in; and at a start, that others can read it there.
+
+    SIGHUP ends no server.
+    """
+    secret = output_of(capsys, "key", "create", "boss", "--role", "admin", "--store", "sqlite:///t.db").strip()
+    with running_server(here, "--host", "0.0.0.0") as (address, process):  # noqa: S104
+        process.send_signal(signal.SIGHUP)
+        monkeypatch.setenv("TUTELAGE_SERVER", address)
+        err = error_of(capsys, 1, "campaign", "list")
+        assert err.startswith("The server needs a key: set TUTELAGE_KEY")
+        assert "Authorization" not in err
+        monkeypatch.setenv("TUTELAGE_KEY", "tutelage_wrong")
+        assert error_of(capsys, 1, "campaign", "list") == "The key is unknown or has been revoked.\n"
+        monkeypatch.setenv("TUTELAGE_KEY", secret)
+        assert output_of(capsys, "campaign", "list") == ""
+    assert "travel in the clear" in (here / "log").read_text()
+    with running_server(here):
+        assert "travel in the clear" not in (here / "log").read_text()
+
+
+def _make_certificate(name):
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", f"{name}.key"]
+    command += ["-out", f"{name}.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+
+
+def test_sighup_reloads_the_certificate(here):
+    """New connections get it; what is no certificate is logged and changes nothing; nothing ends the server."""
+    for name in ("one", "two"):
+        _make_certificate(name)
+    for end in ("pem", "key"):
+        shutil.copy(f"one.{end}", f"used.{end}")
+    port = free_port()
+    command = [sys.executable, "-m", "tutelage", "serve", "--port", str(port)]
+    command += ["--tls-certificate", "used.pem", "--tls-key", "used.key"]
+
+    def served():
+        return ssl.get_server_certificate(("127.0.0.1", port)).strip()
+
+    def next_message(log, *contents):
+        for end, content in zip(("pem", "key"), contents, strict=False):
+            (here / f"used.{end}").write_text(content)
+        process.send_signal(signal.SIGHUP)
+        return next(line["message"] for line in map(json.loads, log) if line["message"].startswith("SIGHUP"))
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            next(line for line in process.stderr if "listening on" in line)
+            assert served() == (here / "one.pem").read_text().strip()
+            new = [(here / f"two.{end}").read_text() for end in ("pem", "key")]
+            assert next_message(process.stderr, *new) == "SIGHUP: the certificate was reloaded"
+            assert served() == new[0].strip()
+            assert next_message(process.stderr, "none") == "SIGHUP: the certificate was not reloaded"
+            assert served() == new[0].strip()
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 def test_the_log_is_json_from_its_first_line(here):
@@ -231,14 +328,9 @@ def test_an_invalid_certificate_leaves_no_file(here, capsys):
 
 def test_an_untrusted_certificate_is_explained(here, capsys, monkeypatch):
     """Not as if nobody answered; with SSL_CERT_FILE it is trusted."""
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", "k.pem"]
-    command += ["-out", "c.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("openssl is not installed")
+    _make_certificate("c")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain("c.pem", "k.pem")
+    context.load_cert_chain("c.pem", "c.key")
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     server.handle_error = lambda request, address: None
@@ -259,7 +351,7 @@ def test_passwords_are_never_printed(here, capsys, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     place = f"http://me:sesame@127.0.0.1:{port}"
-    err = error_of(capsys, 2, "campaign", "list", "--server", place)
+    err = error_of(capsys, 1, "campaign", "list", "--server", place)
     assert err.startswith(f"The server http://me:***@127.0.0.1:{port} does not answer (")
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     monkeypatch.setattr(BaseHTTPRequestHandler, "log_message", lambda *arguments: None)

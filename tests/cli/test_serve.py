@@ -37,7 +37,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         assert "c: running" in output_of(capsys, "campaign", "list")
         assert "1 by 2 clients" in output_of(capsys, "campaign", "show", "c")
         output_of(capsys, "campaign", "exclude", "c", "b")
-        assert execute(["campaign", "exclude", "c", "a"]) == 2
+        assert execute(["campaign", "exclude", "c", "a"]) == 1
         assert "last" in capsys.readouterr().err
         assert execute(["campaign", "delete", "c"]) == 1  # the question is right, the time is not
         assert "stop it before" in capsys.readouterr().err
@@ -52,7 +52,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         assert kinds == ["started", "pull", "excluded", "stopped", "started", "stopped", "exported"]
         assert "c: 8 positions agree" in output_of(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
         assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
-        assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 2
+        assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 1
         assert "in use" in capsys.readouterr().err
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
@@ -137,7 +137,6 @@ def test_settings_come_from_option_environment_and_file(tmp_path, capsys, monkey
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("campaign", "show", "c", "--server", "http://127.0.0.1:1"),
         ("campaign", "show", "a b"),
         ("campaign", "list", "--server", "http://[::1"),
         ("campaign", "create", "c", "--low", "nan"),
@@ -149,7 +148,6 @@ def test_settings_come_from_option_environment_and_file(tmp_path, capsys, monkey
         ("campaign", "export", "c", "--out", "."),
         ("campaign", "export", "c", "--out", "no/file"),
         ("key", "create", "n", "--role", "king", "--store", "sqlite:///t.db"),
-        ("key", "revoke", "n", "--store", "sqlite:///t.db"),
         ("ledger", "verify", "--store", "sqlite:///none.db"),
         ("serve", "--store", "mysql://x", "--port", "0"),
         ("serve", "--own-teachers", "a:b,c", "--store", "sqlite:///t.db"),

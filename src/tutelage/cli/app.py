@@ -27,7 +27,7 @@ from tutelage.cli.run import run
 from tutelage.cli.serve import serve
 from tutelage.cli.simulate import simulate
 from tutelage.cli.verify import verify
-from tutelage.errors import InputError
+from tutelage.errors import InputError, RefusalError
 from tutelage.text import format_controls
 
 app = typer.Typer(
@@ -134,7 +134,7 @@ def execute(arguments: Sequence[str]) -> int:
 
 def _report_error(error: Exception) -> int:
     if isinstance(error, InputError):
-        return _report(str(error), 2)
+        return _report(str(error), 1 if isinstance(error, RefusalError) else 2)
     if isinstance(error, MemoryError):
         return _report(f"Not enough memory: ask for fewer runs, checkpoints or clients ({error}).", 1)
     return _report_system_error(error) if isinstance(error, OSError) else _report(_usage_sentence(error), 2)

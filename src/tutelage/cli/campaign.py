@@ -15,7 +15,7 @@ import typer
 from tutelage.cli import interrupts
 from tutelage.cli.options import Force, Json, Server, check_new_file, whole_number
 from tutelage.cli.printing import Printer, checked_output
-from tutelage.errors import InputError
+from tutelage.errors import InputError, RefusalError
 from tutelage.text import format_count
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
     short_help="Create and manage campaigns of a running server.",
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")]
-_REQUEST_FAULTS = frozenset({400, 404, 413, 422})
+_REQUEST_FAULTS = frozenset({400, 413, 422})
 _FIELD_OPTIONS = {
     "arms": "--arm",
     "clients": "--client",
@@ -67,8 +67,8 @@ def create(
         typer.Option(
             metavar="NAME=X",
             show_default="equal weights",
-            help="Weight of a client, above 0; repeat the option for each, or give all in the clients' order "
-            "as in 0.75,0.25.",
+            help="Weight of a client, above 0; repeat the option for each, or give all as in a=3,b=1, or in the "
+            "clients' order as in 0.75,0.25.",
         ),
     ] = None,
     seed: Annotated[
@@ -143,15 +143,15 @@ def register(
 ) -> None:
     """Add a client to a campaign that has not started."""
     registered = _request(server, "POST", f"{_path(name)}/clients", {"client": client})
-    if as_json:
-        with checked_output():
-            sys.stdout.write(json.dumps(registered) + "\n")
+    known = "was registered" if registered["added"] else "is already registered"
+    with checked_output():
+        sys.stdout.write((json.dumps(registered) if as_json else f"{client} {known} in {name}.") + "\n")
 
 
 @app.command()
 def start(name: Name, server: Server = None, as_json: Json = False) -> None:
     """Start a campaign, or resume a stopped one."""
-    _print_campaign(_request(server, "POST", f"{_path(name)}/start"), as_json=as_json)
+    _change_status(server, name, "start", "running", as_json=as_json)
 
 
 @app.command()
@@ -160,7 +160,7 @@ def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
 
     The server refuses new pulls until the campaign is started again.
     """
-    _print_campaign(_request(server, "POST", f"{_path(name)}/stop"), as_json=as_json)
+    _change_status(server, name, "stop", "stopped", as_json=as_json)
 
 
 @app.command()
@@ -218,27 +218,42 @@ def delete(name: Name, server: Server = None, as_json: Json = False) -> None:
     The campaign must be stopped and then exported, or never have started.
     """
     _request(server, "DELETE", _path(name))
-    if as_json:
-        with checked_output():
-            sys.stdout.write(json.dumps({"deleted": name}) + "\n")
+    with checked_output():
+        sys.stdout.write((json.dumps({"deleted": name}) if as_json else f"The campaign {name} was deleted.") + "\n")
+
+
+def _change_status(server: str | None, name: str, act: str, status: str, *, as_json: bool) -> None:
+    """Start or stop a campaign; say if it had that status before."""
+    before = _request(server, "GET", _path(name))["status"]
+    campaign = _request(server, "POST", f"{_path(name)}/{act}")
+    if before == status:
+        sys.stderr.write(f"The campaign {name} is already {status}: nothing was changed.\n")
+    _print_campaign(campaign, as_json=as_json)
 
 
 def _parse_weights(given: list[str]) -> list[float] | dict[str, float]:
     """Read weights by client, or in the clients' order.  Raises ``InputError``."""
     try:
         if all("=" in text for text in given):
-            pairs = [text.rpartition("=") for text in given]
+            parts = [part for text in given for part in _split_weights(text)]
+            pairs = [part.rpartition("=") for part in parts]
             found = {client: float(weight) for client, _, weight in pairs}
-            if len(found) == len(given):
+            if len(found) == len(parts):
                 return found
         elif len(given) == 1:
             return [float(weight) for weight in given[0].split(",")]
     except ValueError:
         pass
     raise InputError(
-        f"Invalid --weights {' '.join(given)!r}: use NAME=NUMBER once for each client, or a list of numbers "
-        "as in 0.75,0.25."
+        f"Invalid --weights {' '.join(given)!r}: use NAME=NUMBER once for each client, as in a=3,b=1, or a list of "
+        "numbers as in 0.75,0.25."
     )
+
+
+def _split_weights(text: str) -> list[str]:
+    """Split ``a=3,b=1`` at its commas, unless they are part of a client's name."""
+    parts = text.split(",")
+    return parts if all("=" in part for part in parts) else [text]
 
 
 def _path(name: str) -> str:
@@ -282,7 +297,7 @@ def _connect(server: str | None) -> Iterator[Any]:
                 "SSL_CERT_FILE to a file with it, or with the certificate of the authority that signed it."
             ) from None
         reason = str(error) or type(error).__name__
-        raise InputError(
+        raise RefusalError(
             f"The server {without_password(address)}{name_proxy(address)} does not answer ({reason}): check that it "
             "is running, and --server or TUTELAGE_SERVER."
         ) from None
@@ -334,7 +349,7 @@ def _encode(content: Any) -> bytes:
 
 
 def _report_refusal(response: Any, locate: Callable[[str], str] | None = None) -> NoReturn:
-    """Report the server's error: exit status 2 if the request is wrong, 1 if the server refuses it now."""
+    """Raise ``InputError`` if the server says that the request is wrong, ``RefusalError`` if it refuses it now."""
     try:
         problem = response.json()
         sentence = " ".join(str(problem["detail"]).split())
@@ -345,8 +360,12 @@ def _report_refusal(response: Any, locate: Callable[[str], str] | None = None) -
         raise _not_tutelage(response, f"status {response.status_code}") from None
     if response.status_code in _REQUEST_FAULTS:
         raise InputError(sentence)
-    sys.stderr.write(f"{sentence}\n")
-    raise typer.Exit(1)
+    if response.status_code == 401 and "Authorization" not in response.request.headers:
+        sentence = (
+            "The server needs a key: set TUTELAGE_KEY to one; `tutelage key create NAME --role admin` with the "
+            "server's store makes one."
+        )
+    raise RefusalError(sentence)
 
 
 def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:

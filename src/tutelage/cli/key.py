@@ -84,12 +84,13 @@ def revoke(
 
     Servers refuse the key within five seconds.
     """
+    now = time.time_ns() // 1000
     with _keys(store, config, create=False) as keys:
-        keys.revoke_key(name, time.time_ns() // 1000)
+        keys.revoke_key(name, now)
         row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
-    if as_json:
-        with checked_output():
-            sys.stdout.write(json.dumps(_as_json(row)) + "\n")
+    done = "was revoked" if row.revoked == now else f"was already revoked {_format_time(row.revoked or 0)}"
+    with checked_output():
+        sys.stdout.write((json.dumps(_as_json(row)) if as_json else f"The key {name} {done}.") + "\n")
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tutelage.errors import InputError
+from tutelage.errors import InputError, RefusalError
 from tutelage.paths import expand_path
 from tutelage.service.configuration import SETTINGS, load_setting
 from tutelage.service.settings_field import Setting
@@ -87,13 +87,13 @@ def setting_options(settings: Iterable[Setting]) -> Callable[[Callable[..., None
 
 @contextlib.contextmanager
 def store_url(store: str | None, config: Path | None) -> Iterator[str]:
-    """Give the URL of the store in force, and report errors of the store as input errors."""
+    """Give the URL of the store in force, and report errors of the store as refusals."""
     from tutelage.stores.base import StoreError
 
     try:
         yield load_setting("store", store, file=config)
     except StoreError as error:
-        raise InputError(str(error)) from error
+        raise RefusalError(str(error)) from error
 
 
 _INSTANCE_HELP = (

@@ -14,8 +14,9 @@ from typing import Any
 
 import uvicorn
 
-from tutelage.errors import InputError
+from tutelage.errors import InputError, RefusalError
 from tutelage.service import logs
+from tutelage.service.api.access import is_loopback
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration, describe_ignored_variables
 from tutelage.stores import open_store
@@ -57,14 +58,21 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
     try:
         store = open_store(configuration.store, migrate=configuration.migrate)
     except StoreError as error:
-        raise InputError(str(error)) from error
+        raise RefusalError(str(error)) from error
     log = logs.configure_logging(configuration.log_level)
     try:
         for note in [*store.notes, *describe_ignored_variables()]:
             LOG.warning(note)
+        has_keys = bool(store.keys())
+        is_local = all(is_loopback(one.getsockname()[0]) for one in sockets)
+        if has_keys and configuration.tls_certificate is None and not is_local:
+            LOG.warning(
+                "Keys and rewards travel in the clear to and from other machines: give --tls-certificate and "
+                "--tls-key, or publish the server only through a proxy with TLS."
+            )
         if configuration.insecure:
             LOG.warning("While no key exists, anyone who can reach this server may do anything (--insecure).")
-        elif not store.keys():
+        elif not has_keys:
             LOG.warning(
                 "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`."
             )
@@ -98,6 +106,8 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the
         # store.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGHUP, lambda *_: _reload_certificate(server.config, configuration))
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(server.serve(sockets))
@@ -124,6 +134,20 @@ def _check_tls(configuration: Configuration) -> None:
             f"Cannot use the certificate {certificate} with the key {key} ({reason}): use PEM files that belong "
             "together, the key without a password."
         ) from None
+
+
+def _reload_certificate(serving: uvicorn.Config, configuration: Configuration) -> None:
+    """Use the TLS files as they are now for new connections; if they are not usable, those in use stay."""
+    if serving.ssl is None:
+        LOG.info("SIGHUP: nothing to reload, since the server uses no TLS")
+        return
+    try:
+        _check_tls(configuration)
+    except InputError as error:
+        LOG.error("SIGHUP: the certificate was not reloaded", extra={"reason": str(error)})  # noqa: TRY400
+        return
+    serving.ssl.load_cert_chain(str(configuration.tls_certificate), configuration.tls_key)
+    LOG.info("SIGHUP: the certificate was reloaded")
 
 
 def _bind_all(host: str, port: int) -> list[socket.socket]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-from tutelage.errors import InputError
+from tutelage.errors import RefusalError
 
 EntryKind = Literal["created", "registered", "started", "stopped", "decided", "excluded", "bypassed", "exported"]
 
@@ -61,15 +61,15 @@ class StoreBroken(StoreError):
     """
 
 
-class CampaignNotFound(InputError):
+class CampaignNotFound(RefusalError):
     """A campaign or key with this name does not exist."""
 
 
-class CampaignExists(InputError):
+class CampaignExists(RefusalError):
     """A campaign or key with this name already exists."""
 
 
-class StoreInUse(InputError):
+class StoreInUse(RefusalError):
     """Another process serves this store."""
 
 
@@ -230,7 +230,7 @@ class Keys(Reader, Protocol):
         """Sentences for an operator at the start: a file was created, a library has a known fault."""
 
     def create_key(self, key: KeyRow) -> None:
-        """Store a key.  Raises ``CampaignExists`` if its name is in use, also by a revoked key."""
+        """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
 
     def revoke_key(self, name: str, time: int) -> None:
         """Mark a key as revoked permanently; the first time counts.  Raises ``CampaignNotFound``."""

@@ -1,6 +1,7 @@
 """The conformance suite of stores."""
 
 import contextlib
+import dataclasses
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -421,7 +422,7 @@ class StoreContract:
         assert [key.name for key in list(store.keys())] == ["of all"]
 
     def test_keys_are_listed_and_revoked(self, store: Any) -> None:
-        """A key comes back as it was made; the first revocation counts, and its name stays in use."""
+        """A key comes back as it was made; the first revocation counts, and frees the name, not the secret."""
         keys = [_key("é"), _key("b", "reporter", "c", ("x", "🎰")), _key("a", "viewer")]
         for key in keys:
             store.create_key(key)
@@ -429,8 +430,11 @@ class StoreContract:
         store.revoke_key("b", 100)
         store.revoke_key("b", 200)
         assert [key.revoked for key in list(store.keys())] == [None, 100, None]
-        with pytest.raises(CampaignExists, match="'b'"):
-            store.create_key(_key("b"))
+        with pytest.raises(CampaignExists, match="'a'"):
+            store.create_key(_key("a"))
+        again = dataclasses.replace(_key("b"), digest=b"another secret")
+        store.create_key(again)
+        assert store.keys()[1] == again
         with pytest.raises(CampaignNotFound, match="'z'"):
             store.revoke_key("z", 1)
 

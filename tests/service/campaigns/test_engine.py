@@ -160,7 +160,7 @@ def test_an_exclusion_is_a_step(bench):
     """It is written with its decision, and rebuilt."""
     bench.pull(sent(1), sent(2, "b", "y", 0.5))
     bench.do(ActionJob("c", act="exclude", client="a"))
-    assert refusal(bench, ActionJob("c", act="exclude", client="b")) == "invalid"
+    assert refusal(bench, ActionJob("c", act="exclude", client="b")) == "not-excludable"
     bench.pull(sent(3))
     assert [row.kind for row in bench.store.entries("c", 0, 10)] == ["started", "excluded"]
     assert bench.verify().campaign.excluded == [0]

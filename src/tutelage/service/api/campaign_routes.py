@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Container
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -13,7 +14,14 @@ from tutelage.errors import InputError
 from tutelage.registry import split_call
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
-from tutelage.service.api.schemas import CampaignAccess, CampaignList, CampaignSummary, ClientReference, NewCampaign
+from tutelage.service.api.schemas import (
+    CampaignAccess,
+    CampaignList,
+    CampaignSummary,
+    ClientReference,
+    NewCampaign,
+    Registration,
+)
 from tutelage.service.api.summaries import summarize, summarize_stored
 from tutelage.service.campaigns.engine import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
@@ -42,7 +50,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
         route(
             *("POST", f"{_ONE}/clients", to.register, "reporter", "Register a client"),
             body=ClientReference,
-            answer=ClientReference,
+            answer=Registration,
         ),
         change(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
         change(f"{_ONE}/stop", to.stop, summary="Stop a campaign until it is started again"),
@@ -97,7 +105,7 @@ class CampaignHandlers:
         status = await self.handoff.ask(ReadJob(call.name, look=attrgetter("status")))
         return CampaignAccess(call.name, status)
 
-    async def register(self, call: Call) -> ClientReference:
+    async def register(self, call: Call) -> Registration:
         """Allowed before the campaign starts, if it has open registration.
 
         Registering a client again changes nothing.
@@ -105,8 +113,7 @@ class CampaignHandlers:
         client: ClientReference = call.body
         call.caller.check_campaign(call.name)
         call.caller.check_clients([client.client])
-        await self._act(call.name, "register", client.client)
-        return client
+        return Registration(client.client, await self._act(call.name, "register", client.client))
 
     async def start(self, call: Call) -> CampaignSummary:
         """The answer is the campaign after the start."""
@@ -134,9 +141,9 @@ class CampaignHandlers:
             raise
         return Response(status_code=204)
 
-    async def _act(self, name: str, act: Act, client: str = "") -> None:
+    async def _act(self, name: str, act: Act, client: str = "") -> Any:
         try:
-            await self.handoff.ask(ActionJob(name, act=act, client=client))
+            return await self.handoff.ask(ActionJob(name, act=act, client=client))
         except InputError as error:
             raise HttpProblem("invalid", str(error)) from None
 

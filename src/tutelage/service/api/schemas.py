@@ -71,6 +71,13 @@ class CampaignAccess(msgspec.Struct):
     status: Status
 
 
+class Registration(msgspec.Struct):
+    """The answer to the registration of a client."""
+
+    client: Annotated[str, describe("Name of the client.")]
+    added: Annotated[bool, describe("Whether the client was added now; false if it was registered before.")]
+
+
 class CampaignSummary(msgspec.Struct):
     """The settings of a campaign and where it stands."""
 

@@ -8,10 +8,10 @@ from tutelage.service.campaigns.session import Session
 from tutelage.teachers.base import encode_state
 
 
-def register(session: Session, client: str, now: int) -> None:
-    """Add a client before the start; a client that is already registered stays."""
+def register(session: Session, client: str, now: int) -> bool:
+    """Add a client before the start; return False if it is already registered."""
     if client in session.client_numbers:
-        return
+        return False
     if session.status != "registering" or not session.settings.open_registration:
         raise Refusal("stopped", f"The campaign {session.name} no longer accepts new clients.")
     try:
@@ -19,6 +19,7 @@ def register(session: Session, client: str, now: int) -> None:
     except InputError as error:
         raise Refusal("invalid", str(error)) from error
     session.enter("registered", now, NamedClientContent(client))
+    return True
 
 
 def start(session: Session, now: int) -> None:
@@ -55,7 +56,7 @@ def exclude(session: Session, client: str, now: int) -> None:
         raise Refusal("invalid", f"Unknown client {client!r} in the campaign {session.name}.")
     number = session.client_numbers[client]
     if why := campaign.find_exclusion_fault(number):
-        raise Refusal("invalid", f"The client {client!r} {why}.")
+        raise Refusal("not-excludable", f"The client {client!r} {why}.")
     try:
         decision = campaign.exclude(number)
     except InputError as error:

@@ -33,7 +33,16 @@ class PullResponse(msgspec.Struct):
 
 
 Reason = Literal[
-    "malformed", "unknown-campaign", "exists", "conflict", "not-started", "stopped", "invalid", "busy", "unavailable"
+    "malformed",
+    "unknown-campaign",
+    "exists",
+    "conflict",
+    "not-started",
+    "stopped",
+    "not-excludable",
+    "invalid",
+    "busy",
+    "unavailable",
 ]
 
 

@@ -106,6 +106,7 @@ REMOVE = (
 )
 
 CREATE_KEY = insert(keys).values({column.name: bindparam(column.name) for column in keys.c})
+DROP_REVOKED_KEY = delete(keys).where(keys.c.name == _name, keys.c.revoked.is_not(None))
 REVOKE_KEY = (
     update(keys)
     .where(keys.c.name == _name)

@@ -40,10 +40,11 @@ class SqlKeys(SqlReader):
             raise
 
     def create_key(self, key: base.KeyRow) -> None:
-        """Store a key.  Raises ``CampaignExists`` if its name is in use."""
+        """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
         values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
         sentence = f"A key named {key.name!r} already exists: choose another name."
         with self._refusing_duplicates(sentence), self._transaction():
+            self._run(statements.DROP_REVOKED_KEY, {"name": key.name})
             self._run(statements.CREATE_KEY, values)
 
     def revoke_key(self, name: str, time: int) -> None:

@@ -16,6 +16,7 @@ from tutelage.text import (
     format_number,
     format_runs,
     name_arms,
+    name_place,
     quote_for_shell,
     round_percents,
     shorten_name,
@@ -150,3 +151,18 @@ def test_a_shell_reads_the_name(name):
 def test_arm_numbers_are_replaced_by_names(sentence, expected):
     """Each once, for any name; a number that is not an arm's stays."""
     assert name_arms(sentence, ["red", "Arm B", "a\u202eb", "0"]) == expected
+
+
+def test_commands_name_the_place_that_they_act_on():
+    """Before two dashes, once, quoted, for the groups asked for only; the default place needs no option."""
+    command = "tutelage campaign exclude -- shop --all"
+    named = name_place(command, "campaign", "--server", "http://h:1")
+    assert named == "tutelage campaign exclude --server http://h:1 -- shop --all"
+    assert name_place(named, "campaign", "--server", "http://h:2") == named.replace("h:1", "h:2")
+    assert name_place(named, "campaign", "--server", "") == command
+    sentence = "Stop tutelage key list or `tutelage key list`, `tutelage db check`, `tutelage plan`."
+    named = name_place(sentence, "key|db", "--store", "sqlite:///a b.db")
+    place = "--store 'sqlite:///a b.db'"
+    assert (
+        named == f"Stop tutelage key list or `tutelage key list {place}`, `tutelage db check {place}`, `tutelage plan`."
+    )

@@ -210,6 +210,16 @@ def name_arms(sentence: str, arms: Sequence[str]) -> str:
     return _NUMBERED_ARM.sub(replace, sentence)
 
 
+def name_place(text: str, groups: str, option: str, place: str) -> str:
+    """Give the commands of ``groups``, as in ``key|db``, an option with the place that they act on.
+
+    A command begins the text or follows a backtick.  It loses the option if ``place`` is empty, the default.
+    """
+    given = f" {option} {quote_for_shell(place)}" if place else ""
+    command = rf"(^|`)(tutelage (?:{groups}) [a-z]+)(?: {option} \S+)?"
+    return re.sub(command, lambda found: f"{found[1]}{found[2]}{given}", text)
+
+
 def quote_for_shell(name: str) -> str:
     """A name as bash and zsh read it; invisible characters are written out."""
     text = "".join(_spell_out(character) for character in name)

@@ -1,5 +1,6 @@
 """What an operator does around a server: settings, stores, keys, mistakes and what is said of them."""
 
+import io
 import json
 import os
 import shutil
@@ -70,7 +71,7 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
     assert err == f"The key eye is in the store sqlite:///{here}/t.db.\n"
     listed = json.loads(output_of(capsys, "key", "list", "--config", "other.toml", "--json"))["keys"]
     assert [key["name"] for key in listed] == ["boss", "eye"]
-    gone = json.loads(output_of(capsys, "key", "revoke", "eye", "--config", "other.toml", "--json"))
+    gone = json.loads(output_of(capsys, "key", "revoke", "eye", "--yes", "--config", "other.toml", "--json"))
     assert (gone["name"], gone["revoked"] is None) == ("eye", False)
     assert json.loads(output_of(capsys, "db", "check", "--config", "other.toml", "--json")) == {"faults": []}
     assert json.loads(output_of(capsys, "ledger", "verify", "--config", "other.toml", "--json")) == {"campaigns": []}
@@ -82,7 +83,7 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
     "arguments",
     [
         ("key", "list"),
-        ("key", "revoke", "a"),
+        ("key", "revoke", "a", "--yes"),
         ("db", "check"),
         ("db", "backup", "copy.db"),
         ("ledger", "verify"),
@@ -133,7 +134,7 @@ def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
         assert "has not started and need not be stopped: delete it directly." in error_of(
             capsys, 1, "campaign", "stop", "c"
         )
-        assert json.loads(output_of(capsys, "campaign", "delete", "c", "--json")) == {"deleted": "c"}
+        assert json.loads(output_of(capsys, "campaign", "delete", "c", "--yes", "--json")) == {"deleted": "c"}
         assert output_of(capsys, "campaign", "list") == ""
 
 
@@ -182,7 +183,7 @@ def test_errors_name_field_file_and_option(here, capsys, monkeypatch):
         assert err.startswith("The field colour is unknown; the fields are name, arms, ")
         assert err.endswith(" (in c.toml).\n")
         err = error_of(capsys, 1, "campaign", "show", "nope")
-        assert err == "Unknown campaign 'nope': `tutelage campaign list` lists all campaigns.\n"
+        assert err.startswith("Unknown campaign 'nope': `tutelage campaign list --server ")
 
 
 def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
@@ -193,10 +194,12 @@ def test_messages_use_names_instead_of_numbers(here, capsys, monkeypatch):
         create += ("--horizon", "9e0", "--teacher", "known(target=blue)", "--start")
         assert "teaching the known target, arm blue" in output_of(capsys, *create)
         assert "arm blue" in output_of(capsys, "campaign", "list")
-        output_of(capsys, "campaign", "exclude", "c", "ben")
-        err = error_of(capsys, 1, "campaign", "exclude", "c", "anna")
+        output_of(capsys, "campaign", "exclude", "--yes", "c", "ben")
+        err = error_of(capsys, 1, "campaign", "exclude", "--yes", "c", "anna")
         assert err == "The client 'anna' is the last client that is not excluded, and must stay.\n"
-        assert error_of(capsys, 1, "campaign", "exclude", "c", "ben") == "The client 'ben' is already excluded.\n"
+        assert (
+            error_of(capsys, 1, "campaign", "exclude", "--yes", "c", "ben") == "The client 'ben' is already excluded.\n"
+        )
         (decision,) = httpx.get(f"{address}/v1/campaigns/c/decisions").json()["decisions"]
         assert decision["report"] == "teaching the known target, arm blue"
 
@@ -218,18 +221,50 @@ def test_exit_statuses_tell_wrong_from_refused(here, capsys, monkeypatch):
         assert "anna is already registered in c." in repeated("campaign", "register", "c", "anna")
         assert "c is already running: nothing was changed." in repeated("campaign", "start", "c")
         assert "c is already stopped: nothing was changed." in repeated("campaign", "stop", "c")
-        for act in (("show",), ("start",), ("stop",), ("exclude", "x"), ("export", "--out", "f"), ("delete",)):
-            assert "Unknown campaign 'z'" in error_of(capsys, 1, "campaign", act[0], "z", *act[1:])
+        for act in (
+            ("show",),
+            ("start",),
+            ("stop",),
+            ("exclude", "x", "--yes"),
+            ("export", "--out", "f"),
+            ("delete", "--yes"),
+        ):
+            err = error_of(capsys, 1, "campaign", act[0], "z", *act[1:])
+            assert err == f"Unknown campaign 'z': `tutelage campaign list --server {address}` lists all campaigns.\n"
+        (item,) = httpx.get(f"{address}/v1/campaigns/c/status").json()["items"]
+        assert item["command"] == f"tutelage campaign start --server {address} c"
+        assert item["command"] in output_of(capsys, "campaign", "show", "c").splitlines()[-1]
         assert "in use" in error_of(capsys, 1, "db", "upgrade", *store)
         assert "Unknown campaign 'z'" in error_of(capsys, 1, "ledger", "export", "z", *store)
-        assert "Unknown key 'z'" in error_of(capsys, 1, "key", "revoke", "z", *store)
+        assert "Unknown key 'z'" in error_of(capsys, 1, "key", "revoke", "z", "--yes", *store)
         make = ("key", "create", "boss", "--role", "admin", *store)
         output_of(capsys, *make)
         assert "already exists" in error_of(capsys, 1, *make)
-        assert "was already revoked 20" in repeated("key", "revoke", "boss", *store)
+        assert "was already revoked 20" in repeated("key", "revoke", "boss", "--yes", *store)
         output_of(capsys, *make)
         assert "Invalid role" in error_of(capsys, 2, "key", "create", "z", "--role", "king", *store)
     assert "does not answer" in error_of(capsys, 1, "campaign", "list")
+    assert f"`tutelage key create --store sqlite:///{here}/t.db`" in (here / "log").read_text()
+
+
+class Terminal(io.StringIO):
+    """A terminal on which an answer is typed."""
+
+    def isatty(self):
+        return True
+
+
+def test_what_cannot_be_undone_is_asked_once(here, capsys, monkeypatch):
+    """On a terminal; without one it needs --yes, and without an answer nothing is done."""
+    output_of(capsys, "key", "create", "boss", "--role", "admin")
+    for command in (("key", "revoke", "boss"), ("campaign", "exclude", "c", "a"), ("campaign", "delete", "c")):
+        assert "add --yes" in error_of(capsys, 2, *command)
+        monkeypatch.setattr(sys, "stdin", Terminal("\n"))
+        assert error_of(capsys, 1, *command).endswith(" This cannot be undone. [y/N] Nothing was changed.\n")
+        monkeypatch.undo()
+        monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    assert output_of(capsys, "key", "revoke", "boss") == "The key boss was revoked.\n"
 
 
 def test_a_missing_key_and_keys_in_the_clear_are_explained(here, capsys, monkeypatch):

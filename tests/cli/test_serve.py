@@ -36,10 +36,10 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
         assert "c: running" in output_of(capsys, "campaign", "list")
         assert "1 by 2 clients" in output_of(capsys, "campaign", "show", "c")
-        output_of(capsys, "campaign", "exclude", "c", "b")
-        assert execute(["campaign", "exclude", "c", "a"]) == 1
+        output_of(capsys, "campaign", "exclude", "c", "b", "--yes")
+        assert execute(["campaign", "exclude", "c", "a", "--yes"]) == 1
         assert "last" in capsys.readouterr().err
-        assert execute(["campaign", "delete", "c"]) == 1  # the question is right, the time is not
+        assert execute(["campaign", "delete", "c", "--yes"]) == 1  # the question is right, the time is not
         assert "stop it before" in capsys.readouterr().err
         output_of(capsys, "campaign", "stop", "c")
         output_of(capsys, "campaign", "start", "c")
@@ -83,7 +83,7 @@ def test_the_first_key_is_created_next_to_a_server(tmp_path, capsys, monkeypatch
         assert becomes(200, headers)
         monkeypatch.setenv("TUTELAGE_KEY", secret)
         assert output_of(capsys, "campaign", "list", "--server", address) == ""
-        output_of(capsys, "key", "revoke", "boss", "--store", "sqlite:///t.db")
+        output_of(capsys, "key", "revoke", "boss", "--yes", "--store", "sqlite:///t.db")
         assert becomes(401, headers)
     (row,) = json.loads(output_of(capsys, "key", "list", "--store", "sqlite:///t.db", "--json"))["keys"]
     assert (row["name"], row["revoked"] is None) == ("boss", False)

@@ -13,10 +13,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tutelage.cli import interrupts
-from tutelage.cli.options import Force, Json, Server, check_new_file, whole_number
+from tutelage.cli.options import Force, Json, Server, Yes, check_new_file, confirm, shown_place, whole_number
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError, RefusalError
-from tutelage.text import format_count
+from tutelage.text import format_count, name_place
 
 app = typer.Typer(
     help="Create and manage campaigns of a running server.  The key is read from TUTELAGE_KEY.",
@@ -131,6 +131,9 @@ def show(name: Name, server: Server = None, as_json: Json = False) -> None:
     """Show a campaign's progress and its status items."""
     campaign = _request(server, "GET", _path(name))
     campaign["items"] = _request(server, "GET", f"{_path(name)}/status")["items"]
+    for item in campaign["items"]:
+        for field in ("action", "command"):
+            item[field] = _name_server(item[field], server)
     _print_campaign(campaign, as_json=as_json)
 
 
@@ -167,6 +170,7 @@ def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
 def exclude(
     name: Name,
     client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the client.")],
+    yes: Yes = False,
     server: Server = None,
     as_json: Json = False,
 ) -> None:
@@ -174,7 +178,9 @@ def exclude(
 
     Its pulls are still answered.
     """
-    _print_campaign(_request(server, "POST", f"{_path(name)}/exclude", {"client": client}), as_json=as_json)
+    path = _path(name)
+    confirm(f"Exclude {client} from the evidence of {name}?", yes=yes)
+    _print_campaign(_request(server, "POST", f"{path}/exclude", {"client": client}), as_json=as_json)
 
 
 @app.command()
@@ -199,7 +205,7 @@ def export(
             with http.stream("GET", f"{_path(name)}/export", params={"format": format}) as response:
                 if not response.is_success:
                     response.read()
-                    _report_refusal(response)
+                    _report_refusal(response, server)
                 for part in response.iter_bytes():
                     file.write(part)
             file.flush()
@@ -212,12 +218,14 @@ def export(
 
 
 @app.command()
-def delete(name: Name, server: Server = None, as_json: Json = False) -> None:
+def delete(name: Name, yes: Yes = False, server: Server = None, as_json: Json = False) -> None:
     """Delete a campaign and its ledger.
 
     The campaign must be stopped and then exported, or never have started.
     """
-    _request(server, "DELETE", _path(name))
+    path = _path(name)
+    confirm(f"Delete the campaign {name} and its ledger?", yes=yes)
+    _request(server, "DELETE", path)
     with checked_output():
         sys.stdout.write((json.dumps({"deleted": name}) if as_json else f"The campaign {name} was deleted.") + "\n")
 
@@ -331,7 +339,7 @@ def _request(
     with _connect(server) as http:
         response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
         if not response.is_success:
-            _report_refusal(response, locate)
+            _report_refusal(response, server, locate)
         try:
             return response.json() if response.content else None
         except ValueError:
@@ -348,11 +356,18 @@ def _encode(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode()
 
 
-def _report_refusal(response: Any, locate: Callable[[str], str] | None = None) -> NoReturn:
+def _name_server(text: str, server: str | None) -> str:
+    """Make the commands in a text act on the server that gave it."""
+    from tutelage.service.configuration import load_setting
+
+    return name_place(text, "campaign", "--server", shown_place("server", load_setting("server", server)))
+
+
+def _report_refusal(response: Any, server: str | None, locate: Callable[[str], str] | None = None) -> NoReturn:
     """Raise ``InputError`` if the server says that the request is wrong, ``RefusalError`` if it refuses it now."""
     try:
         problem = response.json()
-        sentence = " ".join(str(problem["detail"]).split())
+        sentence = _name_server(" ".join(str(problem["detail"]).split()), server)
         if locate is not None and problem.get("faults"):
             field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
             sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence

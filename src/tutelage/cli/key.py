@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, Yes, confirm, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 
@@ -76,6 +76,7 @@ def list_keys(store: StoreUrl = None, config: ConfigFile = None, as_json: Json =
 @app.command()
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    yes: Yes = False,
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -86,6 +87,7 @@ def revoke(
     """
     now = time.time_ns() // 1000
     with _keys(store, config, create=False) as keys:
+        confirm(f"Revoke the key {name}?", yes=yes)
         keys.revoke_key(name, now)
         row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
     done = "was revoked" if row.revoked == now else f"was already revoked {_format_time(row.revoked or 0)}"

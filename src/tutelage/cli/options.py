@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from tutelage.errors import InputError, RefusalError
 from tutelage.paths import expand_path
 from tutelage.service.configuration import SETTINGS, load_setting
 from tutelage.service.settings_field import Setting
+from tutelage.text import name_place
 from tutelage.validation import read_whole
 
 
@@ -87,13 +89,43 @@ def setting_options(settings: Iterable[Setting]) -> Callable[[Callable[..., None
 
 @contextlib.contextmanager
 def store_url(store: str | None, config: Path | None) -> Iterator[str]:
-    """Give the URL of the store in force, and report errors of the store as refusals."""
+    """Give the URL of the store in force, and report errors of the store as refusals.
+
+    Commands that an error advises name the store, unless it is the default one.
+    """
     from tutelage.stores.base import StoreError
 
+    url = load_setting("store", store, file=config)
     try:
-        yield load_setting("store", store, file=config)
-    except StoreError as error:
-        raise RefusalError(str(error)) from error
+        yield url
+    except (InputError, StoreError) as error:
+        sentence = name_place(str(error), "db|key|ledger", "--store", shown_place("store", url))
+        if isinstance(error, StoreError):
+            raise RefusalError(sentence) from error
+        error.args = (sentence,)
+        raise
+
+
+def shown_place(setting: str, place: str) -> str:
+    """Return the address of a server or store for a command to show; empty if it is the default one."""
+    from tutelage.stores.address import without_password
+
+    return "" if place == SETTINGS[setting].default else without_password(place)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask on the terminal whether to do what cannot be undone, unless ``--yes`` is given.
+
+    Raises ``InputError`` without a terminal, and ``RefusalError`` if the answer is not yes.
+    """
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InputError(f"{question} This cannot be undone: add --yes to do it without a terminal.")
+    sys.stderr.write(f"{question} This cannot be undone. [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise RefusalError("Nothing was changed.")
 
 
 _INSTANCE_HELP = (
@@ -149,6 +181,7 @@ Executor = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking; needed where there is no terminal.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
 Server = Annotated[str | None, setting_option(SETTINGS["server"])]

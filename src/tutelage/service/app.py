@@ -22,7 +22,7 @@ from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.configuration import Configuration, parse_teacher_names
+from tutelage.service.configuration import Configuration, find_command_server, parse_teacher_names
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.stores.base import Store, StoreError
@@ -41,7 +41,14 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     vital = Readers(store, handoff.engine.fail, threads=1)
     forwarder = Forwarder(address, insecure=insecure)
     failover = Failover(handoff, readers)
-    monitor = Monitor(handoff, readers, failover, name=_name_server(configuration), thresholds=configuration)
+    monitor = Monitor(
+        handoff,
+        readers,
+        failover,
+        name=_name_server(configuration),
+        command_server=find_command_server(configuration),
+        thresholds=configuration,
+    )
     renderer = PageRenderer(configuration)
 
     @contextlib.asynccontextmanager

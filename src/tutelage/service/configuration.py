@@ -67,7 +67,7 @@ class ServerSettings:
         "http://127.0.0.1:8321",
         metavar="URL",
         check=_check_address,
-        help="Server that the tutelage campaign commands talk to.",
+        help="Server that tutelage campaign talks to, and that commands on a server's pages name.",
     )
     advertise: str | None = setting(
         None,
@@ -145,6 +145,21 @@ def load_setting(name: str, option: str | None, *, file: Path | None = None) -> 
     """Return one setting, as :func:`load_configuration` would; the values of the others are not read."""
     found = find_values({name: option}, file=file)
     return _convert(name, *found[name]) if name in found else SETTINGS[name].default
+
+
+def find_command_server(configuration: Configuration) -> str:
+    """Return the server that commands on this server's pages name; empty for the commands' default.
+
+    It is the setting ``server``, if given, else ``advertise``, else the address on which the server listens.
+    """
+    default = SETTINGS["server"].default
+    found = configuration.server
+    if found == default:
+        scheme = "http" if configuration.tls_certificate is None else "https"
+        host = "127.0.0.1" if configuration.host in {"", "0.0.0.0", "::"} else configuration.host  # noqa: S104
+        place = f"[{host}]" if ":" in host else host
+        found = configuration.advertise or f"{scheme}://{place}:{configuration.port}"
+    return "" if found == default else without_password(found)
 
 
 def describe_ignored_variables() -> list[str]:

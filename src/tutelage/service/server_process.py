@@ -10,6 +10,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
@@ -18,9 +19,10 @@ from tutelage.errors import InputError, RefusalError
 from tutelage.service import logs
 from tutelage.service.api.access import is_loopback
 from tutelage.service.app import build
-from tutelage.service.configuration import Configuration, describe_ignored_variables
+from tutelage.service.configuration import SETTINGS, Configuration, describe_ignored_variables
 from tutelage.stores import open_store
 from tutelage.stores.base import StoreError
+from tutelage.text import name_place
 
 LOG = logging.getLogger("tutelage.server")
 
@@ -51,7 +53,7 @@ def run(configuration: Configuration) -> str | None:
     _check_tls(configuration)
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(one) for one in _bind_all(configuration.host, configuration.port)]
-        return _serve_on(configuration, sockets)
+        return _serve_on(replace(configuration, port=sockets[0].getsockname()[1]), sockets)
 
 
 def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str | None:
@@ -74,7 +76,10 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
             LOG.warning("While no key exists, anyone who can reach this server may do anything (--insecure).")
         elif not has_keys:
             LOG.warning(
-                "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`."
+                name_place(
+                    "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`.",
+                    *("key", "--store", "" if configuration.store == SETTINGS["store"].default else store.url),
+                )
             )
         # Rows come by the thousand and hold no cycles: searching for some at Python's pace takes a quarter of
         # the time.

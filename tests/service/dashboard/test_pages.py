@@ -318,4 +318,4 @@ def test_the_command_line_shows_the_same_items(address, capsys):
     assert execute(["campaign", "show", "plain", "--server", address]) == 0
     printed = capsys.readouterr().out
     assert "stopped   Stopped. New pulls are refused." in printed
-    assert printed.splitlines()[-1].strip() == "tutelage campaign start plain"
+    assert printed.splitlines()[-1].strip() == f"tutelage campaign start --server {address} plain"

@@ -183,6 +183,7 @@ class ServerHealth:
 
     ``commit_seconds`` is the 99th-percentile commit time of the last 30 seconds, ``waiting_pulls`` the length
     of its queue.  ``leader`` is the address of the campaign's leader if that is another server.
+    ``command_server`` is the server that commands for an operator name, empty for the commands' default.
     """
 
     name: str = ""
@@ -191,6 +192,7 @@ class ServerHealth:
     commit_seconds: float | None = None
     waiting_pulls: int = 0
     failure: str | None = None
+    command_server: str = ""
 
 
 @dataclass(frozen=True, eq=False)

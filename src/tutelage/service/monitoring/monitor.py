@@ -65,7 +65,7 @@ class _MonitoredCampaign:
 
 
 class Monitor:
-    """Views of every campaign.  ``name`` is how pages call this server."""
+    """Views of every campaign.  ``name`` is how pages call this server, ``command_server`` how commands do."""
 
     def __init__(
         self,
@@ -74,12 +74,13 @@ class Monitor:
         failover: Failover,
         *,
         name: str = "",
+        command_server: str = "",
         thresholds: Thresholds | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.thresholds = thresholds or Thresholds()
         self._handoff, self._readers, self._failover = handoff, readers, failover
-        self._name, self._clock = name, clock
+        self._name, self._command_server, self._clock = name, command_server, clock
         self._campaigns: dict[str, _MonitoredCampaign] = {}
         self._followers = Followers(readers, clock)
         self._load_checks = LoadChecks(readers, self._now)
@@ -207,7 +208,9 @@ class Monitor:
         try:
             async with self._past_lock:
                 return await self._readers.read(
-                    lambda reader: view_at_round(reader, name, round, ServerHealth(self._name))
+                    lambda reader: view_at_round(
+                        reader, name, round, ServerHealth(self._name, command_server=self._command_server)
+                    )
                 )
         finally:
             self._num_past -= 1
@@ -265,6 +268,7 @@ class Monitor:
             commit_seconds=float(np.quantile(took, 0.99)) if took else None,
             waiting_pulls=self._handoff.waiting,
             failure=engine.failure,
+            command_server=self._command_server,
         )
 
     def _server_of(self, name: str, old: CampaignView) -> ServerHealth:

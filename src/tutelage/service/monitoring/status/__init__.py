@@ -3,7 +3,7 @@
 The page, ``/metrics``, ``GET /v1/campaigns/NAME/status`` and ``tutelage campaign show`` show the same items.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.status.arm_avoided import AvoidanceThresholds, arm_avoided
@@ -25,6 +25,7 @@ from tutelage.service.monitoring.status.stopped import stopped
 from tutelage.service.monitoring.status.store_lagging import LagThresholds, store_lagging
 from tutelage.service.monitoring.status.undecidable import undecidable
 from tutelage.service.monitoring.status.unservable import unservable
+from tutelage.text import name_place
 
 __all__ = ["DEFAULTS", "KINDS", "SEVERITIES", "Severity", "StatusItem", "StatusKind", "Thresholds", "rank", "status_of"]
 
@@ -71,4 +72,11 @@ def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[Sta
     found.sort(key=rank)
     blamed = {item.client for item in found if item.severity == "critical"}
     is_idle = any(item.kind in {no_data.name, stalled.name} and item.client is None for item in found)
-    return [item for item in found if item.kind != slow.name or not (is_idle or item.client in blamed)]
+    shown = [item for item in found if item.kind != slow.name or not (is_idle or item.client in blamed)]
+    return [_name_server(item, view.server.command_server) for item in shown]
+
+
+def _name_server(item: StatusItem, server: str) -> StatusItem:
+    """Make the commands of an item act on the server that shows it."""
+    action, command = (name_place(text, "campaign", "--server", server) for text in (item.action, item.command))
+    return replace(item, action=action, command=command)

@@ -62,9 +62,10 @@ def dependence(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Test whether rewards of different clients in the same round are independent, as guarantees assume.
+    """Test whether rewards of different clients are independent.
 
-    The exit status is 1 if they are not; false alarms have a probability of at most 0.1 %.
+    Guarantees assume it of rewards in the same round.  The exit status is 1 if they are not; false alarms have a
+    probability of at most 0.1 %.
     """
     from tutelage.service.monitoring.dependence_reader import find_dependence_in_ledger
 

@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-quick coverage setup lint format types docs-tables imports wheel bench table lock clean
+.PHONY: help run test test-quick coverage setup lint format types docs-tables imports wheel bench table claims lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench: .venv-bench/bench.stamp ## compare the simulator's speed with other bandi
 
 table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)
+
+claims: .venv/run.stamp ## judge each claim of the paper and write the tables of docs/claims.md
+	@$(BIN)/python benchmarks/claims.py $(ARGS)
 
 # ------------------------------------------------------------------------------------------- locks
 

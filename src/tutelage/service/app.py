@@ -112,4 +112,5 @@ async def _refresh_keys(
         try:
             access.update(await readers.read(lambda reader: reader.keys()))
         except StoreError as error:
+            access.has_failed = True
             LOG.warning("keys", extra={"reason": str(error)})

@@ -1,5 +1,6 @@
 """Who is let in, by one table over the quick route and the others."""
 
+import asyncio
 import functools
 import time
 
@@ -138,6 +139,37 @@ def test_keys_that_cannot_be_read_anew_expire(monkeypatch):
     with pytest.raises(HttpProblem) as refused:
         door.authorize(scope, headers, "admin")
     assert refused.value.status == 503
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_a_process_that_stood_still_waits_for_its_keys(monkeypatch, has_failed):
+    """The reading that is due admits the request; after a reading that failed, nobody waits."""
+    secret, row = make_key("boss", "admin", None, (), 1)
+    door, scope = AccessControl(), {"method": "GET", "client": ("10.0.0.1", 1)}
+    headers = {b"authorization": b"Bearer " + secret.encode()}
+    door.update([row])
+    later = time.monotonic() + access.MAX_KEY_AGE + 1
+    monkeypatch.setattr(access.time, "monotonic", lambda: later)
+    door.has_failed = has_failed
+
+    async def ask():
+        waiting = asyncio.create_task(door.wait_for_keys())
+        await asyncio.sleep(0)
+        if waiting.done():
+            return door.authorize(scope, headers, "admin")
+        door.update([row])
+        await waiting
+        return door.authorize(scope, headers, "admin")
+
+    async def run():
+        if has_failed:
+            with pytest.raises(HttpProblem):
+                await ask()
+        else:
+            assert (await ask()).name == "boss"
+
+    with asyncio.Runner() as runner:  # its own event loop, whose clock is not the patched one
+        runner.run(run())
 
 
 def test_a_key_is_256_random_bits_of_which_the_digest_is_kept():

@@ -45,6 +45,19 @@ def test_csv_holds_what_json_holds(server):
             assert flat[name] == row.get(name, "")
 
 
+def test_no_cell_of_the_csv_is_a_formula(server):
+    """A name or id that could be one has an apostrophe before it, and so has one with an apostrophe."""
+    names = ["=1+1", "+1", "-1", "@x", "'=1", "a=1"]
+    server.create(clients=names, arms=["-x", "y"])
+    for name in names:
+        server.pull(pull(name, name, "-x", 0.5))
+    lines = list(csv.DictReader(io.StringIO(export(server, "csv").text)))
+    pulls = [flat for flat in lines if flat["kind"] == "pull"]
+    assert [flat["client"] for flat in pulls] == ["'=1+1", "'+1", "'-1", "'@x", "''=1", "a=1"]
+    assert [flat["id"].removeprefix("'") for flat in pulls] == names
+    assert {flat["arm"] for flat in pulls} == {"'-x"}
+
+
 def test_parquet_holds_what_json_holds(server):
     """The same through pyarrow."""
     parquet = pytest.importorskip("pyarrow.parquet")

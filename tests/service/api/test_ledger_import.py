@@ -130,6 +130,6 @@ def test_the_commands_export_and_import(tmp_path, capsys):
     found = output_of(capsys, "ledger", "import", str(file), "--store", target)
     assert found == f"c: {number:,} rows imported.\n"
     assert f"c: {number:,} positions agree" in output_of(capsys, "ledger", "verify", "--store", target)
-    assert "already exists" in error_of(capsys, 2, "ledger", "import", str(file), "--store", target)
+    assert "already exists" in error_of(capsys, 1, "ledger", "import", str(file), "--store", target)
     file.write_text(output_of(capsys, "ledger", "export", "c", "--format", "csv", "--store", store))
     assert "use an export in the format ndjson" in error_of(capsys, 2, "ledger", "import", str(file), "--store", target)

@@ -263,7 +263,7 @@ def test_clients_register_before_the_start(server):
     assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "\x01"})) == "invalid"
     server.call("POST", "/v1/campaigns/c/start")
     assert server.call("GET", "/v1/campaigns/c").json()["clients"] == ["z", "y"]
-    assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "w"})) == "stopped"
+    assert kind(server.call("POST", "/v1/campaigns/c/clients", {"client": "w"})) == "registration-closed"
     server.pull(pull(client="y"))
     rows = server.call("GET", "/v1/campaigns/c/ledger").json()["rows"]
     assert [row["client"] for row in rows if row["kind"] == "pull"] == ["y"]
@@ -319,7 +319,8 @@ def test_a_exclusion_is_a_decision(server):
     (decision,) = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
     assert (decision["kind"], decision["client"]) == ("excluded", "a")
     for client in ("a", "b", "nobody", ""):
-        assert kind(server.call("POST", "/v1/campaigns/c/exclude", {"client": client})) == "invalid"
+        expected = "not-excludable" if client in ("a", "b") else "invalid"
+        assert kind(server.call("POST", "/v1/campaigns/c/exclude", {"client": client})) == expected
 
 
 def test_too_many_waiting_pulls_are_sent_away(serve):

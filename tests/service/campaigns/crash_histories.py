@@ -124,7 +124,7 @@ class Model:
     def _acted(self, kind, client, outcome, *, committed):
         if kind == "exclude":
             is_fine = client not in self.excluded and len(self.excluded) < len(CLIENTS) - 1
-            assert outcome in (None, [] if is_fine else "invalid")
+            assert outcome in (None, [] if is_fine else "not-excludable")
             if is_fine and committed:
                 self.excluded.add(client)
         else:

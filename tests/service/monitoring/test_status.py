@@ -122,6 +122,19 @@ def test_the_last_client_cannot_be_excluded():
     assert item.command == ""
 
 
+@pytest.mark.parametrize("num_avoiding", [1, 2])
+def test_one_client_is_not_excluded_for_an_arm_that_all_avoid(num_avoiding):
+    """Excluding one would change nothing; if another client pulls the arm, exclusion is advised."""
+    view = learning_view(2, 5)
+    window = np.full((2, 5), 400)
+    window[:num_avoiding, 4] = 0
+    missing = np.full_like(view.metrics.missing, 10)
+    view = with_metrics(with_activity(view, window_pulls=window), missing=missing)
+    (item,) = (item for item in status_of(view) if item.kind == "arm avoided")
+    assert ("campaign exclude" in item.command) is (num_avoiding == 1)
+    assert ("All clients avoid this arm" in item.action) is (num_avoiding == 2)
+
+
 def test_decided_gives_bounds_in_the_units_of_the_rewards():
     """Rewards from -10 to 10: a lower bound of 0.64 is 2.8."""
     view = with_metrics(EXAMPLES["decided"], low=-10.0, high=10.0)

@@ -3,6 +3,8 @@
 :mod:`tutelage.service.api.gateway` asks once for every request.
 """
 
+import asyncio
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -20,6 +22,7 @@ from tutelage.service.campaigns.settings import check_campaign_name, check_names
 from tutelage.stores.base import KeyRow, Role
 
 MAX_KEY_AGE = 5.0  # seconds since the keys were read, after which they are not trusted
+MAX_KEY_WAIT = 2.0  # seconds that a request waits for the keys, if the process stood still
 COOKIE = "tutelage_key"
 RequiredRole = Literal["anyone", "viewer", "reporter", "admin"]
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -99,6 +102,8 @@ class AccessControl:
         self._callers: dict[bytes, tuple[bytes, Caller]] = {}
         self.has_keys = False  # whether a key was ever created; from then on every request needs one
         self._read_at: float | None = None
+        self._read = asyncio.Event()
+        self.has_failed = False  # whether the last reading of the keys failed
 
     def update(self, keys: Iterable[KeyRow]) -> None:
         """Replace the keys by those just read."""
@@ -109,7 +114,21 @@ class AccessControl:
             if row.revoked is None
         }
         self.has_keys = bool(rows)
-        self._read_at = time.monotonic()
+        self._read_at, self.has_failed = time.monotonic(), False
+        self._read.set()
+        self._read = asyncio.Event()
+
+    def _is_outdated(self) -> bool:
+        return self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE
+
+    async def wait_for_keys(self) -> None:
+        """Wait for the reading of the keys that is due after the process stood still.
+
+        If readings fail, the store does not answer: the request is refused without a wait.
+        """
+        if self._is_outdated() and not self.has_failed:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._read.wait(), MAX_KEY_WAIT)
 
     def authorize(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole) -> Caller:
         """Return the sender of a request that is allowed.  Raises :class:`HttpProblem`."""
@@ -117,7 +136,7 @@ class AccessControl:
             _check_site(headers)
         if required == "anyone":
             return WITHOUT_KEY
-        if self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE:
+        if self._is_outdated():
             raise HttpProblem("unavailable", "The store does not answer, so that keys cannot be checked: try again.")
         caller = self._identify(scope, headers)
         if required not in _ALLOWED[caller.role]:

@@ -98,6 +98,7 @@ class Gateway:
         if "name" in parameters and not CAMPAIGN_NAME.fullmatch(parameters["name"]):
             raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
         route = methods.get(method)
+        await self.access.wait_for_keys()
         caller = self.access.authorize(scope, headers, route.role if route else "viewer")
         if route is None:
             raise _describe_missing(methods)

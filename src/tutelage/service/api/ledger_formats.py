@@ -14,6 +14,7 @@ from tutelage.errors import InputError
 from tutelage.service.api.schemas import LedgerRow
 
 COLUMNS = LedgerRow.__struct_fields__
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 class LedgerWriter(ABC):
@@ -44,7 +45,11 @@ class NdjsonWriter(LedgerWriter):
 
 
 class CsvWriter(LedgerWriter):
-    """CSV with a header line.  ``content`` is JSON, and fields that a row does not have are empty."""
+    """CSV with a header line.  ``content`` is JSON, and fields that a row does not have are empty.
+
+    A name or id that a spreadsheet could read as a formula, or that begins with an apostrophe, gets an
+    apostrophe before it.
+    """
 
     media_type = "text/csv"
 
@@ -59,6 +64,9 @@ class CsvWriter(LedgerWriter):
             cells = _flatten(row)
             if "bypassed" in cells:
                 cells["bypassed"] = "true" if cells["bypassed"] else "false"
+            for name in ("client", "arm", "id"):
+                if str(cells.get(name, "")).startswith(_FORMULA_STARTS):
+                    cells[name] = f"'{cells[name]}"
             writer.writerow(cells)
         return text.getvalue().encode()
 

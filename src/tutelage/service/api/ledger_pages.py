@@ -60,12 +60,15 @@ def read_page(reader: Reader, name: str, after: int, limit: int) -> LedgerPage:
 
 
 def read_decisions(reader: Reader, name: str, after: int, limit: int) -> DecisionPage:
-    """Return the decisions and exclusions after a position."""
+    """Return the consultations, decisions and exclusions after a position."""
     names, found = load_names(reader, name), list[DecisionRecord]()
     for entry in entries_after(reader, name, after):
         if entry.kind in {"decided", "excluded"}:
             row = msgspec.to_builtins(names.describe_row(entry))  # without what is unset
-            found.append(msgspec.convert(row | row["content"], DecisionRecord))
+            record = msgspec.convert(row | row["content"], DecisionRecord)
+            if record.kind == "decided" and record.target is None:
+                record.kind = "consulted"  # the ledger has one kind for both
+            found.append(record)
             if len(found) == limit:
                 return DecisionPage(found, entry.position)
     return DecisionPage(found, None)

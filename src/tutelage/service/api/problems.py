@@ -40,6 +40,7 @@ STATUSES: Mapping[ProblemKind, int] = {
     "conflict": 409,
     "not-started": 409,
     "stopped": 409,
+    "registration-closed": 409,
     "not-excludable": 409,
     "not-removable": 409,
     "too-large": 413,

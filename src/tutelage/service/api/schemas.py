@@ -136,10 +136,13 @@ class CampaignTotals(msgspec.Struct):
 
 
 class DecisionRecord(msgspec.Struct, kw_only=True):
-    """A decision of the teacher, or the exclusion of a client, with the evidence used for it."""
+    """A consultation or decision of the teacher, or the exclusion of a client, with the evidence used for it."""
 
     position: RowPosition
-    kind: Annotated[Literal["decided", "excluded"], describe("What happened.")]
+    kind: Annotated[
+        Literal["consulted", "decided", "excluded"],
+        describe("What happened; a consultation without a target is not a decision."),
+    ]
     step: Step
     time: Time
     round: Round

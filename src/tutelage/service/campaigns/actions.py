@@ -13,7 +13,7 @@ def register(session: Session, client: str, now: int) -> bool:
     if client in session.client_numbers:
         return False
     if session.status != "registering" or not session.settings.open_registration:
-        raise Refusal("stopped", f"The campaign {session.name} no longer accepts new clients.")
+        raise Refusal("registration-closed", f"The campaign {session.name} no longer accepts new clients.")
     try:
         session.admit(client)
     except InputError as error:

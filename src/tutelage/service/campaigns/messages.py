@@ -39,6 +39,7 @@ Reason = Literal[
     "conflict",
     "not-started",
     "stopped",
+    "registration-closed",
     "not-excludable",
     "invalid",
     "busy",

@@ -43,6 +43,8 @@ def arm_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> StatusIt
     others = describe_others(int(avoided.sum()) - 1, "other client-arm pair")
     name = format_name(metrics.clients[client])
     action, command = exclude_action(metrics, client, f"Find out why {name} does not pull it")
+    if metrics.is_evidence.sum() > 1 and avoided[metrics.is_evidence, arm].all():
+        action, command = "All clients avoid this arm, so excluding one does not help: find out why.", ""
     return arm_avoided.item(
         "critical",
         f"{name} never pulls “{format_name(metrics.arms[arm])}”.",

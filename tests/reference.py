@@ -375,12 +375,17 @@ class ContractServer:
         self.teacher, self.exclude, self.problem = teacher, exclude or {}, problem
         self.cuts = list(teacher.segments(problem))
         self.clients = [RuleClient(problem.num_arms) for _ in range(problem.num_clients)]
-        self.sums = [[[0.0] for _ in self.clients] for _ in range(problem.num_arms)]
-        self.delivered = [0] * problem.num_arms
+        self.clear_sums()
+        self.left_out = set()  # clients whose next pull a window leaves out
         self.excluded = set()
         self.events = []
         self.state = teacher.begin(problem, rng)
         self.directive = teacher.directive(self.state)
+
+    def clear_sums(self):
+        self.sums = [[[0.0] for _ in self.clients] for _ in range(self.problem.num_arms)]
+        self.counted = [[0] * self.problem.num_arms for _ in self.clients]
+        self.delivered = [0] * self.problem.num_arms
 
     @property
     def target(self):
@@ -405,7 +410,11 @@ class ContractServer:
     def observe(self, m, client_rules, k, reward):
         client_rules.N[k] += 1
         client_rules.Q[k] += reward
-        segment = sum(cut < client_rules.N[k] for cut in self.cuts)
+        if m in self.left_out:
+            self.left_out.remove(m)
+            return
+        self.counted[m][k] += 1
+        segment = sum(cut < self.counted[m][k] for cut in self.cuts)
         while len(self.sums[k][m]) <= segment:
             self.sums[k][m].append(0.0)
         self.sums[k][m][segment] += reward
@@ -418,7 +427,7 @@ class ContractServer:
         if quota is None:
             return False
         full = [
-            all(self.clients[m].N[k] >= count for m in self.clients_in_evidence())
+            all(self.counted[m][k] >= count for m in self.clients_in_evidence())
             for k, count in enumerate(quota.counts)
             if count > 0
         ]
@@ -427,7 +436,7 @@ class ContractServer:
     def evidence(self):
         sums = []
         for k in range(self.problem.num_arms):
-            done = min(sum(cut <= self.clients[m].N[k] for cut in self.cuts) for m in self.clients_in_evidence())
+            done = min(sum(cut <= self.counted[m][k] for cut in self.cuts) for m in self.clients_in_evidence())
             new = range(self.delivered[k], done)
             rows = [
                 [self.sums[k][m][i] if m not in self.excluded else 0.0 for m in range(len(self.clients))] for i in new
@@ -443,11 +452,13 @@ class ContractServer:
                 client_rules.z = 0.0
         if self.directive.restarts > before.restarts:
             self.clients = [RuleClient(self.problem.num_arms) for _ in self.clients]
-            self.sums = [[[0.0] for _ in self.clients] for _ in range(self.problem.num_arms)]
-            self.delivered = [0] * self.problem.num_arms
+            self.clear_sums()
             for m, k in enumerate(pi):
                 if k is not None:
                     self.observe(m, self.clients[m], k, x[m])
+        if self.directive.windows > before.windows:
+            self.clear_sums()
+            self.left_out = set(range(len(self.clients)))
         self.events.append((t, list(self.directive.active_arms), self.directive.target))
 
 

@@ -101,12 +101,13 @@ class BetLevelLift:
             self.h = min(self.h, max(3, round(40 / M)))
         if K <= 2 or self.tolerance > 0:
             self.h = 0
+        self.rule_h = self.h
         self.cuts = sorted({c for n in self.grid for c in (n, self.h + self.rho * n) if 0 < c <= self.T})
         if self.stakes == 0 and self.risk is not None:
             self.stakes = 20
         if self.stakes == 0:
             need = 2 * self.log_even_threshold() * (1 + self.rho)
-            least = need / (M * self.T * (1 + 1 / self.rho) / 4)
+            least = need / (self.effective_clients() * self.T * (1 + 1 / self.rho) / 4)
             self.stakes = max(1, 1 + math.floor(-math.log2(least))) if least > 0 else 1
         self.N = [[0] * K for _ in range(M)]
         self.Q = [[0.0] * K for _ in range(M)]
@@ -125,8 +126,8 @@ class BetLevelLift:
     def round(self, t, pi, x):
         for m in range(self.M):
             self.observe(m, pi[m], x[m])
-        if any(need and self.reached(k, need) for k, need in enumerate(self.needs)):
-            self.known = [max([0, *(n for n in self.cuts if self.reached(k, n))]) for k in range(self.K)]
+        if self.is_due():
+            self.collect()
             self.bet()
             self.publish(t)
         revealed = [self.reveal(m, pi[m], x[m]) for m in range(self.M)]
@@ -136,6 +137,12 @@ class BetLevelLift:
             self.bet()
             self.publish(t)
         return revealed
+
+    def is_due(self):
+        return any(need and self.reached(k, need) for k, need in enumerate(self.needs))
+
+    def collect(self):
+        self.known = [max([0, *(n for n in self.cuts if self.reached(k, n))]) for k in range(self.K)]
 
     def observe(self, m, k, reward):
         self.N[m][k] += 1
@@ -164,6 +171,13 @@ class BetLevelLift:
             return list(self.weights)
         total = math.fsum(self.weights[m] for m in self.included())
         return [self.weights[m] / total for m in self.included()]
+
+    def group_weights(self):
+        """Return the weight of the group of each included client: its own, as clients are independent."""
+        return self.included_weights()
+
+    def effective_clients(self):
+        return self.M
 
     def reached(self, k, n):
         return all(self.N[m][k] >= n for m in self.included())
@@ -194,7 +208,8 @@ class BetLevelLift:
             pairs = list(zip(self.included_weights(), Q, strict=True))
             mean[arm] = sum(w * q for w, q in pairs) / n
             p = [(q + 0.5) / (n + 1) for q in Q]
-            seen[arm] = sum(w * w * x * (1 - x) for w, x in zip(self.included_weights(), p, strict=True))
+            shared = zip(self.included_weights(), self.group_weights(), p, strict=True)
+            seen[arm] = sum(w * W * x * (1 - x) for w, W, x in shared)
         for arm in self.active:
             if arm == leading_arm:
                 continue
@@ -319,7 +334,7 @@ class BetLevelLift:
             slack_share=self.slack_share,
             push=self.push,
             freeze_pulls=self.freeze_pulls,
-            head_start=float(self.h),
+            head_start=float(self.rule_h),
         )
         return self.free[m].reveal(rule, self.active, self.leader, self.N[m], self.Q[m], self.S[m], k, X)
 
@@ -334,7 +349,7 @@ class BetLevelLift:
         r = [self.rho if j == self.leader else 1.0 for j in range(self.K)]
         reached = {j: N[j] for j in self.active}
         if self.leader is not None:
-            reached[self.leader] = max(0.0, N[self.leader] - self.h) / self.rho
+            reached[self.leader] = max(0.0, N[self.leader] - self.rule_h) / self.rho
         mn = min(reached.values())
         n = N[k]
         line = level * n + self.offset * r[k]
@@ -352,3 +367,114 @@ class BetLevelLift:
         if self.lift and self.z[m] / 2 > L - self.Q[m][k] / n:
             return max(X, clip(L * n - self.S[m][k], 0.0, 1.0))
         return X
+
+
+@dataclass
+class WindowedBetLevelLift(BetLevelLift):
+    """BLT with dependent clients: ``groups[m]`` is the group of client m (docs/blt.md, "Dependent clients")."""
+
+    groups: tuple = ()
+
+    def __post_init__(self):
+        self.closed = []  # of each window, the pulls of each arm and the leading arm
+        self.known = [0] * self.K
+        self.open_window()
+        self.left_out = set()
+        super().__post_init__()
+        self.rule_h = 0
+        first = self.h or 16
+        self.lengths, total = [first] if first <= self.T else [], first
+        while total + (length := max(16, math.floor(0.5 * total))) <= self.T:
+            self.lengths.append(length)
+            total += length
+        self.cuts = sorted({c for n in self.lengths for c in (n, self.rho * n)})
+        self.wait()
+
+    def open_window(self):
+        self.window = [[[] for _ in range(self.K)] for _ in range(self.M)]
+
+    def observe(self, m, k, reward):
+        self.N[m][k] += 1
+        self.Q[m][k] += reward
+        if m in self.left_out:
+            self.left_out.remove(m)
+        else:
+            self.window[m][k].append(reward)
+
+    def is_due(self):
+        arms = [k for k in range(self.K) if self.needs[k]]
+        return bool(arms) and all(len(self.window[m][k]) >= self.needs[k] for k in arms for m in self.included())
+
+    def collect(self):
+        self.closed.append((self.needs, self.leader))
+        for k in range(self.K):
+            for m in self.included():
+                start, total = 0, 0.0
+                for cut in [cut for cut in self.cuts if cut <= self.needs[k]]:
+                    piece = 0.0
+                    for reward in self.window[m][k][start:cut]:
+                        piece += reward
+                    start, total = cut, total + piece
+                self.at[m][k][self.known[k] + self.needs[k]] = self.at[m][k][self.known[k]] + total
+            self.known[k] += self.needs[k]
+        self.open_window()
+        self.left_out = set(range(self.M))
+
+    def group_weights(self):
+        pairs = list(zip(self.included(), self.included_weights(), strict=True))
+        return [math.fsum(w for m, w in pairs if self.groups[m] == self.groups[one]) for one in self.included()]
+
+    def effective_clients(self):
+        sums = {
+            g: math.fsum(w for w, group in zip(self.weights, self.groups, strict=True) if group == g)
+            for g in self.groups
+        }
+        return math.fsum((W / max(sums.values())) ** 2 for W in sums.values())
+
+    def start_betting(self):
+        super().start_betting()
+        self.next_window = 0
+
+    def bet(self):
+        while self.next_window < len(self.closed):
+            counts, j = self.closed[self.next_window]
+            others = [k for k in self.active if k != j and counts[k]] if j in self.active else []
+            for k in others:
+                self.bet_in_window(j, k)
+            out = [k for k in others if log_average(self.log_W[j, k]) >= self.log_threshold(j, k)]
+            self.active = [k for k in self.active if k not in out]
+            self.next_window += 1
+        if self.target is None and self.is_undecidable():
+            self.provisional = self.best_so_far()
+
+    def bet_in_window(self, j, k):
+        now = self.next_window
+        n_j, n_k = (sum(counts[arm] for counts, _ in self.closed[:now]) for arm in (j, k))
+        length_j, length_k = self.closed[now][0][j], self.closed[now][0][k]
+        clients, weights, sums = self.included(), self.included_weights(), self.group_weights()
+        p = [(self.at[m][j][n_j] + 0.5) / (n_j + 1) for m in clients]
+        q = [(self.at[m][k][n_k] + 0.5) / (n_k + 1) for m in clients]
+        c, d = bisected(p, q, [len(clients) * weight for weight in weights], self.rho, self.tolerance)
+        for g in range(self.stakes):
+            for place, m in enumerate(clients):
+                bet = 2 ** (-g / 2) * sums[place] / max(sums)
+                s_j = self.at[m][j][n_j + length_j] - self.at[m][j][n_j]
+                s_k = self.at[m][k][n_k + length_k] - self.at[m][k][n_k]
+                self.log_W[j, k][g] += (weights[place] / sums[place]) * (
+                    s_j * math.log1p(bet / self.rho * (1 - c[place]))
+                    + (length_j - s_j) * math.log1p(-bet / self.rho * c[place])
+                    + s_k * math.log1p(-bet * (1 - d[place]))
+                    + (length_k - s_k) * math.log1p(bet * d[place])
+                )
+
+    def wait(self):
+        """Set how many pulls of each active arm the present window needs, 0 if the horizon has no room for it."""
+        self.leader = self.best_so_far() if self.provisional is None else self.provisional
+        self.needs = [0] * self.K
+        lengths = getattr(self, "lengths", [])
+        if self.target is not None or self.provisional is not None or len(self.closed) >= len(lengths):
+            return
+        length = lengths[len(self.closed)]
+        needs = [length * (self.rho if k == self.leader else 1) if k in self.active else 0 for k in range(self.K)]
+        if sum(needs) <= self.T - sum(self.known):
+            self.needs = needs

@@ -22,6 +22,7 @@ class ReferenceLiveServer:
     rng: Any
     evidence: list = field(default_factory=list)  # (client, arm, reward), since the start or the latest restart
     rounds: dict = field(default_factory=dict)  # client -> pulls
+    left_out: set = field(default_factory=set)  # clients whose next step a window leaves out
     excluded: set = field(default_factory=set)
     costs: dict = field(default_factory=dict)
     events: list = field(default_factory=list)  # (round, active arms, target)
@@ -36,12 +37,15 @@ class ReferenceLiveServer:
 
     def step(self, pulls):
         """Observe all pulls, consult at most once, reveal in order: [(revealed, directive)]."""
-        observed = []
-        for m, k, x, _ in pulls:
+        observed, counted = [], []
+        for m, k, x, bypassed in pulls:
             self.rounds[m] = self.rounds.get(m, 0) + 1
             if self.rounds[m] <= self.problem.horizon:
                 observed.append((m, k, x))
-        self.evidence += observed
+                if not (self.directive.windows and (bypassed or m in self.left_out)):
+                    counted.append((m, k, x))
+        self.evidence += counted
+        self.left_out -= {m for m, _, _, bypassed in pulls if not bypassed}
         if observed and self.is_due():
             self.state = self.teacher.advance(self.state, self.completed())
             self.consultations += 1
@@ -116,6 +120,10 @@ class ReferenceLiveServer:
             self.client_rules = [RuleClient(self.problem.num_arms) for _ in self.client_rules]
             self.delivered = [0] * self.problem.num_arms
             self.evidence = list(recent)
+        if self.directive.windows > before.windows:
+            self.left_out = set(range(self.problem.num_clients))
+            self.delivered = [0] * self.problem.num_arms
+            self.evidence = []
         self.events.append(
             (max(self.rounds.values(), default=0), list(self.directive.active_arms), self.directive.target)
         )

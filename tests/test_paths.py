@@ -63,7 +63,7 @@ from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.memory import add_to_segment
 from tutelage.plots.matplotlib_import import load_matplotlib
 cuts = np.zeros(1, np.int64)
-compiled_main(add_to_segment, "small")(0, 1, 0.5, cuts.copy(), np.zeros((1, 1)), cuts)
+compiled_main(add_to_segment, "small")(0, 0.5, cuts.copy(), cuts.copy(), np.zeros((1, 1)), cuts)
 load_matplotlib()
 """
 

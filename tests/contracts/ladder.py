@@ -30,6 +30,7 @@ class Ladder(Teacher):
 
     mode: str = parameter("any", help="whether any or all listed arms must meet the quota")
     length: int = parameter(12, help="consultations before it decides")
+    windows: bool = parameter(False, help="whether each consultation begins a window")
 
     state_type: ClassVar[type] = LadderState
     counts_are_cuts: ClassVar[bool] = False
@@ -60,14 +61,16 @@ class Ladder(Teacher):
             active = tuple(arm for arm in arms if arm != int(np.argmin(means)))
         leading_arm = max(active, key=lambda arm: means[arm]) if state.consultations else None
         cuts = self.segments(state.problem)
-        done = [len(state.sums[arm]) for arm in arms]
+        step = state.consultations % 4 if self.windows else None
+        done = [len(state.sums[arm]) if step is None else min(step, len(cuts) - 1) for arm in arms]
         counts = [
             cuts[done[arm]] * (1 + (arm == leading_arm)) if arm in active and done[arm] < len(cuts) else 0
             for arm in arms
         ]
         levels = tuple(Level(freeze_pulls=2.0) if arm in active else Set(0.0) for arm in arms)
         quota = Quota(tuple(counts), self.mode) if any(counts) else None
-        return Directive(levels, quota, active, leading_arm=leading_arm)
+        windows = state.consultations if self.windows else 0
+        return Directive(levels, quota, active, leading_arm=leading_arm, windows=windows)
 
     def advance(self, state: LadderState, evidence: Evidence) -> LadderState:
         """Keep the evidence and count the consultation."""

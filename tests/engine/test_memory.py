@@ -15,10 +15,10 @@ def make_memory(num_clients=2, num_arms=3, num_cuts=2, state_size=1):
 def test_segments_are_cut_at_exact_pulls():
     """Pull F(psi) completes segment psi and the next pull begins another; after the last nothing is added."""
     memory, cuts = make_memory(), np.array([2, 5])
-    segments, sums = memory.completed_segments[0], memory.segment_sums[0]
+    pulls, segments, sums = memory.evidence_pulls[0], memory.completed_segments[0], memory.segment_sums[0]
     done = []
-    for pulls in range(1, 9):
-        add_to_segment(1, pulls, float(pulls), segments, sums, cuts)
+    for reward in range(1, 9):
+        add_to_segment(1, float(reward), pulls, segments, sums, cuts)
         done.append(int(segments[1]))
     assert done == [0, 1, 1, 1, 2, 2, 2, 2]
     assert sums[1].tolist() == [1 + 2, 3 + 4 + 5, 0.0]
@@ -29,7 +29,8 @@ def test_segments_are_cut_at_exact_pulls():
 def test_without_cuts_there_are_no_segments():
     """A teacher that uses no evidence has no sums."""
     memory = make_memory(num_cuts=0)
-    add_to_segment(0, 1, 1.0, memory.completed_segments[0], memory.segment_sums[0], np.zeros(0, dtype=np.int64))
+    pulls, segments, sums = memory.evidence_pulls[0], memory.completed_segments[0], memory.segment_sums[0]
+    add_to_segment(0, 1.0, pulls, segments, sums, np.zeros(0, dtype=np.int64))
     assert memory.completed_segments[0, 0] == 0
     assert not memory.segment_sums.any()
 

@@ -60,13 +60,13 @@ def test_engine_equals_baselines(game, name):
     assert_equal(run_engine(instance, mix, TEACHERS.parse(name), T, seed, 0), plain, T)
 
 
-@given(games(), st.sampled_from(["any", "all"]), st.integers(1, 30), st.data())
-def test_engine_keeps_the_contract(game, mode, length, data):
-    """Any quota, segments, rules with a memory, exclusion: the engine equals the round-by-round runner."""
+@given(games(), st.sampled_from(["any", "all"]), st.integers(1, 30), st.booleans(), st.data())
+def test_engine_keeps_the_contract(game, mode, length, windows, data):
+    """Any quota, segments, windows, rules with a memory, exclusion: the engine equals the round-by-round runner."""
     means, weights, distribution, mix, T, seed = game
     instance = make_instance(means, weights, distribution)
     exclude = draw_exclusions(data, len(mix), T)
-    assert_contract(instance, distribution, mix, Ladder(mode, length), T, seed, exclude)
+    assert_contract(instance, distribution, mix, Ladder(mode, length, windows), T, seed, exclude)
 
 
 @given(games(), st.sampled_from(["tal(gamma1=0.1)", "twl", "known", "none"]), st.data())

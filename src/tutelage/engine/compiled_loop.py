@@ -75,7 +75,7 @@ def advance(
     while True:
         end = last_round
         if stop == STOP_AT_ANY:
-            safe_rounds = max(1, least_missing(memory.pulls_since_restart, quota, is_evidence))
+            safe_rounds = max(1, least_missing(memory.evidence_pulls, quota, is_evidence))
             end = min(last_round, memory.rounds[clients[0]] + safe_rounds)
         for client in clients:
             all_pulls, pulls = memory.pulls[client], memory.pulls_since_restart[client]
@@ -92,21 +92,19 @@ def advance(
             learner = Learner(
                 read_only(revealed_rewards.pulls), read_only(revealed_rewards.means), memory.policy_states[client]
             )
-            segments, sums, quota_rounds = (
+            evidence_pulls, segments, sums, quota_rounds = (
+                memory.evidence_pulls[client],
                 memory.completed_segments[client],
                 memory.segment_sums[client],
                 memory.quota_rounds[client],
             )
             reward_stream, policy_stream = memory.streams[client, REWARDS], memory.streams[client, POLICY]
             policy_parameters = parameters[client]
-            missing = 0
-            for arm in range(quota.size):
-                if pulls[arm] < quota[arm]:
-                    missing += 1
+            missing = count_missing(evidence_pulls, quota)
             activity, delay, stops_after = (acting.activity[client], acting.delays[client], acting.last_rounds[client])
             acts_always = activity == 1.0 and delay == 0 and end <= stops_after
             round, number, wait = (memory.rounds[client], memory.num_pulls[client], memory.remaining_delays[client])
-            total_cost = memory.costs[client]
+            total_cost, is_first_left_out = memory.costs[client], memory.is_first_left_out[client]
             checkpoint = memory.next_checkpoints[client]
             arm, reward = memory.pending_arm[client], memory.pending_reward[client]
             pending = arm >= 0
@@ -151,15 +149,19 @@ def advance(
                 all_pulls[arm] += 1
                 pulls[arm] += 1
                 observed[arm] += reward
-                add_to_segment(arm, pulls[arm], reward, segments, sums, cuts)
-                if pulls[arm] == quota[arm]:
-                    quota_rounds[arm] = round
-                    missing -= 1
+                if is_first_left_out:
+                    is_first_left_out = 0
+                else:
+                    add_to_segment(arm, reward, evidence_pulls, segments, sums, cuts)
+                    if evidence_pulls[arm] == quota[arm]:
+                        quota_rounds[arm] = round
+                        missing -= 1
                 pending = True
                 if round == end or (stop == STOP_AT_ALL and missing == 0):
                     break
             memory.rounds[client], memory.num_pulls[client] = round, number
             memory.remaining_delays[client] = wait
+            memory.is_first_left_out[client] = is_first_left_out
             memory.costs[client] = total_cost
             memory.next_checkpoints[client] = checkpoint
             memory.pending_arm[client] = arm if pending else -1
@@ -173,6 +175,15 @@ def acts(round: int, wait: int, activity: float, stops_after: int, stream: Any) 
     if round > stops_after or wait > 0:
         return False
     return activity == 1.0 or random(stream) < activity
+
+
+def count_missing(pulls: NDArray[np.int64], quota: NDArray[np.int64]) -> int:
+    """Return of how many arms a client, with ``pulls`` [K], lacks pulls for the quota."""
+    missing = 0
+    for arm in range(quota.size):
+        if pulls[arm] < quota[arm]:
+            missing += 1
+    return missing
 
 
 def least_missing(pulls: NDArray[np.int64], quota: NDArray[np.int64], is_evidence: NDArray[np.bool_]) -> int:

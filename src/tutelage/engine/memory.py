@@ -40,6 +40,8 @@ class Memory(NamedTuple):
     first_half_means: NDArray[np.float64]  # [M, K] revealed mean at the latest power of 2 of revealed pulls
     noticed_in: NDArray[np.int64]  # [M, 1] round, 0: not yet
     # evidence, cost and records
+    evidence_pulls: NDArray[np.int64]  # [M, K] pulls in segments, since the latest restart or window
+    is_first_left_out: NDArray[np.int64]  # [M] 1 until the client's first pull of a window, else 0
     completed_segments: NDArray[np.int64]  # [M, K]
     segment_sums: NDArray[np.float64]  # [M, K, J + 1] sum of observed rewards in each segment
     quota_rounds: NDArray[np.int64]  # [M, K] round in which the quota's count was reached, or NOT_REACHED
@@ -54,22 +56,26 @@ class Memory(NamedTuple):
 
     def restart_evidence(self, cuts: NDArray[np.int64]) -> None:
         """Forget all evidence and the rules' state; pending pulls are the first of the new evidence."""
-        for array in (
-            self.pulls_since_restart,
-            self.observed_sums,
-            self.revealed_sums,
-            self.rule_states,
-            self.completed_segments,
-            self.segment_sums,
-        ):
+        for array in (self.pulls_since_restart, self.observed_sums, self.revealed_sums, self.rule_states):
             array[...] = 0
+        self._clear_segments()
+        self.is_first_left_out[...] = 0
         for client, arm in enumerate(self.pending_arm.tolist()):
             if arm >= 0:
                 reward = self.pending_reward[client]
                 self.pulls_since_restart[client, arm] = 1
                 self.observed_sums[client, arm] = reward
-                segments, sums = self.completed_segments[client], self.segment_sums[client]
-                add_to_segment(arm, 1, reward, segments, sums, cuts)
+                pulls, segments = self.evidence_pulls[client], self.completed_segments[client]
+                add_to_segment(arm, reward, pulls, segments, self.segment_sums[client], cuts)
+
+    def begin_window(self) -> None:
+        """Forget segments and their counts, but not what rules remember; leave out each client's next pull."""
+        self._clear_segments()
+        self.is_first_left_out[...] = 1
+
+    def _clear_segments(self) -> None:
+        for array in (self.evidence_pulls, self.completed_segments, self.segment_sums):
+            array[...] = 0
 
 
 def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: NDArray[np.uint64]) -> Memory:
@@ -96,6 +102,8 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
         "policy_states": (np.float64, (max(1, policy_state_size),)),
         "first_half_means": numbers_by_arm,
         "noticed_in": (np.int64, (1,)),
+        "evidence_pulls": counts_by_arm,
+        "is_first_left_out": counts,
         "completed_segments": counts_by_arm,
         "segment_sums": (np.float64, (num_arms, num_cuts + 1)),
         "quota_rounds": counts_by_arm,
@@ -116,13 +124,14 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
     return memory
 
 
-def add_to_segment(arm: int, pulls: int, reward: float, completed: Any, sums: Any, cuts: NDArray[np.int64]) -> None:
-    """Add the observed reward of the arm's pull number ``pulls`` to its segment.
+def add_to_segment(arm: int, reward: float, pulls: Any, completed: Any, sums: Any, cuts: NDArray[np.int64]) -> None:
+    """Count a pull of the arm in ``pulls`` [K] and add its observed reward to its segment.
 
     A segment is completed by the pull whose number is the segment's cut.
     """
+    pulls[arm] += 1
     segment = completed[arm]
     if segment < cuts.size:
         sums[arm, segment] += reward
-        if pulls == cuts[segment]:
+        if pulls[arm] == cuts[segment]:
             completed[arm] = segment + 1

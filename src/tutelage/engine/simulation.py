@@ -101,7 +101,7 @@ class _Simulation:
         self.changes = schedule_changes(request, run)
         self.delivered_segments = np.zeros(num_arms, dtype=np.int64)
         self.no_segments = np.zeros((0, num_clients))
-        self.restarts = self.num_consultations = 0
+        self.restarts = self.windows = self.num_consultations = 0
         self.published: tuple[Any, ...] = ()
         self.events: list[RunEvent] = []
         self.target: int | None = None
@@ -178,10 +178,14 @@ class _Simulation:
             self.restarts = directive.restarts
             memory.restart_evidence(self.cuts)
             self.delivered_segments = np.zeros_like(self.delivered_segments)
+        if directive.windows > self.windows:
+            self.windows = directive.windows
+            memory.begin_window()
+            self.delivered_segments = np.zeros_like(self.delivered_segments)
         counts = directive.quota.counts if directive.quota else (0,) * self.problem.num_arms
         self.quota = np.array(counts, dtype=np.int64)
         memory.quota_rounds[...] = NOT_REACHED
-        memory.quota_rounds[memory.pulls_since_restart >= self.quota] = 0
+        memory.quota_rounds[memory.evidence_pulls >= self.quota] = 0
         if round > 0:
             self.events.append(RunEvent(round, directive.active_arms, directive.target))
         if directive.target != self.target:  # an exclusion may withdraw a decision or change it
@@ -221,7 +225,7 @@ class _Simulation:
                 self._advance(min(last, now + _SLICE), self.all_clients, STOP_AT_ANY)
                 end = self._current_round()
             else:
-                safe_rounds = max(1, least_missing(memory.pulls_since_restart, quota, is_evidence))
+                safe_rounds = max(1, least_missing(memory.evidence_pulls, quota, is_evidence))
                 end = min(last, now + max(safe_rounds * num_listed, _LEAST_STRETCH))
                 if end > now + safe_rounds:
                     self.memory_before.copy_from(memory)
@@ -240,7 +244,7 @@ class _Simulation:
 
     def _has_quota(self) -> NDArray[np.bool_]:
         """Return which clients [M] have the pulls of every listed arm."""
-        has_quota: NDArray[np.bool_] = np.all(self.memory.pulls_since_restart >= self.quota, axis=1)
+        has_quota: NDArray[np.bool_] = np.all(self.memory.evidence_pulls >= self.quota, axis=1)
         return has_quota
 
     def _advance(self, last: int, which: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:

@@ -26,11 +26,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tutelage.client_groups import ANY
 from tutelage.errors import InputError
 from tutelage.registry import check_parameters, parameter, parameters_of
 from tutelage.rules import Rule
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.dependence import ANY, INDEPENDENT
+from tutelage.teachers.dependence import INDEPENDENT
 from tutelage.teachers.separation import Separation
 from tutelage.text import format_name, format_value, shorten
 
@@ -77,6 +78,11 @@ class Directive:
 
     When ``restarts`` grows, the runner discards all evidence: sums, quotas and what rules remember count from
     the pulls of this round on.
+
+    When ``windows`` grows, the runner begins a window: sums, segments and quotas count from each client's second
+    pull after this round on, and what rules remember stays.  A client's first pull may have been made, though not
+    reported, before the consultation; with it left out, whatever a teacher computes in the consultation is fixed
+    before the pulls of the window.
     """
 
     rules: tuple[Rule, ...]
@@ -85,6 +91,7 @@ class Directive:
     leading_arm: int | None = None
     target: int | None = None
     restarts: int = 0
+    windows: int = 0
 
 
 @dataclass(frozen=True, eq=False)

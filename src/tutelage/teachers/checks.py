@@ -92,6 +92,7 @@ def _find_fault(teacher: Teacher, problem: Problem, directive: Directive) -> str
         if named is not None:
             _whole(teacher, "directive", name, named, 0, last)
     _whole(teacher, "directive", "the number of restarts", directive.restarts, 0, 2**31 - 1)
+    _whole(teacher, "directive", "the number of windows", directive.windows, 0, 2**31 - 1)
     return "" if directive.quota is None else _find_fault_of_quota(teacher, directive.quota, problem)
 
 

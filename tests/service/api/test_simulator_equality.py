@@ -127,6 +127,7 @@ def drawn(rng, means, clients=(0, 1, 2), most=6):
         ("tal", EQUAL, 340),
         ("twl", UNEQUAL, 340),
         ("blt", UNEQUAL, 150),
+        ("blt(dependence=any)", UNEQUAL, 300),
         ("change-detector(teacher=blt)", EQUAL, 80),
         ("known(target=0)", UNEQUAL, 100),
     ],

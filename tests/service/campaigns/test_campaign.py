@@ -1,5 +1,6 @@
 """A campaign in memory equals the simulator, round by round."""
 
+import msgspec
 import numpy as np
 import pytest
 from tests.simulated_run import simulate_once
@@ -7,8 +8,10 @@ from tests.simulated_run import simulate_once
 from tutelage import instances
 from tutelage.request import make_problem
 from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, RewardScale
+from tutelage.service.campaigns.snapshot_format import StoredState, dump_campaign, restore_campaign
 from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
+from tutelage.teachers.base import Problem
 
 MIXED = "2*ucb1,2*eps-greedy,1*ts"
 
@@ -40,6 +43,7 @@ KNOWING = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
         "tal(gamma1=0,gamma2=0)",
         "twl(gamma1=1,gamma2=0)",
         "blt",
+        "blt(dependence=a;a;b;b;c)",
         "change-detector(teacher=tal)",
         "change-detector(teacher=blt)",
         *KNOWING,
@@ -70,3 +74,26 @@ def test_round_by_round_it_is_the_lab(spec, excluded, tmp_path):
     assert [client.cost for client in campaign.clients] == run.costs[:, -1].tolist()
     assert campaign.pulls.tolist() == run.pulls[:, -1].tolist()
     assert campaign.report() == run.report
+
+
+def test_a_window_goes_through_a_snapshot():
+    """Restored after every step, a campaign with windows goes on as if nothing had happened."""
+    teacher = TEACHERS.parse("blt(dependence=any,hope=inf)")
+    setup = CampaignSetup(teacher, Problem(3, 2, 600, (0.5, 0.3, 0.2)), RewardScale())
+    rng, whole = np.random.default_rng(5), Campaign(setup)
+    restored, some_left_out = Campaign(setup), False
+    for _ in range(300):
+        clients, arms = rng.integers(0, 3, 4).tolist(), rng.integers(0, 2, 4).tolist()
+        rewards = (rng.random(4) < np.array([0.55, 0.45])[arms]).astype(float).tolist()
+        bypassed = (rng.random(4) < 0.1).tolist()
+        stored = msgspec.msgpack.encode(dump_campaign(restored))
+        restored = restore_campaign(setup, msgspec.msgpack.decode(stored, type=StoredState))
+        first, second = (each.step(clients, arms, rewards, bypassed) for each in (whole, restored))
+        assert (first.revealed, first.directive) == (second.revealed, second.directive)
+        assert restored.left_out == whole.left_out
+        some_left_out |= 0 < len(whole.left_out) < 3
+    assert whole.windows >= 3
+    assert some_left_out
+    assert restored.collected.pulls.tolist() == whole.collected.pulls.tolist()
+    plain = dump_campaign(Campaign(CampaignSetup(TEACHERS.parse("blt"), setup.problem, RewardScale())))
+    assert b"windows" not in msgspec.msgpack.encode(plain)  # snapshots of other campaigns are as before

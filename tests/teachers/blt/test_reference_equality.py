@@ -1,11 +1,13 @@
 """BLT in the simulator: equal to the algorithm in plain Python, draw for draw."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.random_games import assert_equal, draw_exclusions, games, make_instance, play_reference
-from tests.reference_blt import BetLevelLift
+from tests.reference_blt import BetLevelLift, WindowedBetLevelLift
 from tests.simulated_run import simulate_once
 
 from tutelage.policies import POLICIES
@@ -62,19 +64,21 @@ class Watched:
         return self.state
 
 
-def assert_same_game(game, settings, exclude=None):
-    """Pulls, observed and revealed rewards, costs, events are ``==``; log W agrees."""
+def assert_same_game(game, settings, exclude=None, groups=None):
+    """Pulls, observed and revealed rewards, costs, events are ``==``; log W agrees.  ``groups`` [M] depend."""
     means, weights, distribution, mix, T, seed = game
     instance = make_instance(means, weights, distribution)
     servers = []
 
     def server_of(stage, _):
-        server = BetLevelLift(stage.M, stage.K, stage.T, stage.weights, exclude=exclude or {}, **settings)
+        algorithm = BetLevelLift if groups is None else functools.partial(WindowedBetLevelLift, groups=groups)
+        server = algorithm(stage.M, stage.K, stage.T, stage.weights, exclude=exclude or {}, **settings)
         servers.append(server)
         return server
 
     game = play_reference(instance, distribution, mix, server_of, T, seed, 0)
-    teacher = Watched(BLT(**settings))
+    dependence = None if groups is None else "any" if set(groups) == {0} else ";".join(map(str, groups))
+    teacher = Watched(BLT(dependence=dependence, **settings))
     outcome = simulate_once(
         instance,
         [POLICIES.parse(spec) for spec in mix],
@@ -99,7 +103,7 @@ def assert_same_wealth(server, state):
     doubt = 1e-9 + 1e-11 * server.M * server.T
     for (j, k), logs in server.log_W.items():
         if j in server.active and k in server.active:
-            assert state.steps[j][k] == server.step[j, k]
+            assert state.steps[j][k] == server.step[j, k]  # 0 of all pairs in windows
             assert np.allclose(state.log_wealth[j, k], logs, rtol=1e-9, atol=doubt)
 
 
@@ -119,6 +123,15 @@ def test_equals_the_algorithm_with_other_constants(game, settings, shapes):
 def test_equals_the_algorithm_when_clients_exclude(game, settings, data):
     """The same with clients excluded in the midst of a run."""
     assert_same_game(game, settings, draw_exclusions(data, len(game[3]), game[4]))
+
+
+@given(games(), SETTINGS, st.data())
+def test_equals_the_algorithm_in_windows(game, settings, data):
+    """The same with clients that may depend on each other, and with clients excluded."""
+    num_clients = len(game[3])
+    some = st.lists(st.integers(0, 3), min_size=num_clients, max_size=num_clients)
+    groups = data.draw(st.one_of(st.just([0] * num_clients), some))
+    assert_same_game(game, settings, draw_exclusions(data, num_clients, game[4]), tuple(groups))
 
 
 @pytest.mark.parametrize("weights", [(1 / 6,) * 6, (0.4, 0.25, 0.15, 0.1, 0.05, 0.05)])

@@ -132,7 +132,8 @@ class Campaign:
         self.rounds = [0] * problem.num_clients  # pulls of each client, those beyond the horizon too
         self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
         self.excluded: list[int] = []
-        self.consultations = self.restarts = 0
+        self.consultations = self.restarts = self.windows = 0
+        self.left_out: set[int] = set()  # clients whose next step the present window leaves out
         self.collected = CollectedEvidence(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
         self.target: int | None = None
@@ -170,19 +171,25 @@ class Campaign:
 
         Clients and arms are numbers, rewards in the sender's units.  ``bypassed`` marks pulls whose client
         has been shown the reward itself.
+
+        A window has no bypassed pulls, and of each client none of the first step in which it has others: they may
+        have been made before the consultation that began the window.
         """
         horizon, observe = self.setup.problem.horizon, self.collected.observe
         rounds, counts = self.rounds, self.counts
         unit = self.setup.scale.to_units(rewards)
         numbers: list[int] = []
         is_evidence: list[bool] = []
-        for client, arm, reward in zip(clients, arms, unit, strict=True):
+        left_out, has_windows = self.left_out, self.windows > 0
+        for client, arm, reward, was_bypassed in zip(clients, arms, unit, bypassed, strict=True):
             round = rounds[client] = rounds[client] + 1
             number = counts[client][arm] = counts[client][arm] + 1
             numbers.append(number)
             is_evidence.append(round <= horizon)
-            if round <= horizon:
+            if round <= horizon and not (has_windows and (was_bypassed or client in left_out)):
                 observe(client, arm, reward)
+        if left_out:
+            left_out.difference_update(client for client, late in zip(clients, bypassed, strict=True) if not late)
         decision = None
         if any(is_evidence) and self.collected.is_due():  # after the horizon the last directive holds
             evidence = self.collected.take()
@@ -240,6 +247,10 @@ class Campaign:
             self.clients = [ClientMemory(self.setup.problem.num_arms, client.cost) for client in self.clients]
             for number, arm, reward in recent:
                 self.collected.observe(number, arm, reward)
+        if directive.windows > self.windows:
+            self.windows = directive.windows
+            self.collected.clear()
+            self.left_out = set(range(len(self.clients)))
         self.directive: Directive = directive
         self.rule_arrays = _make_rule_lists(directive.rules, directive)
         self.keeping_rule_arrays = _make_rule_lists((KEEP,) * self.setup.problem.num_arms, directive)

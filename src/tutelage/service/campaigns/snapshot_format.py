@@ -29,7 +29,7 @@ class StoredClient(msgspec.Struct, array_like=True):
     cost: float
 
 
-class StoredState(msgspec.Struct):
+class StoredState(msgspec.Struct, omit_defaults=True):
     """A campaign without what its setup or its teacher's state determine."""
 
     rounds: list[int]
@@ -41,6 +41,8 @@ class StoredState(msgspec.Struct):
     target: int | None
     collected: StoredEvidence
     clients: list[StoredClient]
+    windows: int = 0
+    left_out: list[int] = []
 
 
 class StoredSession(msgspec.Struct, array_like=True):
@@ -92,6 +94,8 @@ def dump_campaign(campaign: Campaign) -> StoredState:
             StoredClient(one.pulls, one.observed, one.revealed, list(map(float, one.rule_state)), one.cost)
             for one in campaign.clients
         ],
+        windows=campaign.windows,
+        left_out=sorted(campaign.left_out),
     )
 
 
@@ -101,6 +105,7 @@ def restore_campaign(setup: CampaignSetup, stored: StoredState) -> Campaign:
     size = (setup.problem.num_clients, setup.problem.num_arms)
     campaign.rounds, campaign.excluded, campaign.target = stored.rounds, stored.excluded, stored.target
     campaign.consultations, campaign.restarts = stored.consultations, stored.restarts
+    campaign.windows, campaign.left_out = stored.windows, set(stored.left_out)
     campaign.counts = np.frombuffer(stored.pulls, dtype=np.int64).reshape(size).tolist()
     campaign.state = decode_state(setup.teacher, stored.state)
     collected = campaign.collected

@@ -84,7 +84,9 @@ class GridStep:
 class Bets:
     """The amounts bet: ``units`` [M] are u_m = M w_m, ``stakes`` [G, 1] lambdas, at most 1 / max(1, max u).
 
-    ``signed`` [2, 1, M] is the change of the bet per pull at stake 1: u / rho for j and -u for k.
+    ``signed`` [2, 1, M] is the change of the bet per pull at stake 1: u / rho for j and -u for k.  With dependent
+    clients the bets are ``sizes`` instead of u, and ``exponents`` [4 M] are alpha_m, once for each of j and k, won
+    and lost; None for 1.
     """
 
     units: Array
@@ -94,13 +96,21 @@ class Bets:
     signed: Array
     opposite: Array
     listed: tuple[list[float], tuple[list[float], list[float]]]  # units, and what is in ``signed``
+    exponents: Array | None = None
 
 
-def make_bets(units: Array, stakes: Array, rho: float) -> Bets:
-    """Return the bets of clients with ``units`` [M] at each of ``stakes`` [G]."""
-    signed = np.array((units / rho, -units))[:, None]
+def make_bets(
+    units: Array, stakes: Array, rho: float, sizes: Array | None = None, exponents: Array | None = None
+) -> Bets:
+    """Return the bets of clients with ``units`` [M] at each of ``stakes`` [G].
+
+    ``sizes`` [M] are the bets at stake 1, u if there are none, and ``exponents`` [M] alpha.
+    """
+    sizes = units if sizes is None else sizes
+    signed = np.array((sizes / rho, -sizes))[:, None]
     listed = (units.tolist(), (signed[0, 0].tolist(), signed[1, 0].tolist()))
-    return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed, listed)
+    repeated = None if exponents is None else np.tile(exponents, 4)
+    return Bets(units, stakes[:, None], rho, float(np.add.reduce(units)), signed, -signed, listed, repeated)
 
 
 def excess_of(bets: Bets, tolerance: float) -> float:
@@ -116,7 +126,7 @@ def log_gain(step: GridStep, bets: Bets, tolerance: float) -> Array:
         s_j log(1 + b (1 - c)) + (rho n - s_j) log(1 - b c) + s_k log(1 - e (1 - d)) + (n - s_k) log(1 + e d)
 
     For rewards of 0 and 1 this is the log of the product of 1 + b (X - c) and 1 - e (X - d) over the pulls,
-    for others it is below (concavity).
+    for others it is below (concavity).  With dependent clients it is multiplied by the client's alpha.
     """
     _, num_pairs, num_clients = step.before.shape
     predictions = null_means((step.before + 0.5) / (step.pulls + 1.0), bets, tolerance)
@@ -130,6 +140,8 @@ def log_gain(step: GridStep, bets: Bets, tolerance: float) -> Array:
     logs = moves.reshape(num_pairs, 1, -1) * bets.stakes  # [P, G, 4 M]
     np.log1p(logs, out=logs)
     logs *= times.reshape(num_pairs, 1, -1)
+    if bets.exponents is not None:
+        logs *= bets.exponents
     return np.add.reduce(logs, axis=2)  # type: ignore[no-any-return]
 
 

@@ -56,6 +56,8 @@ def log_gain_of_few(steps: Sequence[PairStep], bets: Bets, tolerance: float) -> 
     logs = np.array(moves).reshape(shape) * bets.stakes
     np.log1p(logs, out=logs)
     logs *= np.array(times).reshape(shape)
+    if bets.exponents is not None:
+        logs *= bets.exponents
     return np.add.reduce(logs, axis=2)  # type: ignore[no-any-return]
 
 

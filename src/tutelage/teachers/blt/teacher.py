@@ -27,33 +27,28 @@ from tutelage.teachers.base import (
     risk_parameter,
 )
 from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
+from tutelage.teachers.blt.states import BltState, WindowState
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
 from tutelage.teachers.blt.totals import BettingTotals, Waiting, append_totals, create_bets
+from tutelage.teachers.blt.windows import (
+    LEAST_WINDOW,
+    bet_window,
+    close_window,
+    count_window,
+    dependent_bets,
+    dependent_weights,
+    effective_clients,
+    pulls_in_windows,
+    window_cuts,
+    window_lengths,
+)
+from tutelage.teachers.dependence import dependence_parameter, groups_of
 from tutelage.teachers.families.weights import listed_weights, remaining_weights
 
 _NOTHING = Set(0.0)
 _FIRST_PULLS, _LEAST_HEAD_START = 40, 3  # of an arm: by all clients together, and by each
 _ANYTIME_STAKES = 20  # for an unknown horizon: the smallest is best for gaps of about 0.0005
 _TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable
-
-
-@dataclass(frozen=True, eq=False)
-class BltState:
-    """Sums of rewards, bets and active arms.
-
-    ``totals[k]`` is float64 [segments of arm k + 1, M]: the sum of observed rewards up to each cut.
-    ``steps[j][k]`` counts the grid steps that the ordered pair (j, k) has bet on, ``log_wealth`` [K, K, G] is
-    log W_jk of each stake; neither changes any more for an arm that is ruled out.
-    """
-
-    problem: Problem
-    totals: tuple[Array, ...]
-    steps: tuple[tuple[int, ...], ...]
-    log_wealth: Array
-    active_arms: tuple[int, ...]
-    consultations: int = 0
-    excluded: tuple[int, ...] = ()
-    provisional: int | None = None  # the arm that clients are led to if undecidable
 
 
 @dataclass(frozen=True)
@@ -100,17 +95,20 @@ class BLT(Teacher):
     )
     freeze_share: float = parameter(0.9, help="f: level as a share of the client's mean reward", minimum=0)
     risk: float | None = risk_parameter()
+    dependence: str | None = dependence_parameter()
 
     state_type: ClassVar[type] = BltState
     side_by_side: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
 
     def __post_init__(self) -> None:
-        """Check every parameter, and that the two options do not meet."""
+        """Check every parameter, and that the two options do not meet; dependent clients have other states."""
         super().__post_init__()
         if self.risk is not None and self.dependence is not None:
             raise InputError(
                 "The teacher blt cannot have both an unknown horizon and dependence: leave out risk or dependence."
             )
+        if self.dependence is not None:
+            object.__setattr__(self, "state_type", WindowState)
 
     @property
     def style(self) -> Style | None:
@@ -122,22 +120,26 @@ class BLT(Teacher):
         if self.tolerance > 0.0:
             worse = (problem.num_arms - 1) * self.tolerance
             error = f"Worse than the best arm by more than {worse:.3g}, of rewards in [0, 1],"
-        return bound_error(add_risk(problem, self.risk), error)
+        return bound_error(add_risk(problem, self.risk), error, self.dependence)
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
-        """Return the pull counts of the grid and of rho times the grid."""
-        return self._grid(problem).cuts
+        """Return the pull counts of the grid and of rho times the grid, or with dependent clients those of windows."""
+        if self.dependence is None:
+            return self._grid(problem).cuts
+        groups_of(self.dependence, problem.num_clients)
+        return window_cuts(self._lengths(problem), self.rho, problem.horizon)
 
     def begin(self, problem: Problem, generator: Generator) -> BltState:
         """Start with all arms active and every W = 1."""
         size, problem = problem.num_arms, add_risk(problem, self.risk)
-        return BltState(
+        state: BltState = self.state_type(
             problem,
             totals=tuple(np.zeros((1, problem.num_clients)) for _ in range(size)),
             steps=((0,) * size,) * size,
             log_wealth=np.zeros((size, size, self.count_stakes(problem))),
             active_arms=tuple(range(size)),
         )
+        return state
 
     def directive(self, state: BltState) -> Directive:
         """Level while several arms are active; then reveal the target as it is, or lifted."""
@@ -151,11 +153,13 @@ class BLT(Teacher):
         if state.provisional is not None:
             rules[state.provisional] = KEEP
             return Directive(tuple(rules), None, active, leading_arm=state.provisional)
+        windows, leading_arm = isinstance(state, WindowState), self._leading_arm(state)
         for arm in active:
-            rules[arm] = self._level_rule(self.first_pulls_of(problem))
-        counts = self._awaited(state)
-        quota = Quota(counts, "any") if any(counts) else None
-        return Directive(tuple(rules), quota, active, leading_arm=self._leading_arm(state))
+            rules[arm] = self._level_rule(0 if windows else self.first_pulls_of(problem))
+        counts = self._window(state) if isinstance(state, WindowState) else self._awaited(state)
+        quota = Quota(counts, "all" if windows else "any") if any(counts) else None
+        begun = len(state.counts) if isinstance(state, WindowState) else 0
+        return Directive(tuple(rules), quota, active, leading_arm=leading_arm, windows=begun)
 
     @functools.lru_cache(maxsize=16)  # noqa: B019 - teachers are few and small
     def _level_rule(self, head_start: int) -> Rule:
@@ -182,14 +186,25 @@ class BLT(Teacher):
         if self.stakes or problem.risk is not None:
             return self.stakes or _ANYTIME_STAKES
         need = 2.0 * log_threshold(problem, 0, self.tolerance) * (1 + self.rho)
-        least = need / (problem.num_clients * problem.horizon * (1.0 + 1.0 / self.rho) / 4.0)
+        clients = effective_clients(problem.weights, self.dependence) if self.dependence else problem.num_clients
+        least = need / (clients * problem.horizon * (1.0 + 1.0 / self.rho) / 4.0)
         return max(1, 1 + math.floor(-math.log2(least))) if least > 0.0 else 1
 
     def _grid(self, problem: Problem) -> Grid:
         return make_grid(problem.horizon, self.rho, self.growth, self.first_pulls_of(problem))
 
+    def _lengths(self, problem: Problem) -> tuple[int, ...]:
+        """The pulls of an arm that does not lead in each window."""
+        return window_lengths(problem.horizon, self.first_pulls_of(problem) or LEAST_WINDOW)
+
+    def _window(self, state: WindowState) -> tuple[int, ...]:
+        """The pulls of each arm in the present window."""
+        return count_window(state, self._lengths(state.problem), self.rho, self._leading_arm(state))
+
     def _pulls(self, state: BltState) -> list[int]:
-        """The pulls [K] of each arm in the segments that all clients have completed."""
+        """The pulls of each arm by each client in the sums, [K]."""
+        if isinstance(state, WindowState):
+            return pulls_in_windows(state, len(state.counts))
         cuts = (0, *self._grid(state.problem).cuts)
         return [cuts[len(sums) - 1] for sums in state.totals]
 
@@ -219,22 +234,25 @@ class BLT(Teacher):
 
     def _leading_arm(self, state: BltState) -> int | None:
         """The active arm with the highest mean over the segments that all clients have completed."""
-        cuts = self._grid(state.problem).cuts
+        pulls = self._pulls(state)
         weights = listed_weights(state.problem.weights, state.excluded)
         best, highest = None, -1.0
         for arm in state.active_arms:
-            done = len(state.totals[arm]) - 1
-            if done == 0:
+            if pulls[arm] == 0:
                 return None
             mean = 0.0
-            for weight, total in zip(weights, state.totals[arm][done].tolist(), strict=True):
-                mean += weight * (total / cuts[done - 1])
+            for weight, total in zip(weights, state.totals[arm][-1].tolist(), strict=True):
+                mean += weight * (total / pulls[arm])
             if mean > highest:
                 best, highest = arm, mean
         return best
 
     def advance(self, state: BltState, evidence: Evidence) -> BltState:
         """Bet on all steps that have become complete, and rule out arms whose threshold is reached."""
+        if isinstance(state, WindowState):
+            cuts, leading_arm = self.segments(state.problem), self._leading_arm(state)
+            closed = close_window(state, evidence, self._window(state), cuts, leading_arm)
+            return self._bet_windows(closed, range(len(state.counts), len(closed.counts)))
         totals = tuple(
             append_totals(old, new) if len(new) else old for old, new in zip(state.totals, evidence.sums, strict=True)
         )
@@ -251,6 +269,8 @@ class BLT(Teacher):
             excluded=add_excluded(state.excluded, client, problem),
             provisional=None,
         )
+        if isinstance(fresh, WindowState):
+            return self._bet_windows(fresh, range(len(fresh.counts)))
         return self._bet(fresh, fresh.totals, fresh.consultations)
 
     def report(self, state: BltState) -> Report:
@@ -281,12 +301,22 @@ class BLT(Teacher):
 
     def _evidence(self, state: BltState) -> tuple[float | None, ...]:
         """For each arm k the largest log W_jk over j, divided by the log of its threshold."""
-        if min(map(len, state.totals)) <= self._grid(state.problem).at_leading[0]:
+        first = 1 if isinstance(state, WindowState) else self._grid(state.problem).at_leading[0]
+        if min(map(len, state.totals)) <= first:
             return ()
         wealth, thresholds = log_mean(state.log_wealth), self._log_thresholds(state, state.totals)
         shares = np.divide(wealth, thresholds, out=np.zeros_like(wealth), where=thresholds > 0.0)
         np.fill_diagonal(shares, 0.0)
         return tuple(np.maximum.reduce(shares, axis=0, initial=0.0).tolist())
+
+    def _bet_windows(self, state: WindowState, windows: range) -> WindowState:
+        """Bet in these windows, one after the other."""
+        problem = state.problem
+        stakes = state.log_wealth.shape[2]
+        bets = dependent_bets(problem.weights, state.excluded, self.dependence, stakes, self.rho)
+        for window in windows:
+            state = bet_window(state, window, bets, self.tolerance, self._log_thresholds(state, state.totals))
+        return replace(state, provisional=self._leading_arm(state)) if self._is_hopeless(state) else state
 
     def _bet(self, state: BltState, totals: tuple[Array, ...], consultations: int) -> BltState:
         """Bet on every grid step that both arms of a pair have completed; then rule out, pair by pair."""
@@ -333,7 +363,7 @@ class BLT(Teacher):
         problem, head_start = state.problem, self.first_pulls_of(state.problem)
         if head_start == 0:
             return even_log_thresholds(problem, len(state.excluded), self.tolerance)
-        row = self._grid(problem).at_leading[0]
+        row = 1 if isinstance(state, WindowState) else self._grid(problem).at_leading[0]
         first = b"".join([sums[row].tobytes() for sums in totals])
         return shared_log_thresholds(problem, state.excluded, head_start, first)
 
@@ -342,22 +372,23 @@ class BLT(Teacher):
 
         This is checked for a gap ``hope`` standard errors larger than estimated.  Capital grows by about
         gap^2 / (2 variance) for each pull of the other arm, which needs rho pulls of the leading arm and one
-        of each other active arm.
+        of each other active arm.  In the variance w_m W_g takes the place of w_m^2 with dependent clients.
         """
-        problem, active, cuts = state.problem, state.active_arms, self._grid(state.problem).cuts
+        problem, active = state.problem, state.active_arms
         if len(active) == 1 or math.isinf(self.hope) or problem.risk is not None:
             return False
-        pulls = [float(cuts[len(sums) - 2]) if len(sums) > 1 else 0.0 for sums in state.totals]
+        pulls = self._pulls(state)
         left = problem.horizon - sum(pulls)
         if left > (1.0 - _TOO_SOON) * problem.horizon or (leading_arm := self._leading_arm(state)) is None:
             return False
         weights = remaining_weights(problem.weights, state.excluded)
+        shared = weights * dependent_weights(problem.weights, state.excluded, self.dependence)
         thresholds = self._log_thresholds(state, state.totals)
         means, seen = {}, {}
         for arm in active:
             means[arm] = float(weights @ state.totals[arm][-1]) / pulls[arm]
             prediction = (state.totals[arm][-1] + 0.5) / (pulls[arm] + 1.0)
-            seen[arm] = float(weights**2 @ (prediction * (1.0 - prediction)))
+            seen[arm] = float(shared @ (prediction * (1.0 - prediction)))
         for arm in active:
             if arm != leading_arm:
                 error = math.sqrt(seen[leading_arm] / pulls[leading_arm] + seen[arm] / pulls[arm])

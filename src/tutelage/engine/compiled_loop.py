@@ -110,9 +110,8 @@ def advance(
             pending = arm >= 0
             while True:
                 if pending:
-                    aligned = 0.0
-                    if rule_arrays.kinds[arm] == ALIGN_KIND:
-                        aligned = 1.0 if random(reward_stream) < reward_arrays.global_means[arm] else 0.0
+                    aligns = rule_arrays.kinds[arm] == ALIGN_KIND
+                    aligned = 1.0 if aligns and random(reward_stream) < reward_arrays.global_means[arm] else 0.0
                     value = reveal(rule_arrays, rule_memory, arm, reward, aligned)
                     total_cost += cost(reward, value)
                     revealed[arm] += value

@@ -106,8 +106,11 @@ def advance(
             round, number, wait = (memory.rounds[client], memory.num_pulls[client], memory.remaining_delays[client])
             total_cost, is_first_left_out = memory.costs[client], memory.is_first_left_out[client]
             checkpoint = memory.next_checkpoints[client]
-            arm, reward = memory.pending_arm[client], memory.pending_reward[client]
-            pending = arm >= 0
+            arm, reward, pending = (
+                memory.pending_arm[client],
+                memory.pending_reward[client],
+                memory.pending_arm[client] >= 0,
+            )
             while True:
                 if pending:
                     aligns = rule_arrays.kinds[arm] == ALIGN_KIND

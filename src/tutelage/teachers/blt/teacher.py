@@ -145,20 +145,20 @@ class BLT(Teacher):
         """Level while several arms are active; then reveal the target as it is, or lifted."""
         problem, active = state.problem, state.active_arms
         rules: list[Rule] = [_NOTHING] * problem.num_arms
+        begun = len(state.counts) if isinstance(state, WindowState) else 0
         if len(active) == 1:
             quota = None if problem.risk is None else self._doubling(state)
             rounds = problem.horizon if problem.risk is None else stage_horizon(self._pulls(state))
             rules[active[0]] = Lift(lift_of(problem.num_arms, rounds)) if self.lift else KEEP
-            return Directive(tuple(rules), quota, active, target=active[0])
+            return Directive(tuple(rules), quota, active, target=active[0], windows=begun)
         if state.provisional is not None:
             rules[state.provisional] = KEEP
-            return Directive(tuple(rules), None, active, leading_arm=state.provisional)
+            return Directive(tuple(rules), None, active, leading_arm=state.provisional, windows=begun)
         windows, leading_arm = isinstance(state, WindowState), self._leading_arm(state)
         for arm in active:
             rules[arm] = self._level_rule(0 if windows else self.first_pulls_of(problem))
         counts = self._window(state) if isinstance(state, WindowState) else self._awaited(state)
         quota = Quota(counts, "all" if windows else "any") if any(counts) else None
-        begun = len(state.counts) if isinstance(state, WindowState) else 0
         return Directive(tuple(rules), quota, active, leading_arm=leading_arm, windows=begun)
 
     @functools.lru_cache(maxsize=16)  # noqa: B019 - teachers are few and small

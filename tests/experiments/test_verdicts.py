@@ -49,8 +49,9 @@ def test_below_compares_means(factor, holds):
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
     times = "" if factor == 1 else f"{factor:g} times "
+    found_by = "equal in every one" if holds else "p < 0.001"
     assert found.figures == (
-        f"regret: na 20 compared with ng 10 (required: at most {times}as much; paired t-test, 200 pairs: p < 0.001)"
+        f"regret: na 20 compared with ng 10 (required: at most {times}as much; paired t-test, 200 pairs: {found_by})"
     )
     assert (found.text, found.section) == ("It does.", "VIII-A")
 

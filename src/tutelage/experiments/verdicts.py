@@ -73,7 +73,9 @@ def compare_means(differences: NDArray[np.float64], kind: str = "paired t-test",
     count = differences.size
     if count < 2:
         return ClaimTest(None, "one run cannot be tested")
-    p = compute_p_value(differences) if differences.any() else 0.0  # equal in every run: at least 0
+    if not differences.any():
+        return ClaimTest(True, f"{kind}, {format_count(count, of)}: equal in every one", 0.0)
+    p = compute_p_value(differences)
     return _decide(p, f"{kind}, {format_count(count, of)}", holds=bool(differences.mean() >= 0.0))
 
 

@@ -269,15 +269,15 @@ def test_teachers_lie_between_the_baselines(clients, spec):
 
 @pytest.mark.parametrize(("spec", "clients"), [(TAL_0, "mixed"), (TWL_0, "mixed"), (TWL_1, "ucb1")])
 def test_learning_never_ends_on_a_wrong_arm(spec, clients):
-    """In 1,000 runs on as many random instances no decision is wrong (each may be, with chance 1/T)."""
+    """In 400 runs on as many random instances no decision is wrong (each may be, with chance 1/T)."""
     decided = 0
-    for seed in range(1000):
+    for seed in range(400):
         name = f"uniform:clients=5,arms=5,seed={seed}"
         outcome = play(spec, clients, instance=name, horizon=20_000, checkpoints=(20_000,))
         if outcome.target is not None:
             decided += 1
             assert load_once(name).gaps[outcome.target] == 0.0
-    assert decided > 200
+    assert decided > 80
 
 
 # ------------------------------------------------------------------------------------ others' figures

@@ -22,7 +22,7 @@ def test_histories(store, histories, steps):
     profile = settings()
     with crash_histories.places(store) as place:
         counts = crash_histories.play(
-            place, histories * profile.max_examples // 60, steps, derandomize=profile.derandomize
+            place, histories * profile.max_examples // 30, steps, derandomize=profile.derandomize
         )
     assert counts["histories"] >= histories
     assert counts["pulls"] > 0

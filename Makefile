@@ -7,7 +7,7 @@ BENCH_BIN := .venv-bench/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-quick coverage setup lint format types docs-tables imports wheel bench table claims lock clean
+.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,8 +34,18 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 
 # -------------------------------------------------------------------------------------- development
 
-test: .venv/dev.stamp ## run the tests (ARGS='-k name' picks some)
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+# Tests that take long: processes that are interrupted, killed or replaced, packages that are installed, long pages.
+SLOW := $(addprefix --ignore=tests/, benchmarks cli/test_demo.py cli/test_installed.py engine/test_executors.py \
+    experiments/test_execution.py experiments/test_interruption.py plots/test_matplotlib_import.py \
+    service/campaigns/test_restarts.py service/campaigns/test_rolling_upgrade.py teachers/test_change_detector.py \
+    test_example_package.py theory/test_bounds_hold.py) \
+    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', conditions plan plots share)
+
+test: .venv/dev.stamp ## run the tests but the slow ones (ARGS='-k name' picks some)
+	@$(BIN)/python -m pytest -n auto $(SLOW) $(ARGS)
+
+test-all: .venv/dev.stamp ## run all tests, the slow ones too
+	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 # Folders and files with tests of single functions, few of which compile a kernel or start a process.
 QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py experiments/test_parsing.py \
@@ -48,11 +58,11 @@ QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py exper
     test_registry.py test_revealed_rewards.py test_rules.py test_seeding.py test_struct_errors.py test_text.py \
     test_validation.py)
 
-test-quick: .venv/dev.stamp ## run the tests of single functions, in less than a minute
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK) $(ARGS)
+test-quick: .venv/dev.stamp ## run the tests of single functions, in about a minute
+	@$(BIN)/python -m pytest -n auto $(QUICK) $(ARGS)
 
 coverage: .venv/dev.stamp ## run the tests and measure which lines they reach, as pages in out/coverage/
-	@$(BIN)/python -m pytest -n auto --dist worksteal --cov=tutelage --cov-branch --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n auto --cov=tutelage --cov-branch --cov-report=term:skip-covered \
 	    --cov-report=html:out/coverage $(ARGS)
 
 setup: .venv/run.stamp ## only create .venv, so that .venv/bin/tutelage can be run

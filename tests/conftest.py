@@ -20,12 +20,6 @@ settings.register_profile("long", max_examples=2000, deadline=None, suppress_hea
 settings.load_profile("everyday")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """One worker more than cores: many tests wait for a server, a clock or a browser."""
-    return (os.cpu_count() or 1) + 1
-
-
 @pytest.fixture(scope="session", autouse=True)
 def default_port_in_use():
     """The server's default port is taken while tests run, as where a server runs: no test may need it."""

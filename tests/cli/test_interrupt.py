@@ -39,7 +39,7 @@ def compiled(python):
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_while_compiled_code_runs(executor, presses):
     """Nothing is waited for, and pressing again makes no difference."""
-    running, out, error = interrupted([*LONG, "--executor", executor], after=3, presses=presses)
+    running, out, error = interrupted([*LONG, "--executor", executor], after=5, presses=presses)
     assert running.returncode == 130
     assert (out, error) == ("", "Interrupted.\n")
     deadline = time.monotonic() + 30
@@ -119,7 +119,7 @@ def test_little_is_imported_before_interrupts_are_handled(python):
 
 def test_an_interrupt_leaves_no_unfinished_file(tmp_path):
     """``--out`` is only there when it is complete."""
-    running, *_ = interrupted([*LONG, "--out", str(tmp_path / "r.nc")], after=2)
+    running, *_ = interrupted([*LONG, "--out", str(tmp_path / "r.nc")], after=5)
     assert running.returncode == 130
     assert not list(tmp_path.iterdir())
 

@@ -479,7 +479,7 @@ def test_commands_read_only_the_settings_that_they_use(here, capsys, monkeypatch
     capsys.readouterr()
     for command in (("key", "list"), ("db", "check"), ("ledger", "verify")):
         output_of(capsys, *command, "--store", "sqlite:///t.db")
-    assert "does not answer" in error_of(capsys, 2, "campaign", "list", "--server", "http://127.0.0.1:9")
+    assert "does not answer" in error_of(capsys, 1, "campaign", "list", "--server", "http://127.0.0.1:9")
     assert "Invalid TUTELAGE_" in error_of(capsys, 2, "serve")
 
 

@@ -15,6 +15,13 @@ SMALL = ["--horizon", "1500", "--runs", "2", "--teacher", "twl", "--teacher", "b
 GUESS = ["plan", "--num-clients", "3", "--num-arms", "3", "--gap", "0.3"]
 
 
+def guess(option, value):
+    """Return GUESS with another value of one of its options."""
+    arguments = GUESS.copy()
+    arguments[arguments.index(option) + 1] = value
+    return arguments
+
+
 def test_json_is_the_only_thing_on_standard_output(capsys):
     """One document, that of the library's plan."""
     assert execute(["plan", "paper", *SMALL, "--cost-weight", "0.5", "--seed", "3", "--json"]) == 0
@@ -145,12 +152,12 @@ def test_progress_is_for_terminals():
         (["plan", "paper", "--activity", "0"], "activity 0 of client 0"),
         (["plan", "paper", "--workers", "0"], "Invalid number of workers 0"),
         (["plan", "uniform:arms=1"], "has one arm"),
-        ([*GUESS, "--gap", "0"], "The gap 0 lies outside"),
-        ([*GUESS, "--gap", "x"], "'x' is not a number"),
+        (guess("--gap", "0"), "The gap 0 lies outside"),
+        (guess("--gap", "x"), "'x' is not a number"),
         ([*GUESS, "--means", "0.2"], "Invalid --means '0.2': use LOW;HIGH"),
         ([*GUESS, "--means", "0.8;0.2"], "The means 0.8;0.2 are not a range"),
-        ([*GUESS, "--num-arms", "1"], "number of arms 1: use a whole number of at least 2"),
-        ([*GUESS, "--num-clients", "0"], "number of clients 0: use a whole number of at least 1"),
+        (guess("--num-arms", "1"), "number of arms 1: use a whole number of at least 2"),
+        (guess("--num-clients", "0"), "number of clients 0: use a whole number of at least 1"),
         ([*GUESS, "--rewards", "empirical"], "empirical"),
         ([*GUESS, "--weights", "0.5;0.5"], "2 weights for 3 clients"),
         ([*GUESS, "--weights", "1e308;1e308;1"], "up to 1e+308, are too large to be summed"),

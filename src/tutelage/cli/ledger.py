@@ -117,7 +117,7 @@ def import_(
     store: StoreUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Create a campaign again from an export of its ledger, and check every row.
+    """Create a campaign again from its exported ledger.
 
     The campaign must not exist in the store.  Stop the server of a SQLite store first.
     """

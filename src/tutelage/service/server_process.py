@@ -111,10 +111,11 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the
         # store.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        if sys.platform != "win32":
-            signal.signal(signal.SIGHUP, lambda *_: _reload_certificate(server.config, configuration))
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                if sys.platform != "win32":  # in the loop: a handler between any two lines could meet the log's lock
+                    loop = runner.get_loop()
+                    loop.add_signal_handler(signal.SIGHUP, _reload_certificate, server.config, configuration)
                 runner.run(server.serve(sockets))
         except KeyboardInterrupt:
             return None

@@ -4,6 +4,7 @@ They are named by SPECs such as ``ablation_teachers:Bets(reveal=ones)``.  After 
 teacher does whose decisions it uses.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -37,8 +38,9 @@ class _Combined(Teacher):
     """A teacher that passes everything on to ``inner`` and changes its directives."""
 
     @property
+    @abstractmethod
     def inner(self) -> Teacher:
-        raise NotImplementedError
+        """The teacher that decides."""
 
     def segments(self, problem: Problem) -> tuple[int, ...]:
         return self.inner.segments(problem)

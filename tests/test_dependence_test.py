@@ -1,4 +1,4 @@
-"""The test for dependence between clients: seldom wrong, quick where there is dependence, the same in batches."""
+"""The test for dependence between clients: seldom wrong, quick where there is dependence, and whatever the batches."""
 
 import itertools
 import math

@@ -100,10 +100,16 @@ def test_links_lead_somewhere():
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"
 
 
-def test_quick_tests_exist():
-    """Every folder and file of `make test-quick` is there."""
-    text = (ROOT / "Makefile").read_text()
-    listed = re.search(r"^QUICK := \$\(addprefix tests/, (.*?)\)$", text, re.MULTILINE | re.DOTALL)[1]
+@pytest.mark.parametrize("name", ["QUICK := $(addprefix tests/,", "SLOW := $(addprefix --ignore=tests/,"])
+def test_listed_tests_exist(name):
+    """Every folder and file of `make test-quick`, and of what `make test` leaves out, is there."""
+    listed = (ROOT / "Makefile").read_text().partition(name)[2].partition(")")[0]
     places = listed.replace("\\", " ").split()
     assert len(places) > 10
     assert [place for place in places if not (ROOT / "tests" / place).exists()] == []
+
+
+def test_listed_pages_exist():
+    """Every page whose commands `make test` does not run is there."""
+    listed = re.search(r"blocks_run\[docs/%\.md\]', (.*?)\)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert [page for page in listed.split() if f"docs/{page}.md" not in PAGES] == []

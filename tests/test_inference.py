@@ -33,7 +33,7 @@ def test_none_of_twenty_wrong_allows_fourteen_percent():
 
 
 def test_p_values_of_equal_differences():
-    """No difference in any run is no evidence, the same one in every run is certain."""
+    """p is 1 if no run differs, and 0 if all differ by the same amount."""
     values = np.random.default_rng(2).normal(0.5, 1.0, 9)
     assert inference.compute_p_value(values) == pytest.approx(stats.ttest_1samp(values, 0.0).pvalue)
     assert inference.compute_p_value(np.zeros(5)) == 1.0

@@ -298,7 +298,7 @@ def _make_certificate(name):
 
 
 def test_sighup_reloads_the_certificate(here):
-    """New connections get it; what is no certificate is logged and changes nothing; nothing ends the server."""
+    """New connections get it; an invalid one is logged and changes nothing; the server goes on."""
     for name in ("one", "two"):
         _make_certificate(name)
     for end in ("pem", "key"):

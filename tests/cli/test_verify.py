@@ -55,7 +55,7 @@ def test_a_result_holds_what_makes_it_again(folder, capsys, case):
 
 
 def test_a_changed_value_is_found(folder, capsys):
-    """The variable, the teacher and the number of runs are named, and the exit status is 1; the same in Python."""
+    """The variable, the teacher and the number of runs are named, and the exit status is 1; Python gets them too."""
     data = tutelage.load(saved(folder, "file"))
     data.regret[1, 0, 0, 3] += 1e-9
     data.attrs["numpy"] = "1.0"

@@ -126,7 +126,8 @@ def import_(
 
     with store_url(store, config) as url, contextlib.closing(open_store(url)) as opened, file.open("rb") as lines:
         name, position = import_ledger(opened, lines, "tutelage ledger import")
-    sys.stdout.write(f"{name}: {position:,} rows imported.\n")
+    with checked_output():
+        sys.stdout.write(f"{name}: {position:,} rows imported.\n")
 
 
 @contextlib.contextmanager

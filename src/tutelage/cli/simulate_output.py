@@ -122,8 +122,8 @@ def _print_noticing(printer: Printer, result: SimulationResult) -> None:
     printer.print("", table, "")
     notice = (
         "share of clients that could notice that they are taught, with half of its confidence interval: they compare "
-        "the first with the second half of the revealed rewards of each arm, in a test that no more than "
-        f"{100 * LEVEL:g} % of clients fail that are not taught"
+        "the first with the second half of the revealed rewards of each arm, in a test with a false-alarm rate of at "
+        f"most {100 * LEVEL:g} %"
     )
     messages = "rules to clients and sums from them, if clients apply the rules themselves; mean of the runs"
     printer.print_definitions(

@@ -91,6 +91,13 @@ def sub_gaussian_of(distribution: "RewardDistribution") -> float | None:
     return None if stated is None else check_number("sub_gaussian of a reward distribution", stated, above=0)
 
 
+def check_clients(distribution: "RewardDistribution", num_clients: int) -> None:
+    """Raise ``InputError`` if the distribution has a method ``check`` that refuses this number of clients."""
+    check = getattr(distribution, "check", None)
+    if check is not None:
+        check(num_clients)
+
+
 def require_bounded(distribution: "RewardDistribution", instance: str, why: str) -> None:
     """Raise ``InputError`` for rewards beyond [0, 1], with the name of the instance and what requires them within."""
     if sub_gaussian_of(distribution) is not None:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from tutelage.code_errors import describe_code_error, is_foreign
 from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS, parse_distribution
-from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples
+from tutelage.distributions.base import RewardArrays, RewardDistribution, Samples, check_clients
 from tutelage.distributions.bernoulli import Bernoulli
-from tutelage.distributions.correlated import Correlated
 from tutelage.errors import InputError
 from tutelage.read_only_arrays import read_only
 from tutelage.text import format_name, format_value
@@ -74,8 +73,7 @@ class Instance:
                 f"{self.name}: rewards={DISTRIBUTIONS.spec(self.rewards)} needs observed rewards of every client "
                 "and arm: give samples, or use another distribution, as in rewards=bernoulli."
             )
-        if isinstance(self.rewards, Correlated):
-            self.rewards.check(self.num_clients)
+        check_clients(self.rewards, self.num_clients)
         if not isinstance(self.conditions, Conditions):
             raise InputError(
                 f"Invalid conditions {format_value(self.conditions)}: use an object of the class Conditions, as in "

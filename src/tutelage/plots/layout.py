@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import rcParams
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
@@ -182,7 +183,7 @@ def _join_entries(datasets: "Iterable[xr.Dataset]", *, lines: bool, band: str) -
     for dataset in datasets:
         for entry in legend_entries(dataset, lines=lines, band=band):
             entries.setdefault(str(entry.get_label()), entry)
-    bands = [label for label in entries if label.startswith(("80 %", "95 %"))]
+    bands = [label for label, entry in entries.items() if isinstance(entry, Patch)]
     return list(({label: entry for label, entry in entries.items() if label not in bands}).values()) + [
         entries[label] for label in bands
     ]

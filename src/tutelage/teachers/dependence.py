@@ -1,7 +1,7 @@
 """Which clients' rewards may depend on each other within a round: the parameter ``dependence`` of TAL, TWL and BLT.
 
-``independent`` (None) is no client, ``any`` all of them, and ``a;a;b`` those with the same name of a group, one
-name for each client.  Rewards of different groups are independent, given the past.
+With ``independent`` (None) no two clients may, with ``any`` all may, and with ``a;a;b``, the name of each client's
+group, those of one group may.  Rewards of different groups are independent, given the past.
 """
 
 import functools

@@ -73,7 +73,7 @@ def compute_floors(instance: Instance, teacher: Teacher, policies: Sequence[Poli
         is_right = teacher.target in {None, setting.best_arm}
         return _teaching_floors(setting, is_optimistic, shows_zeros=True) if is_right else ()
     is_exact = isinstance(instance.rewards, Bernoulli) and not getattr(teacher, "tolerance", 0.0)
-    if not teacher.error_bound(problem) or getattr(teacher, "risk", None) is not None:
+    if not teacher.error_bound(problem) or teacher.risk is not None:
         return ()
     if not is_exact:
         return _teaching_floors(setting, is_optimistic)

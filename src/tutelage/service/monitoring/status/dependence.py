@@ -12,7 +12,7 @@ def dependence(view: CampaignView, thresholds: object) -> StatusItem | None:
     other, although the teacher assumes that they are independent. If they are and means are constant, this is
     shown with probability at most 0.1 %.
     Action: Do not rely on the error probability of the target. Create a campaign with a teacher that allows
-    for dependence, as in `twl(dependence=any)`, and look for what clients share: load, weather, customers. See
+    for dependence, as in `blt(dependence=any)`, and look for what clients share: load, weather, customers. See
     [dependence](dependence.md).
     """
     finding = view.dependence
@@ -23,6 +23,6 @@ def dependence(view: CampaignView, thresholds: object) -> StatusItem | None:
         "Rewards of different clients depend on each other.",
         f"Their mean correlation within a round is {finding.correlation:.2g}; it was noticed after "
         f"{finding.noticed_after:,} rounds. The error probability of the target assumes that they are independent.",
-        "Create a campaign with a teacher that allows for dependence, as in twl(dependence=any), and look for what "
+        "Create a campaign with a teacher that allows for dependence, as in blt(dependence=any), and look for what "
         "clients share: load, weather, customers.",
     )

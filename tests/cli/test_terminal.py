@@ -72,6 +72,7 @@ def test_the_table_has_lines_of_progress(monkeypatch, capsys):
 def test_a_line_says_how_much_is_left(monkeypatch, capsys):
     """The rate is that since the first report: runs of an earlier command took no time."""
     now = [1000.0]
+    monkeypatch.setattr(progress_bar, "_LINE_SECONDS", 10.0)
     monkeypatch.setattr(progress_bar.time, "monotonic", lambda: now[0])
     with progress_bar.ProgressBar(0) as bar:
         for done, seconds in ((40.0, 0.0), (41.5, 5.0), (60.0, 5.0), (61.0, 1.0), (100.0, 90.0)):

@@ -9,11 +9,21 @@ A policy is a frozen dataclass of SPEC parameters with two plain functions that 
 
 Both may draw from ``stream`` through ``tutelage.draws`` and write ``learner.state``.  They change nothing
 else.
+
+A policy may also have a third plain function, with which the engine plays many rounds at once:
+
+``leap(round, learner, prospect, stretch, parameters, stream) -> rounds``
+    Play a stretch of rounds whose outcome has the law that ``choose`` and ``learn`` would give it.  ``round`` is
+    the number of the first of these pulls.  Write how many pulls each arm gets, and how many ones are revealed;
+    return the number of rounds, or 0 where nothing is to be gained: the engine then steps.  Counts and means are
+    updated by the engine; ``learn`` is not called, so a leap also does to ``learner.state`` what ``learn`` would.
+    A stretch ends where :class:`Prospect` says.  What was drawn about later rounds is forgotten, which is right
+    only if the stretch would have ended there whatever these draws were.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +40,30 @@ class Learner(NamedTuple):
     state: NDArray[np.float64]  # the policy's own, `state_size` numbers, all 0 at the start
 
 
+class Prospect(NamedTuple):
+    """What will be revealed to a client for its next pulls, and how long a stretch of them may be.
+
+    A stretch ends right after the pull with which an arm reaches its ``room``, and with its last round.
+    """
+
+    means: NDArray[np.float64]  # [K] the constant, or the probability that 1 is revealed, else 0
+    is_constant: NDArray[np.bool_]  # [K] whether each revealed reward is exactly the mean
+    is_settled: NDArray[np.bool_]  # [K] whether so was each one before, of at least one: the mean stays as it is
+    room: NDArray[np.int64]  # [K] most pulls of each arm, at least 1
+    rounds: int  # most rounds, at least 1
+    one_arm: bool  # whether all pulls of the stretch must be of one arm
+
+
+class Stretch(NamedTuple):
+    """What a leap writes; all zeros before."""
+
+    pulls: NDArray[np.int64]  # [K]
+    ones: NDArray[np.int64]  # [K] revealed ones, of the arms that are not constant
+
+
 Choose = Callable[[int, Learner, NDArray[np.float64], Any], int]
 Learn = Callable[[int, float, Learner, NDArray[np.float64], Any], None]
+Leap = Callable[[int, Learner, Prospect, Stretch, NDArray[np.float64], Any], int]
 
 
 class Policy(Protocol):
@@ -63,11 +95,12 @@ def no_learning(arm: int, reward: float, learner: Learner, parameters: NDArray[n
 class PolicyBase:
     """What most policies share; a policy overrides what differs.
 
-    Its parameters are numbers, in the order of its fields; it stores none of its own, and learns nothing
-    beyond counts and means.
+    Its parameters are numbers, in the order of its fields; it stores none of its own, learns nothing
+    beyond counts and means, and does not leap.
     """
 
     learn = staticmethod(no_learning)
+    leap: ClassVar[Leap | None] = None
 
     def __post_init__(self) -> None:
         check_parameters(self)

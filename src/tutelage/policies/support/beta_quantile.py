@@ -1,29 +1,17 @@
 """Upper quantiles of Beta distributions with shapes of at least 1, in plain ``math``, for Bayes-UCB.
 
-numba's ``lgamma`` and Python's differ in the last bit, so Stirling's series is written out here.
+numba's ``lgamma`` and Python's differ in the last bit, so Stirling's series is used.
 """
 
 import math
+
+from tutelage.binomial import stirling_error
 
 _MOST_STEPS = 60  # Newton's; a test finds that 12 are enough
 _CLOSE = 1e-12  # of the last step; convergence is quadratic, so the error is far below
 _MOST_TERMS = 100_000
 _BELOW_ONE = 1.0 - 2.0**-53
 _SMALL = 1e-300
-
-
-def stirling_error(x: float) -> float:
-    """log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2), for x > 0.
-
-    The series 1 / (12 x) - 1 / (360 x^3) + ... from 15 on (DLMF 5.11.1), which smaller x reach by
-    Gamma(x + 1) = x Gamma(x).
-    """
-    error = 0.0
-    while x < 15.0:
-        error += (x + 0.5) * math.log1p(1.0 / x) - 1.0
-        x += 1.0
-    r = 1.0 / (x * x)
-    return error + (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / x
 
 
 def log_scale(a: float, b: float) -> float:

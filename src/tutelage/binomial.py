@@ -1,0 +1,100 @@
+"""Binomial numbers, and the parts of log-factorials from which exact probabilities are computed.
+
+numpy's own binomial numbers are not used: before numpy 2.5 their acceptance step has two terms with the wrong
+sign, so that their law is off in the tails (numpy's pull request 31238).
+"""
+
+import math
+from typing import Any
+
+from tutelage.draws import exponential, random
+
+_FEW = 10.0  # expected successes below which waiting times are drawn; BTRS requires as many
+
+
+def binomial(stream: Any, trials: int, chance: float) -> int:
+    """Draw how many of the trials succeed, each with probability ``chance`` in [0, 1].
+
+    Few expected successes are counted by the waiting times between them; else by Hoermann's transformed rejection.
+    """
+    if trials <= 0 or chance <= 0.0:
+        return 0
+    if chance >= 1.0:
+        return trials
+    rare = min(chance, 1.0 - chance)
+    found = _count_waits(stream, trials, rare) if trials * rare < _FEW else _reject(stream, trials, rare)
+    return found if chance <= 0.5 else trials - found
+
+
+def _count_waits(stream: Any, trials: int, chance: float) -> int:
+    """The gap before a success is geometric: a standard exponential over -log(1 - chance), rounded down."""
+    rate = -math.log1p(-chance)
+    found, place = 0, math.floor(exponential(stream) / rate) + 1.0
+    while place <= trials:
+        found += 1
+        place += math.floor(exponential(stream) / rate) + 1.0
+    return found
+
+
+def _reject(stream: Any, trials: int, chance: float) -> int:
+    """Algorithm BTRS (Hoermann 1993), with exact probabilities in its acceptance step."""
+    width = math.sqrt(trials * chance * (1.0 - chance))
+    b = 1.15 + 2.53 * width
+    a = -0.0873 + 0.0248 * b + 0.01 * chance
+    while True:
+        u, v = random(stream) - 0.5, 1.0 - random(stream)
+        distance = 0.5 - abs(u)
+        if distance == 0.0:
+            continue
+        found = math.floor((2.0 * a / distance + b) * u + trials * chance + 0.5)
+        if distance >= 0.07 and v <= 0.92 - 4.2 / b:
+            return int(found)
+        if found < 0.0 or found > trials:
+            continue
+        mode = math.floor((trials + 1) * chance)
+        height = math.log(v * (2.83 + 5.1 / b) * width / (a / (distance * distance) + b))
+        if height <= log_binomial(found, trials, chance) - log_binomial(mode, trials, chance):
+            return int(found)
+
+
+def log_binomial(successes: float, trials: float, chance: float) -> float:
+    """Compute log P(X = successes), X ~ Binomial(trials, chance), without the loss of digits of log-factorials.
+
+    Loader 2000, "Fast and accurate computation of binomial probabilities"; ``chance`` lies inside (0, 1).
+    """
+    failures = trials - successes
+    if successes == 0.0:
+        return trials * math.log1p(-chance)
+    if failures == 0.0:
+        return trials * math.log(chance)
+    errors = stirling_error(trials) - stirling_error(successes) - stirling_error(failures)
+    deviances = deviance(successes, trials * chance) + deviance(failures, trials * (1.0 - chance))
+    return errors - deviances + 0.5 * math.log(trials / (math.tau * successes * failures))
+
+
+def deviance(value: float, mean: float) -> float:
+    """Compute value log(value / mean) + mean - value, both above 0; by its series where they are close."""
+    if abs(value - mean) >= 0.1 * (value + mean):
+        return value * math.log(value / mean) + mean - value
+    ratio = (value - mean) / (value + mean)
+    total, term = (value - mean) * ratio, 2.0 * value * ratio
+    for j in range(3, 61, 2):
+        term *= ratio * ratio
+        before, total = total, total + term / j
+        if total == before:
+            break
+    return total
+
+
+def stirling_error(x: float) -> float:
+    """log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2), for x > 0; of x! with x + 1/2 for x - 1/2.
+
+    The series 1 / (12 x) - 1 / (360 x^3) + ... from 15 on (DLMF 5.11.1), which smaller x reach by
+    Gamma(x + 1) = x Gamma(x).
+    """
+    error = 0.0
+    while x < 15.0:
+        error += (x + 0.5) * math.log1p(1.0 / x) - 1.0
+        x += 1.0
+    r = 1.0 / (x * x)
+    return error + (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / x

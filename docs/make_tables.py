@@ -15,6 +15,7 @@ from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.registry import Table, write_value
 from tutelage.service.configuration import ServerSettings
+from tutelage.service.instruments import Instruments
 from tutelage.service.monitoring import prometheus, status
 from tutelage.service.settings_field import settings_of
 from tutelage.teachers import TEACHERS
@@ -46,13 +47,25 @@ def threshold_table() -> Iterator[Sequence[str]]:
         yield f"`{setting.option}`", f"`{name}`", setting.shown_default, setting.help
 
 
+SUFFIXES = {"counter": "_total", "info": "_info"}  # which the text format adds to a metric's name
+KINDS = {"info": "gauge"}  # 1, with the information as labels
+
+
 def metric_table() -> Iterator[Sequence[str]]:
     """Every metric of campaigns and of the server."""
     yield "metric", "type", "meaning"
     for metric in prometheus.CAMPAIGN_METRICS:
         yield f"`{metric.name}`", "counter" if metric.name.endswith("_total") else "gauge", metric.help
+    for metric in prometheus.CLIENT_METRICS:
+        yield f"`{metric.name}`", "gauge, of a client", metric.help
+    yield "`tutelage_leads`", "gauge", prometheus.LEADS_HELP
+    yield "`tutelage_clients_without_metrics`", "gauge, of the server", prometheus.LEFT_OUT_HELP
     for metric in prometheus.SERVER_METRICS:
         yield f"`{metric.name}`", "gauge, of the server", metric.help
+    for family in Instruments().collect():
+        if family.name.startswith("tutelage_"):
+            name = f"{family.name}{SUFFIXES.get(family.type, '')}"
+            yield f"`{name}`", f"{KINDS.get(family.type, family.type)}, of the server", family.documentation
 
 
 def alert_table() -> Iterator[Sequence[str]]:

@@ -39,7 +39,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)
     # Threads of their own, so that requests that read much do not keep keys from being read.
     vital = Readers(store, handoff.engine.fail, threads=1)
-    forwarder = Forwarder(address, insecure=insecure)
+    forwarder = Forwarder(address, handoff.engine.instruments, insecure=insecure)
     failover = Failover(handoff, readers)
     monitor = Monitor(
         handoff,
@@ -48,6 +48,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         name=_name_server(configuration),
         command_server=find_command_server(configuration),
         thresholds=configuration,
+        most_client_metrics=configuration.client_metrics,
     )
     renderer = PageRenderer(configuration)
 

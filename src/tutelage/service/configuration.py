@@ -112,6 +112,13 @@ class ServerSettings:
         metavar="SECONDS",
         help="Maximum time to finish open requests at shutdown, in seconds.",
     )
+    client_metrics: int = setting(
+        1_000,
+        minimum=0,
+        maximum=1_000_000,
+        metavar="N",
+        help="Maximum number of clients with metrics of their own at /metrics; 0 switches these metrics off.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "info", metavar="LEVEL", help="Lowest level of log lines to write: debug, info, warning or error."
     )

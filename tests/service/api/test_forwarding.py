@@ -1,6 +1,7 @@
 """Two server processes on one PostgreSQL: whichever is asked, the leader answers."""
 
 import contextlib
+import re
 import socket
 import subprocess
 import sys
@@ -106,6 +107,16 @@ def test_a_killed_leader_is_replaced(servers, http):
         assert time.monotonic() - killed < PATIENCE
         time.sleep(0.1)
     assert http.get(f"{second}/readyz").status_code == 200
+    counts = re.findall(
+        r"^(tutelage_forwarded\w+|tutelage_lease\w+|tutelage_leads)\{(.*)\} (.*)$",
+        http.get(f"{second}/metrics").text,
+        re.MULTILINE,
+    )
+    counts = {(name, labels): float(value) for name, labels, value in counts}
+    assert counts["tutelage_forwarded_requests_total", 'outcome="answered"'] >= 10
+    assert counts["tutelage_forwarded_requests_total", 'outcome="failed"'] >= 1
+    assert counts["tutelage_lease_changes_total", 'change="acquired"'] == 1
+    assert counts["tutelage_leads", 'campaign="c"'] == 1
     for number, response in list(answered.items()):
         assert send(second, number).json() == response | {"replayed": True}
     rows = [row["id"] for row in http.get(f"{second}/v1/campaigns/c/ledger").json()["rows"] if row["kind"] == "pull"]

@@ -118,25 +118,34 @@ class AccessControl:
         self._read.set()
         self._read = asyncio.Event()
 
-    def _is_outdated(self) -> bool:
-        return self._read_at is None or time.monotonic() - self._read_at > MAX_KEY_AGE
+    def _is_outdated(self, max_age: float | None) -> bool:
+        return self._read_at is None or time.monotonic() - self._read_at > (MAX_KEY_AGE if max_age is None else max_age)
 
-    async def wait_for_keys(self) -> None:
+    async def wait_for_keys(self, max_age: float | None = None) -> None:
         """Wait for the reading of the keys that is due after the process stood still.
 
         If readings fail, the store does not answer: the request is refused without a wait.
         """
-        if self._is_outdated() and not self.has_failed:
+        if self._is_outdated(max_age) and not self.has_failed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._read.wait(), MAX_KEY_WAIT)
 
-    def authorize(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], required: RequiredRole) -> Caller:
-        """Return the sender of a request that is allowed.  Raises :class:`HttpProblem`."""
+    def authorize(
+        self,
+        scope: Mapping[str, Any],
+        headers: Mapping[bytes, bytes],
+        required: RequiredRole,
+        max_age: float | None = None,
+    ) -> Caller:
+        """Return the sender of a request that is allowed by keys of at most this age, in seconds.
+
+        Raises :class:`HttpProblem`.
+        """
         if scope["method"] not in _READING:
             _check_site(headers)
         if required == "anyone":
             return WITHOUT_KEY
-        if self._is_outdated():
+        if self._is_outdated(max_age):
             raise HttpProblem("unavailable", "The store does not answer, so that keys cannot be checked: try again.")
         caller = self._identify(scope, headers)
         if required not in _ALLOWED[caller.role]:

@@ -16,11 +16,14 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from tutelage.service.api.problems import BrokenStream, HttpProblem
+from tutelage.service.instruments import Instruments
 from tutelage.stores.base import CampaignListing
 
 MARK = b"x-tutelage-forwarded"
 _CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
 _ANSWER_SECONDS = 10.0  # the lease: a leader that hangs for longer can be replaced by then
+# anyio raises AttributeError for a connection that the leader closed at this moment.
+_UNREACHABLE = (httpx.HTTPError, httpx.InvalidURL, AttributeError)
 # Headers of one connection only, and Origin, which this server has compared with its own name.
 _NOT_FORWARDED = frozenset(
     b"host origin connection keep-alive te trailer transfer-encoding upgrade expect content-length "
@@ -36,8 +39,8 @@ class Forwarder:
     address, so that a leader that admits only its own machine without a key can refuse it.
     """
 
-    def __init__(self, address: str, *, insecure: bool = False) -> None:
-        self.address, self.insecure = address.rstrip("/"), insecure
+    def __init__(self, address: str, instruments: Instruments, *, insecure: bool = False) -> None:
+        self.address, self.instruments, self.insecure = address.rstrip("/"), instruments, insecure
         self._http: httpx.AsyncClient | None = None
         self._reached: dict[str, float] = {}  # when each leader last answered
 
@@ -66,11 +69,13 @@ class Forwarder:
             http = self._client()
             request = http.build_request(scope["method"], address, headers=sent, content=body or None)
             response = await http.send(request, stream=True)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except _UNREACHABLE as error:
             self._reached.pop(place, None)
+            self.instruments.count_forwarded(is_answered=False)
             raise HttpProblem(
                 "no-leader", f"The server that leads this campaign does not answer ({type(error).__name__}): try again."
             ) from None
+        self.instruments.count_forwarded(is_answered=True)
         returned = {name: text for name, text in response.headers.items() if name not in _NOT_RETURNED}
         return StreamingResponse(
             _stream(response), response.status_code, returned, background=BackgroundTask(response.aclose)
@@ -91,7 +96,7 @@ class Forwarder:
             return True
         try:
             response = await self._client().get(f"{leader}/healthz", timeout=_CONNECT_SECONDS)
-        except (httpx.HTTPError, httpx.InvalidURL):
+        except _UNREACHABLE:
             return False
         if response.is_success:
             self._reached[leader] = time.monotonic()

@@ -55,6 +55,7 @@ class Gateway:
         body_timeout: float = 10.0,
     ) -> None:
         self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
+        self.instruments = handoff.engine.instruments
         self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
 
@@ -68,6 +69,7 @@ class Gateway:
         request_id = given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))
         reply = _Reply(send, request_id)
         started = time.perf_counter()
+        self.instruments.in_flight += 1
         try:
             await self._answer(scope, headers, receive, reply)
         except asyncio.CancelledError:  # uvicorn cancels requests that are still running when it ends
@@ -80,11 +82,21 @@ class Gateway:
             if reply.status:  # too late to refuse: the missing end tells the reader that it is incomplete
                 LOG.warning("cut off", extra={"request": request_id.decode(), "reason": str(error)})
                 return
+            if reply.route is not None and reply.route.refused is not None:
+                reply.route.refused(problem.kind, reply.body)
             page = self.draw_refusal(problem, scope, self.inner_path(scope["path"]), headers)
             await reply.send_problem(problem, page)
-        if reply.status >= 400 or not reply.is_frequent:
-            took = round(1000 * (time.perf_counter() - started), 3)
-            asked = {"request": request_id.decode(), "method": scope["method"], "path": scope["path"]}
+        finally:
+            self.instruments.in_flight -= 1
+        self._observe(scope, reply, time.perf_counter() - started)
+
+    def _observe(self, scope: Scope, reply: "_Reply", seconds: float) -> None:
+        """Count and log a request that has been answered."""
+        method, path = (scope["method"], reply.route.path) if reply.route else ("other", "other")
+        self.instruments.observe_request(method, path, reply.status, seconds)
+        if reply.status >= 400 or not (reply.route and reply.route.is_frequent):
+            took = round(1000 * seconds, 3)
+            asked = {"request": reply.request_id.decode(), "method": scope["method"], "path": scope["path"]}
             LOG.info("request", extra=asked | {"status": reply.status, "milliseconds": took})
 
     async def _answer(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply") -> None:
@@ -97,12 +109,12 @@ class Gateway:
         methods, parameters = self.table.find(path)
         if "name" in parameters and not CAMPAIGN_NAME.fullmatch(parameters["name"]):
             raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
-        route = methods.get(method)
-        await self.access.wait_for_keys()
-        caller = self.access.authorize(scope, headers, route.role if route else "viewer")
+        route = reply.route = methods.get(method)
+        max_age = route.max_key_age if route else None
+        await self.access.wait_for_keys(max_age)
+        caller = self.access.authorize(scope, headers, route.role if route else "viewer", max_age)
         if route is None:
             raise _describe_missing(methods)
-        reply.is_frequent = route.is_frequent
         content = await self._read_body(headers, receive)
         if content:
             _check_encoding(headers)
@@ -110,7 +122,7 @@ class Gateway:
             _check_content_type(headers, _FORM if route.is_form else _JSON)
         inner = scope | {"root_path": self.root_path, "path": self.root_path + path}
         call = Call(inner, caller, reply.request_id, parameters, content)
-        call.body = route.read_body(content)
+        call.body = reply.body = route.read_body(content)
         call.query = route.read_query(scope.get("query_string", b""))
         try:
             answer = await route.handler(call)
@@ -163,7 +175,9 @@ class _Reply:
     """Sends an answer with the headers that all answers have."""
 
     def __init__(self, send: Send, request_id: bytes) -> None:
-        self._send, self.status, self.is_frequent, self.request_id = send, 0, False, request_id
+        self._send, self.status, self.request_id = send, 0, request_id
+        self.route: Route | None = None
+        self.body: Any = None
         self._headers = [
             (b"x-request-id", request_id),
             (b"x-content-type-options", b"nosniff"),

@@ -4,6 +4,7 @@ import asyncio
 import time
 from functools import partial
 
+from prometheus_client import generate_latest
 from starlette.responses import Response
 
 from tutelage.service.api.forwarding import Forwarder
@@ -16,6 +17,7 @@ from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
 from tutelage.service.monitoring.status import status_of
 
+METRICS_KEY_AGE = 600.0  # seconds: /metrics tells what happens while the store is away
 READY_SECONDS = 5.0  # a commit or a probe of the disk comes at least twice as often
 
 
@@ -25,7 +27,14 @@ def monitoring_routes(handoff: Handoff, readers: Readers, forwarder: Forwarder, 
     status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
         get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
-        get("/metrics", to.show_metrics, "viewer", "Show metrics for Prometheus", content_types=(prometheus,)),
+        get(
+            "/metrics",
+            to.show_metrics,
+            "viewer",
+            "Show metrics for Prometheus",
+            content_types=(prometheus,),
+            max_key_age=METRICS_KEY_AGE,
+        ),
         get("/healthz", to.check_health, "anyone", "Check whether the server works", answer=Health),
         get("/readyz", to.check_readiness, "anyone", "Check whether pulls are answered now", answer=Health),
     ]
@@ -54,13 +63,22 @@ class MonitoringHandlers:
         return CampaignStatus(call.name, view.metrics.position, items)
 
     async def show_metrics(self, call: Call) -> Response:
-        """Metrics of the server and of the campaigns that it leads."""
+        """Metrics of the server and of the campaigns that it leads.
+
+        While the store is away, keys that were read in the last ten minutes are good for this route.
+        """
         found = await self.monitor.led_views()
         led = [one for one in found if isinstance(one, CampaignView)]
         unservable = [one.name for one in found if not isinstance(one, CampaignView)]
-        health, thresholds = self.monitor.server_health(), self.monitor.thresholds
-        content = await asyncio.to_thread(render_metrics, led, health, thresholds, unservable)
-        return Response(content, media_type=CONTENT_TYPE)
+        monitor = self.monitor
+        render = partial(
+            render_metrics,
+            *(led, monitor.server_health(), monitor.thresholds, unservable),
+            leads=monitor.leads(),
+            most_clients=monitor.most_client_metrics,
+        )
+        own = await asyncio.to_thread(generate_latest, self.engine.instruments.registry)
+        return Response(own + await asyncio.to_thread(render), media_type=CONTENT_TYPE)
 
     async def check_health(self, call: Call) -> Health:
         """Fails if the server must be restarted."""

@@ -47,6 +47,10 @@ _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(PullOrBatch)
 
 def pull_routes(handoff: Handoff) -> list[Route]:
     """``POST /v1/campaigns/{name}/pulls``."""
+    instruments = handoff.engine.instruments
+
+    def count_refused(kind: str, body: tuple[list[PullRequest], bool] | None) -> None:
+        instruments.refused_pulls.labels(kind).inc(len(body[0]) if body else 1)
 
     async def answer_pulls(call: Call) -> bytes:
         """The answer comes once the pulls are on disk.
@@ -59,6 +63,9 @@ def pull_routes(handoff: Handoff) -> list[Route]:
         caller.check_campaign(name)
         caller.check_clients(pull.client for pull in pulls)
         responses: list[PullResponse] = await handoff.ask(PullJob(name, pulls=pulls))
+        reports = sum([pull.bypassed for pull in pulls])
+        replays = sum([one.replayed and not pull.bypassed for one, pull in zip(responses, pulls, strict=True)])
+        instruments.count_answers(accepted=len(pulls) - reports - replays, replayed=replays, bypassed=reports)
         return _ENCODER.encode(responses[0] if is_single else PullResponses(responses))
 
     return [
@@ -73,6 +80,7 @@ def pull_routes(handoff: Handoff) -> list[Route]:
             answer=(PullResponse, PullResponses),
             read=read_pulls,
             is_frequent=True,
+            refused=count_refused,
         )
     ]
 

@@ -42,7 +42,9 @@ class Route:
     content_types: tuple[str, ...] = ()
     read: Callable[[bytes], Any] | None = None
     is_form: bool = False
+    refused: Callable[[str, Any], object] | None = None  # called with a refusal's kind and the body, if it was read
     is_frequent: bool = False  # successful requests are not logged
+    max_key_age: float | None = None  # seconds for which keys stay good while the store is away, if not as usual
 
     def read_body(self, content: bytes) -> Any:
         """Decode a body.  Raises :class:`HttpProblem`."""

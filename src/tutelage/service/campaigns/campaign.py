@@ -12,6 +12,7 @@ Shapes: M clients, K arms, J cuts.
 """
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -100,12 +101,16 @@ class CampaignSetup:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What a teacher received (evidence, or the excluded client), its state after it, and what it published."""
+    """What a teacher received (evidence, or the excluded client), its state after it, and what it published.
+
+    ``span`` is when a consultation began and ended, in nanoseconds since 1970.
+    """
 
     evidence: Evidence | None
     excluded: int | None
     state: Any
     directive: Directive
+    span: tuple[int, int] | None = None
 
 
 class Step(NamedTuple):
@@ -192,12 +197,13 @@ class Campaign:
             left_out.difference_update(client for client, late in zip(clients, bypassed, strict=True) if not late)
         decision = None
         if any(is_evidence) and self.collected.is_due():  # after the horizon the last directive holds
+            started = time.time_ns()
             evidence = self.collected.take()
             self.state = ask(self.setup.teacher, "advance", self.state, evidence)
             self.consultations += 1
             pulls = zip(is_evidence, clients, arms, unit, strict=True)
             self.publish((client, arm, reward) for observed, client, arm, reward in pulls if observed)
-            decision = Decision(evidence, None, self.state, self.directive)
+            decision = Decision(evidence, None, self.state, self.directive, (started, time.time_ns()))
         revealed: list[float] = []
         memories, to_sender = self.clients, self.setup.scale.to_sender
         rules, keeping_rules = self.rule_arrays, self.keeping_rule_arrays

@@ -22,6 +22,7 @@ from tutelage.service.campaigns.messages import NotLeader, PullRequest, Reason, 
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION, Settings
+from tutelage.service.instruments import Instruments
 from tutelage.stores import base
 
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
@@ -98,6 +99,7 @@ class Engine:
         now: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
+        self.instruments = Instruments()
         self.sessions: dict[str, Session] = {}
         self.led: set[str] = set()  # campaigns taken over, including those that are not in memory now
         # Tokens of campaigns that must be loaded again because the disk was full.
@@ -126,6 +128,7 @@ class Engine:
         with contextlib.suppress(base.StoreError):
             for name in self.led:
                 self.store.release(name)
+                self.instruments.count_lease(name, "released")
 
     def submit(self, job: Job) -> None:
         """Add a job; from any thread."""
@@ -179,6 +182,7 @@ class Engine:
             held = set()
         for name in self.sessions.keys() - held:
             del self.sessions[name]
+            self.instruments.count_lease(name, "lost")
 
     def _probe(self) -> None:
         if self.broken:
@@ -235,6 +239,7 @@ class Engine:
                 self.store.delete(job.name)
                 self.sessions.pop(job.name, None)
                 self.led.discard(job.name)
+                self.instruments.count_lease(job.name, "released")
             self._succeeded()
         except Exception as error:  # noqa: BLE001 - somebody waits for the answer
             job.error = self._translate(error)
@@ -305,8 +310,10 @@ class Engine:
                 token = self.store.lead(name, self.address)
             stored, snapshot = self.store.load(name)
             if token is None:
+                self.instruments.count_lease(name, "lost")
                 raise NotLeader(name, stored.leader)
             self.led.add(name)
+            self.instruments.count_lease(name, "acquired")
             after = snapshot.position if snapshot else 0
             rows = base.pages(self.store, name, after)
             session = self.sessions[name] = rebuild(stored, token, snapshot, rows, self.store.last_id(name))
@@ -335,7 +342,10 @@ class Engine:
             self.store.append(changes)
             self._succeeded()
             self.commits.append((self.last_commit, self.last_commit - begun))
+            self.instruments.commit_seconds.observe(self.last_commit - begun)
             for session in sessions:
+                for started, ended in session.consulted:
+                    self.instruments.consultation_seconds.observe((ended - started) / 1e9)
                 session.mark_committed()
 
     def _translate(self, error: Exception) -> Exception:
@@ -343,6 +353,7 @@ class Engine:
         if isinstance(error, Refusal | NotLeader):
             return error
         if isinstance(error, base.LeaseLost):
+            self.instruments.count_lease(error.name, "lost")
             return NotLeader(error.name, None)
         if isinstance(error, base.StoreFull | base.StoreBroken):
             self.fail(error)

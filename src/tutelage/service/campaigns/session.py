@@ -74,6 +74,7 @@ class Session:
         self.after = self.position
         self.new_pulls: list[PullRow] = []
         self.new_entries: list[EntryRow] = []
+        self.consulted: list[tuple[int, int]] = []  # when consultations of the pending rows began and ended
         self.has_decided = False
         self.cache.drop_oldest()  # never within a group, whose ids were looked up before
 
@@ -295,6 +296,8 @@ class Session:
         self._extend_digest(rows)
         if decision:
             self.has_decided = True
+            if decision.span is not None:
+                self.consulted.append(decision.span)
             self.enter("decided", now, describe_decision(decision, self.begun, self.settings.arms))
         return rows
 

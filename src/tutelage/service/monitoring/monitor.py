@@ -35,6 +35,7 @@ from tutelage.service.monitoring.event_log import EventLog
 from tutelage.service.monitoring.followers import Followers
 from tutelage.service.monitoring.ledger_views import build_view, load_history, read_entries, view_at_round
 from tutelage.service.monitoring.load_checks import LoadChecks, UnservableCampaign, UnservableRefusal
+from tutelage.service.monitoring.prometheus import MOST_CLIENTS
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.monitoring.status.outdated import describe_unreachable
 from tutelage.service.monitoring.status.unservable import unservable
@@ -43,6 +44,7 @@ from tutelage.stores.base import CampaignNotFound, StoreError
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS = 30.0
+SCRAPE_SECONDS = 4.0  # Prometheus waits for 10 seconds by default
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
 
@@ -76,9 +78,10 @@ class Monitor:
         name: str = "",
         command_server: str = "",
         thresholds: Thresholds | None = None,
+        most_client_metrics: int = MOST_CLIENTS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.thresholds = thresholds or Thresholds()
+        self.thresholds, self.most_client_metrics = thresholds or Thresholds(), most_client_metrics
         self._handoff, self._readers, self._failover = handoff, readers, failover
         self._name, self._command_server, self._clock = name, command_server, clock
         self._campaigns: dict[str, _MonitoredCampaign] = {}
@@ -128,13 +131,25 @@ class Monitor:
         engine, faults = self._handoff.engine, self._load_checks.faults()
         elsewhere = self._failover.led_elsewhere.keys() - engine.sessions.keys()
         names = {*engine.sessions, *engine.led, *faults} - elsewhere
-        found = [await self._view_or_reason(name) for name in sorted(names)]
+        found: list[CampaignView | UnservableCampaign | None] = [
+            replace(view, now=self._clock(), server=self._server_of(name, view))
+            for name in sorted(names)
+            if (campaign := self._campaigns.get(name)) is not None and (view := campaign.view) is not None
+        ]
+        with contextlib.suppress(TimeoutError):  # the store is away: views as they were
+            async with asyncio.timeout(SCRAPE_SECONDS):
+                found = [await self._view_or_reason(name) for name in sorted(names)]
         return [
             one
             for one in found
             if (isinstance(one, CampaignView) and one.server.leads)
             or (isinstance(one, UnservableCampaign) and one.item.kind == unservable.name)
         ]
+
+    def leads(self) -> dict[str, bool]:
+        """Whether this server leads a campaign, for each campaign of which it knows the leader."""
+        held = self._handoff.engine.instruments.leases
+        return dict.fromkeys(self._failover.led_elsewhere, False) | dict.fromkeys(held, True)
 
     async def _view_or_reason(self, name: str) -> CampaignView | UnservableCampaign | None:
         """None if the campaign was just deleted."""

@@ -1,10 +1,11 @@
 """The metrics of ``/metrics``, for the campaigns that this server leads: one function each.
 
+What the server counts and times while it works is in :mod:`tutelage.service.instruments`.
 Every kind of status item that is an alert is a gauge too: ``tutelage_stalled{campaign="..."}`` is 1 while the
 campaign is stalled (:mod:`tutelage.service.monitoring.status`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tutelage.service.monitoring.campaign_view import CampaignView, ServerHealth
+from tutelage.service.monitoring.campaign_view import Array, CampaignView, ServerHealth
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, status_of
 from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
@@ -22,6 +23,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 Value = Callable[[CampaignView, Thresholds], float]
+ClientValue = Callable[[CampaignView], Array]
 ServerValue = Callable[[ServerHealth], float | None]
 
 
@@ -51,12 +53,22 @@ class MetricDefinition:
 
 
 CAMPAIGN_METRICS: list[MetricDefinition] = []
+CLIENT_METRICS: list[MetricDefinition] = []
 SERVER_METRICS: list[MetricDefinition] = []
+MOST_CLIENTS = 1_000
+LEADS_HELP = "1 if this server leads the campaign, 0 if another server does."
+LEFT_OUT_HELP = "Clients without metrics of their own, because there are more than --client-metrics."
 
 
 def campaign_metric(value: Value) -> Value:
     """Add a metric of every campaign, with its name as the label."""
     CAMPAIGN_METRICS.append(MetricDefinition(value))
+    return value
+
+
+def client_metric(value: ClientValue) -> ClientValue:
+    """Add a metric of every client [M] of a campaign."""
+    CLIENT_METRICS.append(MetricDefinition(value))
     return value
 
 
@@ -168,10 +180,17 @@ def idle_seconds(view: CampaignView, thresholds: Thresholds) -> float:
     return float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf))
 
 
-@server_metric
-def commit_seconds(server: ServerHealth) -> float | None:
-    """99th-percentile time to commit to the store, in the last 30 seconds."""
-    return server.commit_seconds
+@client_metric
+def client_missing_pulls(view: CampaignView) -> Array:
+    """Pulls that the client still has to make for the teacher's next consultation."""
+    missing: Array = view.metrics.missing.sum(axis=1)
+    return missing
+
+
+@client_metric
+def client_silent_seconds(view: CampaignView) -> Array:
+    """Seconds since the client's last pull, or since the last start."""
+    return view.activity.silence
 
 
 @server_metric
@@ -191,10 +210,17 @@ def render_metrics(
     server: ServerHealth,
     thresholds: Thresholds = DEFAULTS,
     unservable_names: Sequence[str] = (),
+    *,
+    leads: Mapping[str, bool] | None = None,
+    most_clients: int = MOST_CLIENTS,
 ) -> bytes:
-    """The text of ``/metrics``; ``unservable_names`` are the names of campaigns that cannot be served."""
+    """The campaigns' part of ``/metrics``.
+
+    ``unservable_names`` are the names of campaigns that cannot be served; ``leads`` says of each running campaign
+    whether this server leads it.  At most ``most_clients`` clients have metrics of their own.
+    """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_CampaignCollector(views, server, thresholds, unservable_names))
+    registry.register(_CampaignCollector(views, server, thresholds, unservable_names, leads or {}, most_clients))
     return generate_latest(registry)
 
 
@@ -204,6 +230,8 @@ class _CampaignCollector(Collector):
     server: ServerHealth
     thresholds: Thresholds
     unservable: Sequence[str]
+    leads: Mapping[str, bool]
+    most_clients: int
 
     def collect(self) -> Iterator[Metric]:
         for metric in CAMPAIGN_METRICS:
@@ -211,6 +239,11 @@ class _CampaignCollector(Collector):
             for view in self.views:
                 family.add_metric([view.metrics.name], metric.value(view, self.thresholds))
             yield family
+        yield from self._collect_clients()
+        leading = GaugeMetricFamily("tutelage_leads", LEADS_HELP, labels=["campaign"])
+        for name, is_leader in sorted(self.leads.items()):
+            leading.add_metric([name], float(is_leader))
+        yield leading
         found = {view.metrics.name: {item.kind for item in status_of(view, self.thresholds)} for view in self.views}
         found |= {name: {unservable.name} for name in self.unservable}
         for kind in KINDS:
@@ -225,3 +258,19 @@ class _CampaignCollector(Collector):
                 family = metric.family()
                 family.add_metric([], value)
                 yield family
+
+    def _collect_clients(self) -> Iterator[Metric]:
+        """Yield the metrics of clients, of whole campaigns in the order of their names while they fit."""
+        families = [(metric, metric.family("campaign", "client")) for metric in CLIENT_METRICS]
+        room, left_out = self.most_clients, 0
+        for view in self.views:
+            name, clients = view.metrics.name, view.metrics.clients
+            if len(clients) > room:
+                left_out += len(clients)
+                continue
+            room -= len(clients)
+            for metric, family in families:
+                for client, value in zip(clients, metric.value(view), strict=True):
+                    family.add_metric([name, client], float(value))
+        yield from (family for _, family in families)
+        yield GaugeMetricFamily("tutelage_clients_without_metrics", LEFT_OUT_HELP, value=left_out)

@@ -159,21 +159,23 @@ class Table(Generic[Entry]):
     """An open set: ``entries`` maps a name to where its class lives, ``package.module:Class``.
 
     ``kind`` and ``plural`` are the words for the entries in messages ("policy", "policies"); ``needs`` are
-    the attributes that a class of an installed package must have.
+    the attributes that a class of an installed package must have.  ``unlisted`` are entries that stand for things
+    which are not entries, and that iteration, and with it every list and table, leaves out.
     """
 
     kind: str
     plural: str
     entries: dict[str, str]
     needs: tuple[str, ...] = ()
+    unlisted: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
     def cls(self, name: str) -> type:
         """The class of an entry, by its name or as ``package.module:Name``; else :class:`InputError`."""
-        if name in self.entries:
-            return cast(type, _load(self.entries[name]))
+        if name in self.entries or name in self.unlisted:
+            return cast(type, _load((self.entries | self.unlisted)[name]))
         if ":" in name:
             return self._load_installed(name)
         raise InputError(
@@ -265,7 +267,7 @@ class Table(Generic[Entry]):
 
     def _write(self, thing: Any, items: tuple[Parameter, ...]) -> str:
         path = f"{type(thing).__module__}:{type(thing).__qualname__}"
-        name = next((name for name, where in self.entries.items() if where == path), path)
+        name = next((name for name, where in (self.entries | self.unlisted).items() if where == path), path)
         pairs = [(item.name, getattr(thing, item.name)) for item in items]
         written = [f"{key}={write_value(value)}" for key, value in pairs if value is not None]
         return f"{name}({','.join(written)})" if written else name

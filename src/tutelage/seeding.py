@@ -28,6 +28,29 @@ def client_generator(seed: int, run: int, client: int, purpose: int) -> Generato
     return Generator(SFC64(SeedSequence(seed, spawn_key=(run, 1, client, purpose))))
 
 
+class AgentSeed(int):
+    """The seed of a client's agent in one run: a whole number below 2^32, as every library accepts.
+
+    :meth:`generator` is the generator from which a compiled policy of this client draws in this run.
+    """
+
+    sequence: SeedSequence
+
+    @classmethod
+    def of(cls, sequence: SeedSequence) -> "AgentSeed":
+        seed = cls(sequence.generate_state(1)[0])
+        seed.sequence = sequence
+        return seed
+
+    def generator(self) -> Generator:
+        return Generator(SFC64(self.sequence))
+
+
+def agent_seed(seed: int, run: int, client: int) -> AgentSeed:
+    """Return the seed of a client's agent in a run."""
+    return AgentSeed.of(SeedSequence(seed, spawn_key=(run, 1, client, POLICY)))
+
+
 def shock_key(seed: int, run: int) -> NDArray[np.uint64]:
     """Return the key of the run's shocks, uint64 [1] (``draws.shock``)."""
     return SeedSequence(seed, spawn_key=(run, 2)).generate_state(1, np.uint64).astype(np.uint64)

@@ -13,6 +13,8 @@ from numba.extending import intrinsic
 from numba.np.random import distributions
 
 from tutelage import draws, read_only_arrays
+from tutelage.agents import agent_policy
+from tutelage.engine import compiled_calls
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -92,6 +94,8 @@ def read_only(_context: Any, array: Any) -> Any:
 
 TWINS: dict[Callable[..., Any], Any] = {
     read_only_arrays.read_only: read_only,
+    agent_policy.call_select: compiled_calls.call_select,
+    agent_policy.call_update: compiled_calls.call_update,
     draws.random: next_double,
     draws.index: index,
     draws.beta: beta,

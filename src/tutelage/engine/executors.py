@@ -22,6 +22,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from tutelage.engine.agent_group import has_agents
 from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
@@ -199,6 +200,8 @@ def _is_worth_forking(request: SimulationRequest, workers: int) -> bool:
     num_runs = request.runs * len(request.teachers)
     if workers == 1 or not _can_fork() or num_runs < _RUNS_WORTH_FORKING * workers:
         return False
+    if has_agents(request):
+        return True
     segments = (ask_segments(teacher, request.problem_for(teacher)) for teacher in request.teachers)
     return any(len(cuts) >= _MANY_SEGMENTS for cuts in segments)
 

@@ -11,11 +11,14 @@ is the compiled loop.
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.engine import agent_group
+from tutelage.engine.agent_group import AgentGroup, Cancelled, open_agents
 from tutelage.engine.compiled_loop import (
     STOP_AT_ALL,
     STOP_AT_ANY,
@@ -43,10 +46,6 @@ _INTERPRETER_TURN = threading.Lock()
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next consultation cannot be foreseen
 
 
-class Cancelled(Exception):
-    """The run was cancelled before its horizon."""
-
-
 def simulate_run(
     request: SimulationRequest,
     teacher: int,
@@ -61,7 +60,8 @@ def simulate_run(
     Once ``cancel`` is set, the run soon ends with :class:`Cancelled`.  ``progress`` is called from time to
     time with the share of the run that has been played.  ``trace`` records every pull, M x T of them.
     """
-    return _Simulation(request, teacher, run, cancel, progress, trace=trace).play()
+    with open_agents(request, run, cancel) as agents:
+        return _Simulation(request, teacher, run, cancel, progress, agents, trace=trace).play()
 
 
 class _Simulation:
@@ -74,6 +74,7 @@ class _Simulation:
         run: int,
         cancel: threading.Event | None,
         progress: Callable[[float], None] | None,
+        agents: AgentGroup | None,
         *,
         trace: bool,
     ) -> None:
@@ -87,6 +88,9 @@ class _Simulation:
         )
         self.acting = ActivityArrays(*request.instance.conditions.arrays(num_clients))
         self.policies = group_clients(request.policies, request.instance.rewards, num_arms)
+        self.agents, self.slice = agents, _SLICE if agents is None else agent_group.SLICE
+        if agents is not None:
+            self.policies = replace(self.policies, parameters=read_only(agents.fill(self.policies.parameters)))
         self.cuts = np.array(ask_segments(self.teacher, self.problem), dtype=np.int64)
         streams = client_streams(request.seed, run, num_clients)
         self.memory, self.memory_before = (
@@ -222,11 +226,12 @@ class _Simulation:
         memory, quota, is_evidence = self.memory, self.quota, self.is_evidence
         while (now := self._current_round()) < last:
             if has_one_kernel:
-                self._advance(min(last, now + _SLICE), self.all_clients, STOP_AT_ANY)
+                self._advance(min(last, now + self.slice), self.all_clients, STOP_AT_ANY)
                 end = self._current_round()
             else:
                 safe_rounds = max(1, least_missing(memory.evidence_pulls, quota, is_evidence))
-                end = min(last, now + max(safe_rounds * num_listed, _LEAST_STRETCH))
+                stretch = max(safe_rounds * num_listed, _LEAST_STRETCH)
+                end = min(last, now + (stretch if self.agents is None else safe_rounds))  # agents cannot go back
                 if end > now + safe_rounds:
                     self.memory_before.copy_from(memory)
                 self._advance(end, self.all_clients)
@@ -253,7 +258,7 @@ class _Simulation:
         for kernel, members in self.policies.groups:
             clients = members[which[members]]
             while clients.size:
-                end = min(last, int(rounds[clients].min()) + _SLICE)
+                end = min(last, int(rounds[clients].min()) + self.slice)
                 self._call(kernel, clients, end, stop)
                 if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled
@@ -282,10 +287,14 @@ class _Simulation:
                 stop,
             )
         except Exception as error:  # noqa: BLE001
+            if self.agents is not None:
+                self.agents.check()
             policy, num_arms = self.request.policies[clients[0]], self.problem.num_arms
             if isinstance(error, IndexError) and not str(error):
                 raise policy_chose_no_arm(policy, num_arms) from None
             raise_code_error(policy, self.request.instance.rewards, error, num_arms)
+        if self.agents is not None:
+            self.agents.check()
 
     def _evidence(self) -> Evidence:
         """Return the segments that all clients in evidence have completed since the last consultation."""

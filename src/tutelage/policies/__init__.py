@@ -28,4 +28,5 @@ POLICIES = Table[Policy](
         "sliding-window": "tutelage.policies.sliding_window:SlidingWindow",
     },
     needs=("choose", "learn", "state_size", "parameters"),
+    unlisted={"agent": "tutelage.agents.agent_policy:AgentPolicy"},
 )

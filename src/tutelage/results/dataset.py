@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.agents.agent_policy import describe_agents
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results.documents import describe_request, encode_json
@@ -94,5 +95,6 @@ def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]])
             "seed": np.uint64(request.seed),
             "command": request.command,
             "request": encode_json(describe_request(request), ascii=False),
+            **({"agents": agents} if (agents := describe_agents(request.policies, instance.num_arms)) else {}),
         },
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from tutelage.agents import AgentMaker
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
 from tutelage.instances import Instance
@@ -61,7 +62,7 @@ __all__ = [
 def simulate(
     instance: str | PurePath | Instance,
     teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
-    clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
+    clients: str | Policy | AgentMaker | Sequence[str | Policy | AgentMaker] = DEFAULT_CLIENTS,
     *,
     horizon: int = DEFAULT_HORIZON,
     runs: int = DEFAULT_RUNS,
@@ -80,7 +81,8 @@ def simulate(
         instance: A SPEC as on the command line, an ``Instance``, or the ``Path`` of a table of means.
         teachers: A SPEC, a teacher, or a sequence of them; by default those of
             :func:`tutelage.teachers.side_by_side`.
-        clients: The SPEC of all clients, a policy for all, or a sequence with one policy per client.
+        clients: The SPEC of all clients, a policy for all, or a sequence with one policy per client.  A function
+            ``make(num_arms, seed)`` stands for agents of any library (docs/agents.md).
         horizon: Rounds in a run.
         runs: Runs of each teacher.
         seed: The seed of all random numbers.

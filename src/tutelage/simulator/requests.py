@@ -5,8 +5,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 from tutelage import instances
+from tutelage.agents import AgentMaker
+from tutelage.agents.agent_policy import AgentPolicy
 from tutelage.conditions import Conditions
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
@@ -22,6 +25,7 @@ from tutelage.simulator.command import write_command
 from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher, number_arms
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
+from tutelage.text import format_value
 from tutelage.validation import check_number, check_whole
 
 DEFAULT_HORIZON, DEFAULT_RUNS, DEFAULT_SEED = 50_000, 20, 0
@@ -33,7 +37,7 @@ _NUMBERED = re.compile(r"\s*([0-9]+)\s*\*(.*)", re.DOTALL)
 def make_request(
     instance: str | PurePath | Instance,
     teachers: "str | Teacher | Sequence[str | Teacher] | None" = None,
-    clients: str | Policy | Sequence[str | Policy] = DEFAULT_CLIENTS,
+    clients: str | Policy | AgentMaker | Sequence[str | Policy | AgentMaker] = DEFAULT_CLIENTS,
     *,
     horizon: int = DEFAULT_HORIZON,
     runs: int = DEFAULT_RUNS,
@@ -69,6 +73,7 @@ def make_request(
     _check_size(request)
     _check_teachers(request)
     can_write = not isinstance(instance, Instance) and isinstance(checkpoints, str | int)
+    can_write &= all(policy.can_be_imported for policy in request.policies if isinstance(policy, AgentPolicy))
     if can_write and (conditions is None or not conditions.shifts):
         return dataclasses.replace(request, command=write_command(request, str(checkpoints)))
     return request
@@ -101,17 +106,33 @@ def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:
     return tuple(policy for count, policy in groups for _ in range(count))
 
 
-def _resolve_policies(clients: str | Policy | Sequence[str | Policy], instance: Instance) -> tuple[Policy, ...]:
+def _resolve_policies(
+    clients: str | Policy | AgentMaker | Sequence[str | Policy | AgentMaker], instance: Instance
+) -> tuple[Policy, ...]:
     if isinstance(clients, str):
         return parse_clients(clients, instance.num_clients)
     if not isinstance(clients, Sequence):
-        return (POLICIES.resolve(clients),) * instance.num_clients
+        return (_resolve_policy(clients),) * instance.num_clients
     if len(clients) != instance.num_clients:
         raise InputError(
             f"There are policies for {len(clients)} clients, but the instance has {instance.num_clients}: "
             "give one per client."
         )
-    return tuple(POLICIES.resolve(each) for each in clients)
+    return tuple(map(_resolve_policy, clients))
+
+
+def _resolve_policy(given: Any) -> Policy:
+    """Return the policy of a SPEC, a policy itself, or an agent's maker as a policy."""
+    if isinstance(given, str) or hasattr(given, "choose"):
+        return POLICIES.resolve(given)
+    if callable(given):
+        return AgentPolicy.of(given)
+    if hasattr(given, "update") or hasattr(given, "partial_fit") or hasattr(given, "getReward"):
+        raise InputError(
+            f"{format_value(given)} is an agent, but each run needs a new one with a seed of its own: give a function "
+            "that makes it, as in lambda num_arms, seed: ..."
+        )
+    return POLICIES.resolve(given)
 
 
 def _list_teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> "tuple[Teacher, ...]":

@@ -60,7 +60,7 @@ def http_names():
         *pull_routes(nothing),
         *campaign_routes(nothing, nothing),
         *ledger_routes(nothing, nothing),
-        *monitoring_routes(nothing, nothing, nothing, nothing),
+        *monitoring_routes(nothing, nothing),
     ]
     document = build_document(routes)
     for schema, content in document["components"]["schemas"].items():

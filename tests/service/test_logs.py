@@ -13,6 +13,7 @@ import httpx
 from tests.cli.commands import free_port
 
 from tutelage.service.logs import QueuedHandler
+from tutelage.versions import package_version
 
 
 def test_lines_that_nobody_reads_are_dropped_and_counted():
@@ -76,3 +77,30 @@ def test_the_server_answers_while_nobody_reads_its_log(tmp_path):
         assert http.post("/v1/campaigns/c/pulls", json=pull).status_code == 200
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=30)
+
+
+def test_a_terminal_shows_where_to_go(tmp_path):
+    """Text with version, store, addresses and the next command; JSON if that is asked for."""
+    shown = {}
+    for form in ("auto", "json"):
+        controller, terminal = os.openpty()
+        command = [sys.executable, "-m", "tutelage", "serve", "--port", "0", "--log-format", form]
+        with (
+            subprocess.Popen(command, cwd=tmp_path, stderr=terminal) as process,
+            os.fdopen(controller, "rb", 0) as screen,
+        ):
+            os.close(terminal)
+            content = b""
+            while b"listening on" not in content or (form == "auto" and b"Ctrl-C" not in content):
+                content += screen.read(65_536)
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
+        shown[form] = content.decode()
+    (address,) = {word for word in shown["auto"].split() if word.startswith("http") and word.count("/") == 2}
+    rows = {line.split()[0]: line.split(maxsplit=1)[1].strip() for line in shown["auto"].splitlines()}
+    assert rows["Tutelage"] == package_version()
+    assert rows["store"] == f"sqlite:///{tmp_path}/tutelage.db (0 campaigns)"
+    assert (rows["address"], rows["dashboard"], rows["API"]) == (address, f"{address}/", f"{address}/docs")
+    assert rows["next"].startswith(f"tutelage campaign create --server {address} ")
+    assert "warning" not in shown["auto"]
+    assert all(json.loads(line) for line in shown["json"].splitlines())

@@ -1,6 +1,7 @@
 """What a `tutelage serve` process does when its disk, its clock or its clients misbehave."""
 
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.service.server_processes import ServerProcess
+from tests.service.server_processes import ServerProcess, pull
 
 from tutelage import stores
 
@@ -67,6 +68,8 @@ def test_a_full_disk_and_back(serve, small_disk):
     url = f"sqlite:///{small_disk}/t.db"
     served = serve(url=url)
     assert served.pull(0).is_success
+    other = pull(0) | {"reward": 1.0}
+    assert served.http.post("/v1/campaigns/c/pulls", json=other).status_code == 409
     filler = small_disk / "filler"
     with contextlib.suppress(OSError), filler.open("wb") as file:
         while True:
@@ -85,8 +88,22 @@ def test_a_full_disk_and_back(serve, small_disk):
     assert again.is_success
     assert not any(one["replayed"] for one in again.json()["pulls"])
     until(served.is_ready)
+    counters = served.http.get("/metrics").text
+    assert 'tutelage_refused_conflicts_total{campaign="c"} 1.0' in counters  # this server led throughout
+    assert 'tutelage_replayed_pulls_total{campaign="c"} 1.0' in counters
+    kinds = {item["kind"] for item in served.http.get("/v1/campaigns/c/status").json()["items"]}
+    assert "id conflict" in kinds
     served.end()
     assert positions(url) == 1 + number + 50
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    begun, ended = (
+        [line for line in lines if line["message"] == text] for text in ("the store fails", "the store works again")
+    )
+    assert [(line["level"], "is full" in line["reason"]) for line in begun] == [("error", True)]
+    assert [line["level"] for line in ended] == ["info"]
+    refused = next(line for line in lines if line.get("status") == 503 and line["path"].endswith("/pulls"))
+    assert (refused["campaign"], refused["address"]) == ("c", "127.0.0.1")
+    assert refused["reason"].startswith("unavailable: The disk of")
 
 
 FAILING = """

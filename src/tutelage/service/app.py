@@ -78,7 +78,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         *pull_routes(handoff),
         *campaign_routes(handoff, readers, parse_teacher_names(configuration.own_teachers)),
         *ledger_routes(handoff, readers),
-        *monitoring_routes(handoff, vital, forwarder, monitor),
+        *monitoring_routes(handoff, monitor),
         *login_routes(access),
         *page_routes(monitor, renderer),
     ]
@@ -112,6 +112,7 @@ async def _refresh_keys(
             return
         try:
             access.update(await readers.read(lambda reader: reader.keys()))
+            handoff.engine.faults.end("keys")
         except StoreError as error:
             access.has_failed = True
-            LOG.warning("keys", extra={"reason": str(error)})
+            handoff.engine.faults.report("keys", str(error))

@@ -122,6 +122,11 @@ class ServerSettings:
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "info", metavar="LEVEL", help="Lowest level of log lines to write: debug, info, warning or error."
     )
+    log_format: Literal["auto", "text", "json"] = setting(
+        "auto",
+        metavar="FORMAT",
+        help="Form of the log: text, json, or auto, which is text on a terminal and json elsewhere.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,11 +167,16 @@ def find_command_server(configuration: Configuration) -> str:
     default = SETTINGS["server"].default
     found = configuration.server
     if found == default:
-        scheme = "http" if configuration.tls_certificate is None else "https"
-        host = "127.0.0.1" if configuration.host in {"", "0.0.0.0", "::"} else configuration.host  # noqa: S104
-        place = f"[{host}]" if ":" in host else host
-        found = configuration.advertise or f"{scheme}://{place}:{configuration.port}"
+        found = configuration.advertise or find_own_address(configuration)
     return "" if found == default else without_password(found)
+
+
+def find_own_address(configuration: Configuration) -> str:
+    """Return the address at which this machine reaches the server."""
+    scheme = "http" if configuration.tls_certificate is None else "https"
+    host = "127.0.0.1" if configuration.host in {"", "0.0.0.0", "::"} else configuration.host  # noqa: S104
+    place = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{place}:{configuration.port}"
 
 
 def describe_ignored_variables() -> list[str]:

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error, written by a thread: a reader that stops reading does not stop the server."""
+"""Logs on standard error, as JSON or text, written by a thread: a reader that stops does not stop the server."""
 
 import contextlib
 import json
@@ -7,9 +7,15 @@ import os
 import queue
 import threading
 from datetime import UTC, datetime
+from typing import Any
+
+from tutelage.text import format_controls
 
 _STANDARD_ERROR = 2
-_FIELDS = ("request", "method", "path", "status", "milliseconds", "reason")
+_FIELDS = (
+    *("request", "method", "path", "status", "milliseconds", "key", "address", "campaign", "reason"),
+    *("campaigns", "seconds"),
+)
 
 
 class JsonFormatter(logging.Formatter):
@@ -23,10 +29,26 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        content |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        content |= _read_fields(record)
         if record.exc_info:
             content["traceback"] = self.formatException(record.exc_info)
         return json.dumps(content)
+
+
+class TextFormatter(logging.Formatter):
+    """Formats a record as a line for a terminal: local time, level, message, and the fields of a request."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        time = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
+        fields = " ".join(f"{name}={value}" for name, value in _read_fields(record).items())
+        line = f"{time} {record.levelname.lower():<8} {record.getMessage()} {fields}".rstrip()
+        trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return format_controls(line + trace)
+
+
+def _read_fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
 
 
 class QueuedHandler(logging.Handler):
@@ -36,9 +58,9 @@ class QueuedHandler(logging.Handler):
     number of those that were dropped.
     """
 
-    def __init__(self, descriptor: int, most_lines: int = 2_000) -> None:
+    def __init__(self, descriptor: int, most_lines: int = 2_000, formatter: logging.Formatter | None = None) -> None:
         super().__init__()
-        self.setFormatter(JsonFormatter())
+        self.setFormatter(formatter or JsonFormatter())
         self._descriptor, self._dropped = descriptor, 0
         self._lines: queue.Queue[str | None] = queue.Queue(most_lines)
         self._thread = threading.Thread(target=self._write_all, name="tutelage-log", daemon=True)
@@ -50,6 +72,11 @@ class QueuedHandler(logging.Handler):
             self._lines.put_nowait(self.format(record))
         except queue.Full:
             self._dropped += 1  # one thread at a time is here: logging holds the handler's lock
+
+    def print(self, text: str) -> None:
+        """Queue text that is no log line, if there is room."""
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(text)
 
     def finish(self, seconds: float = 1.0) -> None:
         """Wait until all lines are written, but no longer than this."""
@@ -74,11 +101,12 @@ class QueuedHandler(logging.Handler):
                 content = content[os.write(self._descriptor, content) :]
 
 
-def configure_logging(level: str) -> QueuedHandler:
+def configure_logging(level: str, *, as_text: bool = False) -> QueuedHandler:
     """Send the server's logs of at least this level to standard error, and warnings of all libraries."""
-    handler = QueuedHandler(_STANDARD_ERROR)
+    handler = QueuedHandler(_STANDARD_ERROR, formatter=TextFormatter() if as_text else JsonFormatter())
     logging.getLogger().handlers = [handler]
     logging.captureWarnings(capture=True)
-    for name in ("tutelage", "uvicorn"):
-        logging.getLogger(name).setLevel(level.upper())
+    logging.getLogger("tutelage").setLevel(level.upper())
+    # What uvicorn says of its start and end is for programs.
+    logging.getLogger("uvicorn").setLevel("WARNING" if as_text and level == "info" else level.upper())
     return handler

@@ -20,6 +20,7 @@ from tutelage.service import logs
 from tutelage.service.api.access import is_loopback
 from tutelage.service.app import build
 from tutelage.service.configuration import SETTINGS, Configuration, describe_ignored_variables
+from tutelage.service.start_screen import format_start, is_terminal
 from tutelage.stores import open_store
 from tutelage.stores.base import StoreError
 from tutelage.text import name_place
@@ -28,7 +29,9 @@ LOG = logging.getLogger("tutelage.server")
 
 
 class _Server(uvicorn.Server):
-    """uvicorn on sockets that are already bound; it logs the addresses."""
+    """uvicorn on sockets that are already bound; it logs the addresses, then calls ``announce``."""
+
+    announce: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
@@ -42,6 +45,7 @@ class _Server(uvicorn.Server):
         for one in sockets or ():
             host, port = one.getsockname()[:2]
             LOG.info("listening on %s://%s:%s", scheme, f"[{host}]" if ":" in host else host, port)
+        self.announce()
 
 
 def run(configuration: Configuration) -> str | None:
@@ -61,9 +65,12 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         store = open_store(configuration.store, migrate=configuration.migrate)
     except StoreError as error:
         raise RefusalError(str(error)) from error
-    log = logs.configure_logging(configuration.log_level)
+    as_text = configuration.log_format == "text" or (configuration.log_format == "auto" and is_terminal(sys.stderr))
+    log = logs.configure_logging(configuration.log_level, as_text=as_text)
     try:
-        for note in [*store.notes, *describe_ignored_variables()]:
+        for note in [*store.notes, *(() if as_text else store.caveats)]:
+            LOG.info(note)
+        for note in describe_ignored_variables():
             LOG.warning(note)
         has_keys = bool(store.keys())
         is_local = all(is_loopback(one.getsockname()[0]) for one in sockets)
@@ -74,7 +81,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
             )
         if configuration.insecure:
             LOG.warning("While no key exists, anyone who can reach this server may do anything (--insecure).")
-        elif not has_keys:
+        elif not has_keys and not as_text:
             LOG.warning(
                 name_place(
                     "No key exists: anyone on this machine may do anything. Create a key with `tutelage key create`.",
@@ -108,6 +115,9 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
                 backlog=4096,
             )
         )
+        num_campaigns = len(store.campaigns())
+        start = format_start(configuration, store.url, num_campaigns=num_campaigns, has_keys=has_keys)
+        server.announce = (lambda: log.print(start)) if as_text else lambda: None
         # uvicorn raises the signal again when it has ended; as an exception it leaves time to close the
         # store.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -227,7 +227,11 @@ class Keys(Reader, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Sentences for an operator at the start: a file was created, a library has a known fault."""
+        """Sentences for an operator at the start, as that a file was created."""
+
+    @property
+    def caveats(self) -> Sequence[str]:
+        """Sentences for the log about known faults of a library that the store uses."""
 
     def create_key(self, key: KeyRow) -> None:
         """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""

@@ -1,6 +1,7 @@
 """Two server processes on one PostgreSQL: whichever is asked, the leader answers."""
 
 import contextlib
+import json
 import re
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import psycopg
 import pytest
 
 PATIENCE = 120.0  # seconds, so that the test ends: the lease lasts 10 of the database's clock
@@ -100,9 +102,7 @@ def test_a_killed_leader_is_replaced(servers, http):
             assert response.status_code in {200, 503}
             if response.status_code == 503:
                 assert int(response.headers["retry-after"]) > 0
-    waited = http.get(f"{second}/readyz")
-    assert waited.status_code == 503
-    assert waited.json()["type"].endswith("no-leader")
+    assert http.get(f"{second}/readyz").status_code == 200  # what it cannot forward is refused by itself
     while send(second, 1_000).status_code == 503:
         assert time.monotonic() - killed < PATIENCE
         time.sleep(0.1)
@@ -122,6 +122,12 @@ def test_a_killed_leader_is_replaced(servers, http):
     rows = [row["id"] for row in http.get(f"{second}/v1/campaigns/c/ledger").json()["rows"] if row["kind"] == "pull"]
     assert len(rows) == len(set(rows))
     assert {str(number) for number in answered} <= set(rows)
+    log = servers.folder / f"log{second_port}"
+    while "leadership taken" not in log.read_text():  # it is logged within two seconds
+        assert time.monotonic() - killed < PATIENCE
+        time.sleep(0.1)
+    taken = [line for line in map(json.loads, log.read_text().splitlines()) if line["message"] == "leadership taken"]
+    assert [line["campaigns"] for line in taken] == ["c"]
 
 
 def test_acts_and_keys_go_along(servers):
@@ -158,3 +164,38 @@ def test_acts_and_keys_go_along(servers):
         assert lines == http.get(f"{first}/v1/campaigns/c/export").text.splitlines()[: len(lines)]
         assert http.delete(f"{second}/v1/campaigns/c").status_code == 204
         assert http.get(f"{first}/v1/campaigns/c").status_code == 404
+
+
+def test_the_database_goes_and_comes_back(servers, http):
+    """One error line and one line at the end; requests are refused meanwhile, and readiness comes back at once."""
+    (port,) = free_ports(1)
+    address, _ = servers.begin(port)
+    http.post(f"{address}/v1/campaigns", json=CAMPAIGN | {"start": True}).raise_for_status()
+    http.post(f"{address}/v1/campaigns/c/pulls", json=pull(1)).raise_for_status()
+    name = psycopg.conninfo.conninfo_to_dict(servers.url)["dbname"]
+
+    def allow(allowed):
+        with psycopg.connect(servers.url, dbname="template1", autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}")
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+    def wait_for(status):
+        begun = time.monotonic()
+        while http.get(f"{address}/readyz").status_code != status:
+            assert time.monotonic() - begun < PATIENCE
+            time.sleep(0.05)
+        return time.monotonic() - begun
+
+    allow("false")
+    wait_for(503)
+    refused = http.post(f"{address}/v1/campaigns/c/pulls", json=pull(2))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    time.sleep(3)  # keys are read every second, and each reading fails
+    allow("true")
+    assert wait_for(200) < 10  # two seconds on a machine that has time
+    while not http.post(f"{address}/v1/campaigns/c/pulls", json=pull(2)).is_success:
+        time.sleep(0.1)
+    lines = [json.loads(line) for line in (servers.folder / f"log{port}").read_text().splitlines()]
+    of_store = [(line["level"], line["message"]) for line in lines if line["logger"] == "tutelage.store"]
+    assert of_store == [("error", "the store fails"), ("info", "the store works again")]
+    assert "leadership lost" not in {line["message"] for line in lines}

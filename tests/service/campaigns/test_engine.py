@@ -357,6 +357,6 @@ def test_a_probe_that_fits_does_not_end_a_full_disk(bench, monkeypatch):
     bench.pull(sent(1))
     assert engine.failure is None
     engine.fail(StoreFull("there is no room"))
-    monkeypatch.setattr(engine_module, "STILL_FAILED_SECONDS", 0.0)  # nobody has tried for as long
+    monkeypatch.setattr(engine_module, "STILL_FULL_SECONDS", 0.0)  # nobody has tried for as long
     engine._probe()
     assert engine.failure is None

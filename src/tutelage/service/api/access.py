@@ -179,6 +179,17 @@ class AccessControl:
         return caller
 
 
+def find_address(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
+    """Return the sender's address; behind a proxy on this machine, the one that the proxy reports.
+
+    The proxy's entry is the last one: the sender can choose those before it.
+    """
+    client = scope.get("client")
+    host: str = client[0] if client else ""
+    reported = headers.get(b"x-forwarded-for", b"").decode("latin-1").rpartition(",")[2].strip()
+    return reported if reported and is_loopback(host) else host
+
+
 def _find_secret(headers: Mapping[bytes, bytes]) -> str | None:
     scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if scheme.lower() == "bearer" and secret:

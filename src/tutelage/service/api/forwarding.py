@@ -4,10 +4,8 @@ A request is forwarded once.  The header ``X-Tutelage-Forwarded`` marks it; a se
 request and does not lead the campaign refuses it.  Keys are sent along unchanged, and the leader checks them.
 """
 
-import asyncio
 import ssl
-import time
-from collections.abc import AsyncIterator, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -17,10 +15,9 @@ from starlette.responses import Response, StreamingResponse
 
 from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.instruments import Instruments
-from tutelage.stores.base import CampaignListing
 
 MARK = b"x-tutelage-forwarded"
-_CONNECT_SECONDS, _REACHABLE_SECONDS = 2.0, 2.0
+_CONNECT_SECONDS = 2.0
 _ANSWER_SECONDS = 10.0  # the lease: a leader that hangs for longer can be replaced by then
 # anyio raises AttributeError for a connection that the leader closed at this moment.
 _UNREACHABLE = (httpx.HTTPError, httpx.InvalidURL, AttributeError)
@@ -42,7 +39,6 @@ class Forwarder:
     def __init__(self, address: str, instruments: Instruments, *, insecure: bool = False) -> None:
         self.address, self.instruments, self.insecure = address.rstrip("/"), instruments, insecure
         self._http: httpx.AsyncClient | None = None
-        self._reached: dict[str, float] = {}  # when each leader last answered
 
     async def forward(
         self, scope: Mapping[str, Any], path: str, request_id: bytes, body: bytes, leader: str | None
@@ -70,7 +66,6 @@ class Forwarder:
             request = http.build_request(scope["method"], address, headers=sent, content=body or None)
             response = await http.send(request, stream=True)
         except _UNREACHABLE as error:
-            self._reached.pop(place, None)
             self.instruments.count_forwarded(is_answered=False)
             raise HttpProblem(
                 "no-leader", f"The server that leads this campaign does not answer ({type(error).__name__}): try again."
@@ -80,27 +75,6 @@ class Forwarder:
         return StreamingResponse(
             _stream(response), response.status_code, returned, background=BackgroundTask(response.aclose)
         )
-
-    async def find_unreachable(self, campaigns: Iterable[CampaignListing], led: Container[str]) -> str | None:
-        """Return a campaign whose leader does not answer, or None.  Campaigns ``led`` here are skipped."""
-        leaders: dict[str, str] = {}
-        for one in campaigns:
-            place = one.leader and one.leader.rstrip("/")
-            if one.leader is not None and not (place == self.address and one.name in led):
-                leaders[place or ""] = one.name
-        reachable = await asyncio.gather(*map(self._is_reachable, leaders))
-        return next((name for name, is_up in zip(leaders.values(), reachable, strict=True) if not is_up), None)
-
-    async def _is_reachable(self, leader: str) -> bool:
-        if time.monotonic() - self._reached.get(leader, -_REACHABLE_SECONDS) < _REACHABLE_SECONDS:
-            return True
-        try:
-            response = await self._client().get(f"{leader}/healthz", timeout=_CONNECT_SECONDS)
-        except _UNREACHABLE:
-            return False
-        if response.is_success:
-            self._reached[leader] = time.monotonic()
-        return response.is_success
 
     def _client(self) -> httpx.AsyncClient:
         if self._http is None:

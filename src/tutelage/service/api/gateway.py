@@ -17,7 +17,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Router
 
-from tutelage.service.api.access import AccessControl
+from tutelage.service.api.access import AccessControl, find_address
 from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, HttpProblem, convert_error
 from tutelage.service.api.pull_routes import MAX_PULLS
@@ -73,31 +73,31 @@ class Gateway:
         try:
             await self._answer(scope, headers, receive, reply)
         except asyncio.CancelledError:  # uvicorn cancels requests that are still running when it ends
-            LOG.info("cut off", extra={"request": request_id.decode(), "path": scope["path"]})
+            LOG.info("cut off", extra=reply.describe(scope, headers) | {"reason": "the server ends"})
             return
         except Exception as error:
             problem = convert_error(error)
             if problem.kind == "internal" and not isinstance(error, BrokenStream):
-                LOG.exception("failed", extra={"request": request_id.decode()})
+                LOG.exception("failed", extra=reply.describe(scope, headers))
             if reply.status:  # too late to refuse: the missing end tells the reader that it is incomplete
-                LOG.warning("cut off", extra={"request": request_id.decode(), "reason": str(error)})
+                LOG.warning("cut off", extra=reply.describe(scope, headers) | {"reason": str(error)})
                 return
             if reply.route is not None and reply.route.refused is not None:
                 reply.route.refused(problem.kind, reply.body)
+            reply.reason = f"{problem.kind}: {problem.detail}"
             page = self.draw_refusal(problem, scope, self.inner_path(scope["path"]), headers)
             await reply.send_problem(problem, page)
         finally:
             self.instruments.in_flight -= 1
-        self._observe(scope, reply, time.perf_counter() - started)
+        self._observe(scope, headers, reply, time.perf_counter() - started)
 
-    def _observe(self, scope: Scope, reply: "_Reply", seconds: float) -> None:
+    def _observe(self, scope: Scope, headers: Mapping[bytes, bytes], reply: "_Reply", seconds: float) -> None:
         """Count and log a request that has been answered."""
         method, path = (scope["method"], reply.route.path) if reply.route else ("other", "other")
         self.instruments.observe_request(method, path, reply.status, seconds)
         if reply.status >= 400 or not (reply.route and reply.route.is_frequent):
-            took = round(1000 * seconds, 3)
-            asked = {"request": reply.request_id.decode(), "method": scope["method"], "path": scope["path"]}
-            LOG.info("request", extra=asked | {"status": reply.status, "milliseconds": took})
+            extra = reply.describe(scope, headers) | {"status": reply.status, "milliseconds": round(1000 * seconds, 3)}
+            LOG.info("request", extra=extra | ({"reason": reply.reason} if reply.reason else {}))
 
     async def _answer(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, reply: "_Reply") -> None:
         path, method = self.inner_path(scope["path"]), scope["method"]
@@ -109,10 +109,12 @@ class Gateway:
         methods, parameters = self.table.find(path)
         if "name" in parameters and not CAMPAIGN_NAME.fullmatch(parameters["name"]):
             raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
+        reply.campaign = parameters.get("name", "")
         route = reply.route = methods.get(method)
         max_age = route.max_key_age if route else None
         await self.access.wait_for_keys(max_age)
         caller = self.access.authorize(scope, headers, route.role if route else "viewer", max_age)
+        reply.key = caller.name
         if route is None:
             raise _describe_missing(methods)
         content = await self._read_body(headers, receive)
@@ -172,12 +174,13 @@ class Gateway:
 
 
 class _Reply:
-    """Sends an answer with the headers that all answers have."""
+    """Sends an answer with the headers that all answers have, and notes what the log says of the request."""
 
     def __init__(self, send: Send, request_id: bytes) -> None:
         self._send, self.status, self.request_id = send, 0, request_id
         self.route: Route | None = None
         self.body: Any = None
+        self.key = self.campaign = self.reason = ""
         self._headers = [
             (b"x-request-id", request_id),
             (b"x-content-type-options", b"nosniff"),
@@ -192,6 +195,12 @@ class _Reply:
             names = {name.lower() for name, _ in own}
             message = message | {"headers": own + [each for each in self._headers if each[0] not in names]}
         await self._send(message)
+
+    def describe(self, scope: Scope, headers: Mapping[bytes, bytes]) -> dict[str, Any]:
+        """Return the fields of the request's log line."""
+        found = {"request": self.request_id.decode(), "method": scope["method"], "path": scope["path"]}
+        found |= {"address": find_address(scope, headers)}
+        return found | {name: text for name in ("key", "campaign") if (text := getattr(self, name))}
 
     async def send_json(self, body: bytes) -> None:
         self.status = 200

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tutelage.service.api.access import COOKIE, AccessControl, is_loopback
+from tutelage.service.api.access import COOKIE, AccessControl, find_address
 from tutelage.service.api.login_attempts import LoginAttempts
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
@@ -36,7 +36,7 @@ def login_routes(access: AccessControl) -> list[Route]:
     async def login(call: Call) -> Response:
         request, fields = call.request, _parse_form(call.content)
         onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
-        address = _address(request)
+        address = find_address(call.scope, dict(call.scope["headers"]))
         if wait := attempts.register(address):
             message = f"Too many attempts: try again in {wait} seconds."
             return _form(onward, message, 429, {"Retry-After": str(wait)})
@@ -72,16 +72,6 @@ def _parse_form(content: bytes) -> dict[str, list[str]]:
 
 def _form(onward: str, message: str, status: int, more: Mapping[str, str] | None = None, **how: bool) -> Response:
     return HTMLResponse(render_login_page("", onward, message, **how), status, headers=HEADERS | dict(more or {}))
-
-
-def _address(request: Request) -> str:
-    """The browser's address; behind a proxy on this machine, the one that the proxy reports.
-
-    The proxy's entry is the last one: the sender can choose those before it.
-    """
-    host = request.client.host if request.client else ""
-    named = request.headers.getlist("x-forwarded-for")
-    return named[-1].rpartition(",")[2].strip() or host if named and is_loopback(host) else host
 
 
 def _onward(request: Request, path: str) -> Response:

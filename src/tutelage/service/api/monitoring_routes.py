@@ -7,23 +7,22 @@ from functools import partial
 from prometheus_client import generate_latest
 from starlette.responses import Response
 
-from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health
-from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
 from tutelage.service.monitoring.status import status_of
 
 METRICS_KEY_AGE = 600.0  # seconds: /metrics tells what happens while the store is away
-READY_SECONDS = 5.0  # a commit or a probe of the disk comes at least twice as often
+READY_SECONDS = 5.0  # a commit or a probe of the disk comes more often
 
 
-def monitoring_routes(handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor) -> list[Route]:
-    """The routes; ``readers`` are reserved for what must not wait for other requests."""
-    to, get = (MonitoringHandlers(handoff, readers, forwarder, monitor), partial(Route, "GET", tag="monitoring"))
+def monitoring_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
+    """The routes."""
+    to, get = MonitoringHandlers(handoff, monitor), partial(Route, "GET", tag="monitoring")
     status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
         get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
@@ -43,8 +42,8 @@ def monitoring_routes(handoff: Handoff, readers: Readers, forwarder: Forwarder, 
 class MonitoringHandlers:
     """The handlers of the routes.  Their docstrings are descriptions in the OpenAPI document."""
 
-    def __init__(self, handoff: Handoff, readers: Readers, forwarder: Forwarder, monitor: Monitor) -> None:
-        self.engine, self.readers, self.forwarder, self.monitor = handoff.engine, readers, forwarder, monitor
+    def __init__(self, handoff: Handoff, monitor: Monitor) -> None:
+        self.engine, self.monitor = handoff.engine, monitor
 
     async def show_status(self, call: Call) -> CampaignStatus:
         """The status items of the campaign's page, most severe first."""
@@ -87,12 +86,9 @@ class MonitoringHandlers:
         return Health()
 
     async def check_readiness(self, call: Call) -> Health:
-        """Fails if writes do not reach the disk, or the leader of another campaign cannot be reached."""
+        """Fails if writes do not reach the disk; other servers do not matter."""
         if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
             raise HttpProblem("unavailable", "Nothing can be written now: see the log or the dashboard.")
         if time.monotonic() - self.engine.last_commit > READY_SECONDS:
             raise HttpProblem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
-        campaigns = await self.readers.read(lambda reader: reader.campaigns())
-        if (name := await self.forwarder.find_unreachable(campaigns, self.engine.led)) is not None:
-            raise HttpProblem("no-leader", f"The server that leads {name} does not answer.")
         return Health()

@@ -6,7 +6,7 @@ again before its next request, and all requests of the group are refused as unav
 again.
 """
 
-import contextlib
+import logging
 import math
 import queue
 import threading
@@ -20,15 +20,18 @@ from tutelage.errors import InputError
 from tutelage.service.campaigns import actions
 from tutelage.service.campaigns.messages import NotLeader, PullRequest, Reason, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
-from tutelage.service.campaigns.session import Session
+from tutelage.service.campaigns.session import Session, Tally
 from tutelage.service.campaigns.settings import RULES_VERSION, Settings
+from tutelage.service.fault_log import FaultLog
 from tutelage.service.instruments import Instruments
 from tutelage.stores import base
 
+LOG = logging.getLogger("tutelage.leadership")
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
 MOST_COMMITS = 4_096  # whose durations are remembered
-RENEW_SECONDS, PROBE_SECONDS = 3.0, 5.0
-STILL_FAILED_SECONDS = 10.0  # a probe that succeeds sooner after a failure does not count
+RENEW_SECONDS, PROBE_SECONDS, RECOVERY_SECONDS = 3.0, 2.5, 0.5  # the last between probes while the store fails
+STILL_FULL_SECONDS = 10.0  # a probe that succeeds sooner after a full disk does not count
+MOST_NAMED = 20  # campaigns in a line of the log
 LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted longer than that
 _END = object()
 
@@ -102,11 +105,17 @@ class Engine:
         self.instruments = Instruments()
         self.sessions: dict[str, Session] = {}
         self.led: set[str] = set()  # campaigns taken over, including those that are not in memory now
+        self._reported: set[str] = set()  # those of which the log says that this server leads them
+        self._reported_at = -math.inf
+        self.tallies: dict[str, Tally] = {}  # of these, also while they are not in memory
         # Tokens of campaigns that must be loaded again because the disk was full.
         self.kept_tokens: dict[str, int] = {}
         self.renewed = time.monotonic()
         self.failure: str | None = None  # why nothing can be written now; None if it can
-        self.failed = -math.inf  # when that was last noticed
+        self.failed_full = -math.inf  # when the disk was last found full
+        self.faults = FaultLog(
+            logging.getLogger("tutelage.store"), "the store fails", "the store still fails", "the store works again"
+        )
         self.broken = False
         self.last_commit = time.monotonic()
         self.commits: deque[tuple[float, float]] = deque(maxlen=MOST_COMMITS)  # end, duration
@@ -125,10 +134,15 @@ class Engine:
 
     def give_up(self) -> None:
         """Release all campaigns, so that others can take them over at once; otherwise their leases end."""
-        with contextlib.suppress(base.StoreError):
+        self._report_leadership()
+        try:
             for name in self.led:
                 self.store.release(name)
                 self.instruments.count_lease(name, "released")
+        except base.StoreError as error:
+            LOG.warning("leases were not given up and end by themselves", extra={"reason": str(error)})
+        else:
+            _log_campaigns("leadership handed over", self.led)
 
     def submit(self, job: Job) -> None:
         """Add a job; from any thread."""
@@ -150,7 +164,9 @@ class Engine:
             now = time.monotonic()
             if now - self.renewed >= RENEW_SECONDS:
                 self._renew()
-            if now - max(probed, self.last_commit) >= PROBE_SECONDS / 2:
+            if now - self._reported_at >= 1.0:
+                self._report_leadership()
+            if now - max(probed, self.last_commit) >= (PROBE_SECONDS if self.failure is None else RECOVERY_SECONDS):
                 probed = now
                 self._probe()
 
@@ -177,12 +193,25 @@ class Engine:
     def _renew(self) -> None:
         self.renewed = time.monotonic()
         try:
-            held = set(self.store.renew(list(self.sessions), self.address))
+            lost = self.led - set(self.store.renew(list(self.led), self.address))
         except base.StoreError:
-            held = set()
-        for name in self.sessions.keys() - held:
-            del self.sessions[name]
-            self.instruments.count_lease(name, "lost")
+            self.sessions.clear()  # whether the leases are held shows when the campaigns are loaded again
+        else:
+            for name in lost:
+                self._lose(name)
+
+    def _lose(self, name: str) -> None:
+        """Another server leads the campaign, or may."""
+        self.instruments.count_lease(name, "lost")
+        self.sessions.pop(name, None)
+        self.led.discard(name)
+        self.tallies.pop(name, None)
+
+    def _report_leadership(self) -> None:
+        """Log which campaigns were taken over or lost since the last call."""
+        _log_campaigns("leadership taken", self.led - self._reported)
+        _log_campaigns("leadership lost", self._reported - self.led, logging.WARNING)
+        self._reported, self._reported_at = set(self.led), time.monotonic()
 
     def _probe(self) -> None:
         if self.broken:
@@ -193,8 +222,8 @@ class Engine:
             self.fail(error)
         else:
             self.last_commit = time.monotonic()
-            # Sooner after a failure there may be space for a heartbeat only.
-            if self.last_commit - self.failed >= STILL_FAILED_SECONDS:
+            # Sooner after a full disk there may be space for a heartbeat only.
+            if self.last_commit - self.failed_full >= STILL_FULL_SECONDS:
                 self._recovered()
 
     def _succeeded(self) -> None:
@@ -203,12 +232,16 @@ class Engine:
 
     def _recovered(self) -> None:
         if not self.broken:
-            self.failure = None
+            self.failure, self.failed_full = None, -math.inf
+            self.faults.end("writer")
 
     def fail(self, error: Exception) -> None:
         """Note a failure, here or of a reader; from any thread."""
-        self.failure, self.failed = str(error), time.monotonic()
+        self.failure = str(error)
+        if isinstance(error, base.StoreFull):
+            self.failed_full = time.monotonic()
         self.broken = self.broken or isinstance(error, base.StoreBroken)
+        self.faults.report("writer", self.failure)
 
     def _group(self, jobs: Sequence[Job]) -> None:
         """Answer these jobs, commit and deliver them."""
@@ -237,9 +270,9 @@ class Engine:
                 self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
             else:
                 self.store.delete(job.name)
-                self.sessions.pop(job.name, None)
-                self.led.discard(job.name)
                 self.instruments.count_lease(job.name, "released")
+                self._lose(job.name)
+                self._reported.discard(job.name)
             self._succeeded()
         except Exception as error:  # noqa: BLE001 - somebody waits for the answer
             job.error = self._translate(error)
@@ -262,6 +295,8 @@ class Engine:
             self._commit({job.name for job in jobs} - failed)
         except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: load again
             refusal = self._translate(error)
+            if isinstance(refusal, NotLeader):
+                self._lose(refusal.name)
             for job in jobs:
                 session = self.sessions.pop(job.name, None)
                 if session is not None and isinstance(error, base.StoreFull):
@@ -310,13 +345,14 @@ class Engine:
                 token = self.store.lead(name, self.address)
             stored, snapshot = self.store.load(name)
             if token is None:
-                self.instruments.count_lease(name, "lost")
+                self._lose(name)
                 raise NotLeader(name, stored.leader)
-            self.led.add(name)
-            self.instruments.count_lease(name, "acquired")
             after = snapshot.position if snapshot else 0
             rows = base.pages(self.store, name, after)
             session = self.sessions[name] = rebuild(stored, token, snapshot, rows, self.store.last_id(name))
+            session.tally = self.tallies.setdefault(name, session.tally)
+            self.instruments.count_lease(name, "acquired")
+            self.led.add(name)  # one that cannot be rebuilt is left to servers of other releases
         return session
 
     def _do(self, job: Job, known: dict[str, dict[str, base.StoredPull]]) -> Any:
@@ -353,7 +389,6 @@ class Engine:
         if isinstance(error, Refusal | NotLeader):
             return error
         if isinstance(error, base.LeaseLost):
-            self.instruments.count_lease(error.name, "lost")
             return NotLeader(error.name, None)
         if isinstance(error, base.StoreFull | base.StoreBroken):
             self.fail(error)
@@ -362,3 +397,11 @@ class Engine:
         refusal = Refusal(reason or "unavailable", str(error) if reason else message)
         refusal.__cause__ = error
         return refusal
+
+
+def _log_campaigns(event: str, names: Iterable[str], level: int = logging.INFO) -> None:
+    """Log an event of these campaigns in one line; nothing without a campaign."""
+    found = sorted(names)
+    if found:
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        LOG.log(level, event, extra={"campaigns": ", ".join(found[:MOST_NAMED]) + more})

@@ -8,6 +8,7 @@ checked completely before anything changes.  The changes are collected as rows o
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, repeat
 from typing import Any
 
@@ -36,6 +37,14 @@ SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
 _ENCODER = msgspec.msgpack.Encoder()
 
 
+@dataclass
+class Tally:
+    """Pulls that were replayed and requests refused for a conflict, since this server leads the campaign."""
+
+    replays: int = 0
+    conflicts: int = 0
+
+
 class Session:
     """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls.
 
@@ -52,7 +61,7 @@ class Session:
         self.campaign: Campaign | None = None
         self.series = Series(len(self.settings.arms))
         self.cache = PullCache(last_id)
-        self.replays = self.conflicts = 0
+        self.tally = Tally()
         self.digest = b""
         self._extend_digest(stored.name, stored.settings, stored.rules_version, stored.created)
         self.snapshot_position, self.snapshot_time = 0, time.monotonic()
@@ -186,7 +195,7 @@ class Session:
         for pull in pulls:
             is_new = pull.id in new and pull.id not in answered
             answered.add(pull.id)
-            self.replays += not is_new
+            self.tally.replays += not is_new
             found = new.get(pull.id) or stored[pull.id]
             assert found is not None  # noqa: S101 - it was stored before, or is new
             row = found.pull
@@ -228,7 +237,7 @@ class Session:
         return sent == (row.client, row.arm, row.observed)
 
     def _raise_conflict(self, index: int, pull: PullRequest) -> None:
-        self.conflicts += 1
+        self.tally.conflicts += 1
         raise Refusal(
             "conflict",
             f"The id {pull.id!r} was sent before with another client, arm or reward: use a new id for each pull.",

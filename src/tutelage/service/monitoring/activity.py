@@ -68,7 +68,7 @@ class ActivityHistory:
             seconds = row.time / 1e6
             if time is None or seconds >= time + 1.0:
                 if time is not None:
-                    self.add(time, CounterSample(position, pulls.copy(), cost, last.replays, last.conflicts))
+                    self.add(time, CounterSample(position, pulls.copy(), cost, before.replays, before.conflicts))
                 time = seconds
             pulls[row.client, row.arm] += 1
             cost += abs(row.revealed - row.observed) / width
@@ -144,7 +144,7 @@ def read_history(last: CounterSample, rows: Iterable[PullRow | EntryRow], width:
     pulls = last.pulls.copy()
     np.subtract.at(pulls, ([row.client for row in pulled], [row.arm for row in pulled]), 1)
     cost = last.cost - sum(abs(row.revealed - row.observed) for row in pulled) / width
-    first = CounterSample(pulled[0].position - 1, pulls, cost, last.replays, last.conflicts)
+    first = CounterSample(pulled[0].position - 1, pulls, cost, 0, 0)  # both count since this server leads
     history = ActivityHistory(pulled[0].time / 1e6, first)
     history.read(pulled, last, width)
     return history

@@ -216,11 +216,11 @@ class CampaignView:
 
 def sample_counters(session: Session) -> CounterSample:
     """Copy the counters; to be called between two groups of jobs."""
-    campaign = session.campaign
+    campaign, tally = session.campaign, session.tally
     if campaign is None:
         pulls = np.zeros((len(session.clients), len(session.settings.arms)), dtype=np.int64)
-        return CounterSample(session.position, pulls, 0.0, session.replays, session.conflicts)
-    return CounterSample(session.position, campaign.pulls, campaign.cost, session.replays, session.conflicts)
+        return CounterSample(session.position, pulls, 0.0, tally.replays, tally.conflicts)
+    return CounterSample(session.position, campaign.pulls, campaign.cost, tally.replays, tally.conflicts)
 
 
 def read_metrics(session: Session) -> Metrics:
@@ -286,8 +286,8 @@ def _common_fields(session: Session) -> dict[str, Any]:
         "high": settings.high,
         "status": session.status,
         "position": session.position,
-        "replays": session.replays,
-        "conflicts": session.conflicts,
+        "replays": session.tally.replays,
+        "conflicts": session.tally.conflicts,
         "series": tuple(session.series.points),
         "changed": session.series.last,
     }

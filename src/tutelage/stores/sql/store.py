@@ -18,6 +18,8 @@ from tutelage.stores.sql.reader import SqlReader, campaign_not_found
 class SqlKeys(SqlReader):
     """Reads, and writes keys.  A failure that a retry cannot mend is raised again by every later write."""
 
+    caveats: tuple[str, ...] = ()
+
     def __init__(self, notes: Sequence[str] = ()) -> None:
         self.notes = tuple(notes)
         self._broken: base.StoreBroken | None = None

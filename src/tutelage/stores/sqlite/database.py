@@ -35,7 +35,8 @@ class SqliteDatabase:
         """Take the lock, check the file, create or upgrade it, and open it."""
         with _locked(self.path) as (lock, stack):
             notes = _prepare(self.path, migrate=migrate)
-            store = SqliteStore(self.path, lock, [*notes, *database_file.find_library_faults()])
+            store = SqliteStore(self.path, lock, notes)
+            store.caveats = database_file.find_library_faults()
             stack.pop_all()
         return store
 

@@ -38,6 +38,7 @@ class ReferenceLiveServer:
     def step(self, pulls):
         """Observe all pulls, consult at most once, reveal in order: [(revealed, directive)]."""
         observed, counted = [], []
+        seen = {m: self.rounds.get(m, 0) for m, _, _, _ in pulls}
         for m, k, x, bypassed in pulls:
             self.rounds[m] = self.rounds.get(m, 0) + 1
             if self.rounds[m] <= self.problem.horizon:
@@ -55,9 +56,11 @@ class ReferenceLiveServer:
             rules = self.client_rules[m]
             rules.N[k] += 1
             rules.Q[k] += x
-            revealed = self.reveal(rules, k, x, bypassed)
+            beyond = seen[m] >= self.problem.horizon
+            seen[m] += 1
+            revealed = self.reveal(rules, k, x, bypassed or beyond)
             self.costs[m] = self.costs.get(m, 0.0) + abs(revealed - x)
-            answers.append((revealed, 1 + self.consultations))
+            answers.append((revealed, 0 if beyond else 1 + self.consultations))
         return answers
 
     def reveal(self, rules, k, x, bypassed):

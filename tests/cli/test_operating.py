@@ -124,13 +124,13 @@ def test_a_campaign_that_clients_register_in(here, capsys, monkeypatch):
     """Clients are let in by a command and counted; before its start it is deleted, as it holds no pulls."""
     with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
-        created = ("campaign", "create", "c", "--arm", "red", "--horizon", "9", "--teacher", "none")
+        created = ("campaign", "create", "c", "--arm", "red", "--arm", "blue", "--horizon", "9", "--teacher", "none")
         output_of(capsys, *created, "--open-registration")
         output_of(capsys, "campaign", "register", "c", "anna")
-        assert "c: registering, none, 1 client, 1 arm, 0 pulls" in output_of(capsys, "campaign", "list")
+        assert "c: registering, none, 1 client, 2 arms, 0 pulls" in output_of(capsys, "campaign", "list")
         document = json.loads(output_of(capsys, "campaign", "register", "c", "ben", "--json"))
         assert document == {"client": "ben", "added": True}
-        assert "2 clients, 1 arm, " in output_of(capsys, "campaign", "list")
+        assert "2 clients, 2 arms, " in output_of(capsys, "campaign", "list")
         assert "has not started and need not be stopped: delete it directly." in error_of(
             capsys, 1, "campaign", "stop", "c"
         )
@@ -142,7 +142,7 @@ def test_weights_by_client_or_in_order(here, capsys, monkeypatch):
     """Both forms of the option; what is neither is refused here, what does not fit by the server."""
     with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
-        create = ("campaign", "create", "--arm", "red", "--client", "a=b", "--client", "c")
+        create = ("campaign", "create", "--arm", "red", "--arm", "blue", "--client", "a=b", "--client", "c")
         create += ("--horizon", "9", "--teacher", "none", "--json")
         for name, weights in (
             ("by-name", ("--weights", "c=.25", "--weights", "a=b=.75")),
@@ -215,7 +215,7 @@ def test_exit_statuses_tell_wrong_from_refused(here, capsys, monkeypatch):
 
     with running_server(here) as (address, _):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
-        create = ("campaign", "create", "c", "--arm", "red", "--horizon", "1e1", "--teacher", "none")
+        create = ("campaign", "create", "c", "--arm", "red", "--arm", "blue", "--horizon", "1e1", "--teacher", "none")
         output_of(capsys, *create, "--open-registration")
         assert "already exists" in error_of(capsys, 1, *create, "--open-registration")
         assert "anna is already registered in c." in repeated("campaign", "register", "c", "anna")

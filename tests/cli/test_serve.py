@@ -19,7 +19,7 @@ from tutelage.cli.app import execute
 CAMPAIGN = """
 arms = ["x", "y"]
 clients = ["a", "b"]
-horizon = 100
+horizon = 1000
 teacher = "twl"
 """
 
@@ -31,7 +31,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
     with running_server(tmp_path) as (address, process):
         monkeypatch.setenv("TUTELAGE_SERVER", address)
         made = json.loads(output_of(capsys, "campaign", "create", "c", "--file", "campaign.toml", "--start", "--json"))
-        assert (made["status"], made["horizon"], made["arms"]) == ("running", 100, ["x", "y"])
+        assert (made["status"], made["horizon"], made["arms"]) == ("running", 1000, ["x", "y"])
         pull = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
         assert httpx.post(f"{address}/v1/campaigns/c/pulls", json=pull).status_code == 200
         assert "c: running" in output_of(capsys, "campaign", "list")

@@ -55,7 +55,8 @@ def test_commands_and_clients_reach_this_machine(tmp_path, capsys, environment):
         environment.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
         environment.setenv("SSL_CERT_FILE", "/nowhere.pem")
         environment.setenv("TUTELAGE_SERVER", address)
-        create = ("--arm", "red", "--client", "a", "--horizon", "9", "--teacher", "known(target=0)", "--start")
+        create = ("--arm", "red", "--arm", "blue", "--client", "a", "--horizon", "9")
+        create += ("--teacher", "known(target=0)", "--start")
         output_of(capsys, "campaign", "create", "c", *create)
         with Client(address, "c", deadline=20.0) as client:
             assert not client.reveal("a", "red", 0.5).bypassed

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from tests.stores.conftest import new_database, postgresql
 
+from tutelage.service.api.access import make_key
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
 from tutelage.stores import open_store
@@ -38,6 +39,13 @@ class InProcessServer:
 
     def pull(self, *pulls, name="c", **options):
         return self.call("POST", f"/v1/campaigns/{name}/pulls", {"pulls": list(pulls)}, **options)
+
+    def make_key(self, name, role):
+        """Headers with a new key."""
+        secret, row = make_key(name, role, None, (), 1)
+        self.store.create_key(row)
+        self.keys_changed()
+        return {"Authorization": f"Bearer {secret}"}
 
     def keys_changed(self):
         self.gateway.access.update(self.store.keys())

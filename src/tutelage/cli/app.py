@@ -13,6 +13,7 @@ import typer
 import typer.core
 
 from tutelage.cli import campaign, db, key, ledger
+from tutelage.cli.audit import audit
 from tutelage.cli.bound import bound
 from tutelage.cli.check import check
 from tutelage.cli.config import config
@@ -48,6 +49,7 @@ app.command()(check)
 app.command()(serve)
 app.command()(demo)
 app.command()(config)
+app.command()(audit)
 for group, name in ((campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
     app.add_typer(group.app, name=name)
 

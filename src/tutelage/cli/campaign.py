@@ -78,6 +78,9 @@ def create(
         ),
     ] = None,
     start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Create the campaign even if it has one arm or cannot end by its horizon.")
+    ] = False,
     server: Server = None,
     as_json: Json = False,
 ) -> None:
@@ -108,7 +111,8 @@ def create(
             return f"in {file}"
         return f"give it with {flag}" + ("" if file is None else f" or in {file}")
 
-    campaign = _request(server, "POST", "/v1/campaigns", content | options | {"name": name}, locate)
+    own = {"name": name, "strict": not force}
+    campaign = _request(server, "POST", "/v1/campaigns", content | options | own, locate)
     _print_campaign(campaign, as_json=as_json)
 
 
@@ -373,6 +377,8 @@ def _report_refusal(response: Any, server: str | None, locate: Callable[[str], s
             sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
         raise _not_tutelage(response, f"status {response.status_code}") from None
+    if str(problem.get("type")).endswith(":warned"):
+        sentence += " Add --force to create the campaign all the same."
     if response.status_code in _REQUEST_FAULTS:
         raise InputError(sentence)
     if response.status_code == 401 and "Authorization" not in response.request.headers:
@@ -384,6 +390,7 @@ def _report_refusal(response: Any, server: str | None, locate: Callable[[str], s
 
 
 def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
+    sys.stderr.writelines(f"Warning: {sentence}\n" for sentence in campaign.get("warnings", ()))
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(campaign) + "\n")

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from tutelage.cli.audit import audit_row
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, Yes, confirm, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
@@ -47,7 +48,7 @@ def create(
 
     secret, row = make_key(name, role, campaign, client or [], time.time_ns() // 1000)
     with _keys(store, config, create=True) as keys:
-        keys.create_key(row)
+        keys.create_key(row, audit_row("create key", row.campaign or "", name))
         notes = [*keys.notes, f"The key {name} is in the store {keys.url}.", *_list_warnings(keys, row)]
         url = keys.url
     with checked_output():
@@ -88,7 +89,7 @@ def revoke(
     now = time.time_ns() // 1000
     with _keys(store, config, create=False) as keys:
         confirm(f"Revoke the key {name}?", yes=yes)
-        keys.revoke_key(name, now)
+        keys.revoke_key(name, now, audit_row("revoke key", "", name))
         row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
     done = "was revoked" if row.revoked == now else f"was already revoked {_format_time(row.revoked or 0)}"
     with checked_output():

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tutelage.cli.audit import audit_row
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.dependence_test import describe_finding
@@ -125,7 +126,7 @@ def import_(
     from tutelage.stores import open_store
 
     with store_url(store, config) as url, contextlib.closing(open_store(url)) as opened, file.open("rb") as lines:
-        name, position = import_ledger(opened, lines, "tutelage ledger import")
+        name, position = import_ledger(opened, lines, audit_row("import campaign"))
     with checked_output():
         sys.stdout.write(f"{name}: {position:,} rows imported.\n")
 

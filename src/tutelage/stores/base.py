@@ -99,7 +99,10 @@ class PullRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """A row of the ledger that is not a pull; ``content`` is JSON, ``id`` the pull of a bypass report."""
+    """A row of the ledger that is not a pull; ``content`` is JSON, ``id`` the pull of a bypass report.
+
+    ``key`` is the name of the key that asked for it; empty if no key did.
+    """
 
     position: int
     step: int
@@ -107,6 +110,25 @@ class EntryRow:
     time: int
     content: str
     id: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A row of the audit log, which outlives campaigns and keys: who did what, when and from where.
+
+    ``actor`` is the name of a key (empty while no key exists) or of the user of a command, ``source`` the
+    caller's address or ``command line``.  ``action`` is as in ``exclude client``; ``subject`` is the client or
+    key that it concerns, if any.  The store numbers the rows in the order in which they are committed.
+    """
+
+    time: int
+    actor: str
+    source: str
+    action: str
+    campaign: str = ""
+    subject: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -168,6 +190,7 @@ class Change:
     pulls: Sequence[PullRow] = ()
     entries: Sequence[EntryRow] = ()
     snapshot: Snapshot | None = None
+    audit: Sequence[AuditRow] = ()
 
 
 class StoredPull(NamedTuple):
@@ -214,12 +237,18 @@ class Reader(Protocol):
     def keys(self) -> list[KeyRow]:
         """List every key, the revoked ones included, ordered by name."""
 
+    def audit(self, after: int, limit: int) -> list[AuditRow]:
+        """Read the first ``limit`` rows of the audit log after a number, in order."""
+
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
 
 
 class Keys(Reader, Protocol):
-    """A reader that can also create and revoke keys, whether or not a server is running."""
+    """A reader that can also create and revoke keys, whether or not a server is running.
+
+    A row of the audit log is added in the transaction of the act that it is about.
+    """
 
     @property
     def url(self) -> str:
@@ -233,10 +262,10 @@ class Keys(Reader, Protocol):
     def caveats(self) -> Sequence[str]:
         """Sentences for the log about known faults of a library that the store uses."""
 
-    def create_key(self, key: KeyRow) -> None:
+    def create_key(self, key: KeyRow, audit: AuditRow | None = None) -> None:
         """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
 
-    def revoke_key(self, name: str, time: int) -> None:
+    def revoke_key(self, name: str, time: int, audit: AuditRow | None = None) -> None:
         """Mark a key as revoked permanently; the first time counts.  Raises ``CampaignNotFound``."""
 
 
@@ -246,10 +275,12 @@ class Store(Keys, Protocol):
     def reader(self) -> Reader:
         """Open a connection for another thread."""
 
-    def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
+    def create(
+        self, name: str, settings: str, rules_version: int, time: int, state: str, audit: AuditRow | None = None
+    ) -> None:
         """Create a campaign: status registering, position 0, step 0, no leader.  Raises ``CampaignExists``."""
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, audit: AuditRow | None = None) -> None:
         """Delete a campaign with all of its rows, and the keys that are valid only for it.
 
         A campaign that has never been started may always be deleted.  Raises ``InputError`` for any other

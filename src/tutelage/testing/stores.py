@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores.base import (
+    AuditRow,
     CampaignExists,
     CampaignListing,
     CampaignNotFound,
@@ -437,6 +438,39 @@ class StoreContract:
         assert store.keys()[1] == again
         with pytest.raises(CampaignNotFound, match="'z'"):
             store.revoke_key("z", 1)
+
+    def test_the_audit_log_outlives_what_it_is_about(self, store: Any) -> None:
+        """Each row comes with its act or not at all, in order, and stays when the campaign or key is gone."""
+
+        def act(action: str, subject: str = "") -> AuditRow:
+            return AuditRow(17, "böss", "192.0.2.1", action, "c", subject)
+
+        with pytest.raises(CampaignExists):
+            store.create("c", "{}", 3, 17, "{}", act("create campaign"))
+        token = store.lead("c", "here")
+        started = dataclasses.replace(change(token, 0, entry(1, "started")), audit=[act("start campaign")])
+        store.append([started])
+        with pytest.raises(LeaseLost):
+            store.append([started])
+        store.append([dataclasses.replace(change(token, 1, entry(2, "excluded")), audit=[act("exclude client", "é")])])
+        _stop_and_export(store, token, 2)
+        store.delete("c", act("delete campaign"))
+        store.create_key(_key("k"), act("create key", "k"))
+        store.revoke_key("k", 9, act("revoke key", "k"))
+        with pytest.raises(CampaignNotFound):
+            store.revoke_key("unknown", 9, act("revoke key", "unknown"))
+        rows = store.audit(0, 100)
+        found = [(row.action, row.subject) for row in rows]
+        assert found == [
+            ("start campaign", ""),
+            ("exclude client", "é"),
+            ("delete campaign", ""),
+            ("create key", "k"),
+            ("revoke key", "k"),
+        ]
+        assert dataclasses.replace(rows[0], number=0) == act("start campaign")
+        assert store.audit(rows[1].number, 2) == rows[2:4]
+        assert [row.number for row in rows] == sorted({row.number for row in rows})
 
     def test_keys_are_made_beside_a_server_and_without_one(self, address: str, opened: Opener) -> None:
         """The first key needs no server; another is made, and seen, while one runs."""

@@ -14,7 +14,9 @@ from tutelage.service.api.ledger_pages import load_names
 from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import open_store
-from tutelage.stores.base import CampaignExists, CampaignNotFound, pages
+from tutelage.stores.base import AuditRow, CampaignExists, CampaignNotFound, pages
+
+AUDIT = AuditRow(1, "somebody", "command line", "import campaign")
 
 
 def exported(reader):
@@ -65,8 +67,9 @@ def test_what_was_exported_comes_back(tmp_path, either_url, settings):
     store = played(tmp_path / "played.db", **settings)
     was, given = store.load("c")[0], exported(store)
     with contextlib.closing(open_store(either_url)) as target:
-        assert import_ledger(target, given, "here") == ("c", len(given))
+        assert import_ledger(target, given, AUDIT) == ("c", len(given))
         now = target.load("c")[0]
+        assert [(row.action, row.campaign) for row in target.audit(0, 9)] == [("import campaign", "c")]
         assert (now.settings, now.rules_version, now.created, now.head) == (
             was.settings,
             was.rules_version,
@@ -78,7 +81,7 @@ def test_what_was_exported_comes_back(tmp_path, either_url, settings):
         assert exported(target) == given
         assert verify_ledger(target, "c") == (len(given), [])
         with pytest.raises(CampaignExists):
-            import_ledger(target, given, "here")
+            import_ledger(target, given, AUDIT)
     store.close()
 
 
@@ -103,7 +106,7 @@ def test_a_row_that_was_changed_is_refused(tmp_path, lines, kind, change, senten
     changed = [*lines[:place], json.dumps(json.loads(lines[place]) | change).encode(), *lines[place + 1 :]]
     with contextlib.closing(open_store(f"sqlite:///{tmp_path}/t.db")) as target:
         with pytest.raises(InputError, match=sentence):
-            import_ledger(target, changed, "here")
+            import_ledger(target, changed, AUDIT)
         with pytest.raises(CampaignNotFound):
             target.load("c")
 
@@ -115,9 +118,9 @@ def test_a_row_that_is_missing_is_refused(tmp_path, lines):
         for kind in ("registered", "pull", "decided", "excluded", "bypassed", "stopped"):
             place = kinds.index(kind)
             with pytest.raises(InputError):
-                import_ledger(target, lines[:place] + lines[place + 1 :], "here")
+                import_ledger(target, lines[:place] + lines[place + 1 :], AUDIT)
         with pytest.raises(InputError, match=r"^The file has no row of the kind started, which has the campaign's"):
-            import_ledger(target, lines[:3], "here")
+            import_ledger(target, lines[:3], AUDIT)
 
 
 def test_the_commands_export_and_import(tmp_path, capsys):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import sys
 import threading
 
@@ -16,7 +17,7 @@ from tutelage.service.api.problems import BrokenStream
 from tutelage.service.api.pull_routes import MAX_PULLS
 from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.handoff import Readers
-from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.messages import Origin, Refusal
 from tutelage.stores.base import StoreBroken
 
 
@@ -419,13 +420,16 @@ def test_the_list_tells_of_campaigns_what_their_own_page_does(serve):
 
 
 def test_pulls_beyond_the_horizon_are_counted_apart(server):
-    """They are answered by the last directive: nobody is consulted, and nothing of them is evidence."""
+    """They are shown as observed, and the answers say so; they are no evidence, and the round ends with the horizon."""
     server.create(horizon=3, teacher="twl(gamma1=1,gamma2=0)")
-    for i in range(10):
-        server.pull(pull(id=f"{i}", client="a"))
+    answers = [server.pull(pull(id=f"{i}", client="a")).json()["pulls"][0] for i in range(8)]
+    answers += server.pull(pull(id="8"), pull(id="9")).json()["pulls"]
+    assert [one.get("beyond_horizon") for one in answers] == [None] * 3 + [True] * 7
+    assert [one["adjustment"] == 0 for one in answers] == [False] * 3 + [True] * 7
+    assert server.pull(pull(id="9")).json()["pulls"] == [answers[9] | {"replayed": True}]
     server.pull(pull(id="b", client="b"))
     found = server.call("GET", "/v1/campaigns/c").json()
-    assert (found["num_pulls"], found["round"], found["beyond_horizon"]) == (11, 10, 7)
+    assert (found["num_pulls"], found["round"], found["beyond_horizon"]) == (11, 3, 7)
     assert server.call("GET", "/v1/campaigns/c/totals").json()["beyond_horizon"] == 7
 
 
@@ -509,7 +513,7 @@ def test_an_export_is_of_one_campaign(server, monkeypatch):
         names = ledger_pages.load_names(reader, "c")
     readers = Readers(server.store)
     handlers = ledger_routes.LedgerHandlers(handoff, readers)
-    stream = handlers.stream_rows("c", names, make_writer("ndjson"), is_noted=True)
+    stream = handlers.stream_rows("c", names, make_writer("ndjson"), noted_for=Origin())
     step = server.loop.run_until_complete
     step(anext(stream))
     step(anext(stream))
@@ -570,3 +574,52 @@ def test_two_hosts_are_malformed(server):
     server.create()
     headers = [("host", "evil.example"), ("host", "localhost")]
     assert kind(server.call("GET", "/v1/campaigns/c", headers=headers)) == "malformed"
+
+
+def test_the_audit_log_names_the_key(server):
+    """Who created, started, excluded, stopped, exported and deleted, in the ledger and in a log that outlives it."""
+    boss = server.make_key("boss", "admin")
+    made = {"name": "c", "arms": ["x", "y"], "horizon": 1000, "teacher": "twl", "open_registration": True}
+    server.call("POST", "/v1/campaigns", made, headers=boss)
+    for client in ("a", "b", "a"):
+        server.call("POST", "/v1/campaigns/c/clients", {"client": client}, headers=boss)
+    server.call("POST", "/v1/campaigns/c/start", headers=boss)
+    server.call("POST", "/v1/campaigns/c/start", headers=boss)  # changes nothing
+    server.call("POST", "/v1/campaigns/c/exclude", {"client": "b"}, headers=boss)
+    server.call("POST", "/v1/campaigns/c/stop", headers=boss)
+    rows = server.call("GET", "/v1/campaigns/c/ledger", headers=boss).json()["rows"]
+    assert [(row["kind"], row["key"]) for row in rows] == [
+        (kind, "boss") for kind in ("registered", "registered", "started", "excluded", "stopped")
+    ]
+    server.call("GET", "/v1/campaigns/c/export", headers=boss)
+    assert server.call("DELETE", "/v1/campaigns/c", headers=boss).status_code == 204
+    viewer = server.make_key("eve", "viewer")
+    assert server.call("GET", "/v1/audit", headers=viewer).status_code == 403
+    page = server.call("GET", "/v1/audit?limit=3", headers=boss).json()
+    records = page["records"] + server.call("GET", f"/v1/audit?after={page['next']}", headers=boss).json()["records"]
+    assert [(one["action"], one["subject"]) for one in records] == [
+        ("create campaign", None),
+        ("register client", "a"),
+        ("register client", "b"),
+        ("start campaign", None),
+        ("exclude client", "b"),
+        ("stop campaign", None),
+        ("export campaign", None),
+        ("delete campaign", None),
+    ]
+    assert {(one["actor"], one["campaign"], one["source"]) for one in records} == {("boss", "c", "127.0.0.1")}
+
+
+def test_what_cannot_end_is_said_and_refused_if_that_is_asked(server):
+    """One arm, and a horizon that even the best case does not meet; a horizon as advised has no warning."""
+    (one_arm,) = server.create(arms=["x"]).json()["warnings"]
+    assert "only one arm" in one_arm
+    short = {"name": "d", "horizon": 50, "start": False}
+    (sentence,) = server.create(**short).json()["warnings"]
+    refused = server.create(**short | {"name": "e", "strict": True})
+    assert (refused.status_code, kind(refused)) == (422, "warned")
+    assert refused.json()["detail"] == sentence
+    assert server.call("GET", "/v1/campaigns/e").status_code == 404
+    needed = int(re.search(r"at least ([\d,]+)", sentence)[1].replace(",", ""))
+    assert server.create(**short | {"name": "e", "horizon": needed, "strict": True}).json()["warnings"] == []
+    assert server.call("POST", "/v1/campaigns/d/start").json()["warnings"] == [sentence]

@@ -89,7 +89,7 @@ def test_a_window_goes_through_a_snapshot():
         stored = msgspec.msgpack.encode(dump_campaign(restored))
         restored = restore_campaign(setup, msgspec.msgpack.decode(stored, type=StoredState))
         first, second = (each.step(clients, arms, rewards, bypassed) for each in (whole, restored))
-        assert (first.revealed, first.directive) == (second.revealed, second.directive)
+        assert (first.revealed, first.directives) == (second.revealed, second.directives)
         assert restored.left_out == whole.left_out
         some_left_out |= 0 < len(whole.left_out) < 3
     assert whole.windows >= 3

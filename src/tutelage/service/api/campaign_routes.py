@@ -1,8 +1,9 @@
 """The routes that create, change, delete and list campaigns."""
 
+import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -18,11 +19,13 @@ from tutelage.service.api.schemas import (
     CampaignAccess,
     CampaignList,
     CampaignSummary,
+    ChangedCampaign,
     ClientReference,
     NewCampaign,
     Registration,
 )
-from tutelage.service.api.summaries import summarize, summarize_stored
+from tutelage.service.api.summaries import add_warnings, summarize, summarize_stored
+from tutelage.service.campaigns.best_case import find_warnings
 from tutelage.service.campaigns.engine import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
@@ -38,9 +41,10 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
     to, route = CampaignHandlers(handoff, readers, own_teachers), partial(Route, tag="campaigns")
     show = partial(route, answer=CampaignSummary)
     change = partial(show, "POST", role="admin")
+    changed = partial(change, answer=ChangedCampaign)
     return [
         route("GET", _ALL, to.list_campaigns, "viewer", "List all campaigns", answer=CampaignList),
-        show("POST", _ALL, to.create, "admin", "Create a campaign", body=NewCampaign, status=201),
+        changed(_ALL, to.create, summary="Create a campaign", body=NewCampaign, status=201),
         show("GET", _ONE, to.show, "viewer", "Show a campaign"),
         route(
             *("GET", f"{_ONE}/access", to.show_access, "reporter", "Check that a key may send pulls"),
@@ -52,7 +56,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
             body=ClientReference,
             answer=Registration,
         ),
-        change(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
+        changed(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
         change(f"{_ONE}/stop", to.stop, summary="Stop a campaign until it is started again"),
         change(f"{_ONE}/exclude", to.exclude, summary="Exclude a client from the evidence", body=ClientReference),
     ]
@@ -82,8 +86,11 @@ class CampaignHandlers:
             raise HttpProblem("invalid", str(error)) from None
         if new.start and not settings.clients:
             raise HttpProblem("invalid", f"The campaign {new.name} has no clients yet: register some, then start it.")
-        await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start))
-        summary = msgspec.json.encode(await self._summarize(new.name))
+        warnings = await self._find_warnings(settings, settings.clients)
+        if warnings and new.strict:
+            raise HttpProblem("warned", " ".join(warnings))
+        await self.handoff.ask(CreateJob(new.name, settings=settings, start=new.start, origin=call.origin))
+        summary = msgspec.json.encode(add_warnings(await self._summarize(new.name), warnings))
         return Response(summary, 201, {"Location": f"/v1/campaigns/{new.name}"}, "application/json")
 
     def _check_teacher(self, spec: str) -> None:
@@ -113,37 +120,45 @@ class CampaignHandlers:
         client: ClientReference = call.body
         call.caller.check_campaign(call.name)
         call.caller.check_clients([client.client])
-        return Registration(client.client, await self._act(call.name, "register", client.client))
+        return Registration(client.client, await self._act(call, "register", client.client))
 
-    async def start(self, call: Call) -> CampaignSummary:
+    async def start(self, call: Call) -> ChangedCampaign:
         """The answer is the campaign after the start."""
-        await self._act(call.name, "start")
-        return await self._summarize(call.name)
+        await self._act(call, "start")
+        look = ReadJob(call.name, look=lambda session: (session.settings, tuple(session.clients)))
+        warnings = await self._find_warnings(*await self.handoff.ask(look))
+        return add_warnings(await self._summarize(call.name), warnings)
+
+    async def _find_warnings(self, settings: Settings, clients: Sequence[str]) -> list[str]:
+        """Play the best case in a thread: it may take a second."""
+        with contextlib.suppress(InputError):  # the start says what is wrong
+            return await asyncio.to_thread(find_warnings, settings, clients)
+        return []
 
     async def stop(self, call: Call) -> CampaignSummary:
         """A stopped campaign refuses new pulls; repeated pulls and reports of bypassed pulls still pass."""
-        await self._act(call.name, "stop")
+        await self._act(call, "stop")
         return await self._summarize(call.name)
 
     async def exclude(self, call: Call) -> CampaignSummary:
         """The teacher continues as if the client had never pulled; its pulls are still answered."""
-        await self._act(call.name, "exclude", call.body.client)
+        await self._act(call, "exclude", call.body.client)
         return await self._summarize(call.name)
 
     async def delete(self, call: Call) -> Response:
         """Allowed if the campaign never started, or is stopped and an administrator has exported it."""
         await self.handoff.ask(ReadJob(call.name, look=get_position))  # the leader must delete it
         try:
-            await self._act(call.name, "delete")
+            await self._act(call, "delete")
         except Refusal as error:
             if error.reason == "invalid":
                 raise HttpProblem("not-removable", error.sentence) from None
             raise
         return Response(status_code=204)
 
-    async def _act(self, name: str, act: Act, client: str = "") -> Any:
+    async def _act(self, call: Call, act: Act, client: str = "") -> Any:
         try:
-            return await self.handoff.ask(ActionJob(name, act=act, client=client))
+            return await self.handoff.ask(ActionJob(call.name, act=act, client=client, origin=call.origin))
         except InputError as error:
             raise HttpProblem("invalid", str(error)) from None
 

@@ -64,7 +64,7 @@ class CsvWriter(LedgerWriter):
             cells = _flatten(row)
             if "bypassed" in cells:
                 cells["bypassed"] = "true" if cells["bypassed"] else "false"
-            for name in ("client", "arm", "id"):
+            for name in ("client", "arm", "id", "key"):
                 if str(cells.get(name, "")).startswith(_FORMULA_STARTS):
                     cells[name] = f"'{cells[name]}"
             writer.writerow(cells)

@@ -6,7 +6,6 @@ from itertools import groupby
 from operator import attrgetter
 
 import msgspec
-from msgspec import UNSET
 
 from tutelage.errors import InputError
 from tutelage.service.api.ledger_pages import LedgerNames, parse_time
@@ -15,12 +14,12 @@ from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, apply_entry, check_rules, make_session
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import decode_settings
-from tutelage.stores.base import EntryKind, EntryRow, Head, PullRow, Store, StoredCampaign, StoreError
+from tutelage.stores.base import AuditRow, EntryKind, EntryRow, Head, PullRow, Store, StoredCampaign, StoreError
 
 _DECODER = msgspec.json.Decoder(LedgerRow)
 
 
-def import_ledger(store: Store, lines: Iterable[bytes], address: str) -> tuple[str, int]:
+def import_ledger(store: Store, lines: Iterable[bytes], audit: AuditRow) -> tuple[str, int]:
     """Create the campaign that an export describes; return its name and its last position.
 
     The whole ledger is computed again, and is in memory until it is committed in one transaction.  Raises
@@ -30,13 +29,14 @@ def import_ledger(store: Store, lines: Iterable[bytes], address: str) -> tuple[s
     session, stored = _replay(rows)
     change = session.pending_change()
     assert change is not None  # noqa: S101 - there is a row
-    store.create(stored.name, stored.settings, stored.rules_version, stored.created, "")
+    audit = dataclasses.replace(audit, campaign=stored.name)
+    store.create(stored.name, stored.settings, stored.rules_version, stored.created, "", audit)
     try:
-        token = store.lead(stored.name, address)
+        token = store.lead(stored.name, "tutelage ledger import")
         assert token is not None  # noqa: S101 - nobody else knows the campaign yet
         store.append([dataclasses.replace(change, token=token)])
     except StoreError:
-        store.delete(stored.name)
+        store.delete(stored.name, dataclasses.replace(audit, action="delete campaign"))
         raise
     store.release(stored.name)
     return stored.name, session.position
@@ -117,5 +117,5 @@ def _advance(session: Session, rows: Sequence[LedgerRow]) -> None:
 
 def _apply(session: Session, row: LedgerRow) -> None:
     kind: EntryKind = msgspec.convert(row.kind, EntryKind)
-    content, id = msgspec.json.encode(row.content).decode(), "" if row.id is UNSET else row.id
-    apply_entry(session, EntryRow(row.position, row.step, kind, parse_time(row.time), content, id))
+    content, (id, key) = msgspec.json.encode(row.content).decode(), (row.id or "", row.key or "")
+    apply_entry(session, EntryRow(row.position, row.step, kind, parse_time(row.time), content, id, key))

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from tutelage.service.api.schemas import DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.stores.base import EntryRow, PullRow, Reader, StoredCampaign, entries_after
+from tutelage.service.api.schemas import AuditPage, AuditRecord, DecisionPage, DecisionRecord, LedgerPage, LedgerRow
+from tutelage.stores.base import AuditRow, EntryRow, PullRow, Reader, StoredCampaign, entries_after
 from tutelage.text import name_arms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,8 +37,15 @@ class LedgerNames:
                 content["report"] = name_arms(content["report"], self.arms)
             if row.kind == "started":
                 content = self.settings
-            kind, id = row.kind, row.id or msgspec.UNSET
-            return LedgerRow(position=row.position, kind=kind, step=row.step, time=time, id=id, content=content)
+            return LedgerRow(
+                position=row.position,
+                kind=row.kind,
+                step=row.step,
+                time=time,
+                id=row.id or msgspec.UNSET,
+                key=row.key or msgspec.UNSET,
+                content=content,
+            )
         names = {"client": self.clients[row.client], "arm": self.arms[row.arm]}
         return LedgerRow(kind="pull", **row._asdict() | names | {"time": time})
 
@@ -72,6 +79,18 @@ def read_decisions(reader: Reader, name: str, after: int, limit: int) -> Decisio
             if len(found) == limit:
                 return DecisionPage(found, entry.position)
     return DecisionPage(found, None)
+
+
+def read_audit(reader: Reader, after: int, limit: int) -> AuditPage:
+    """Return the rows of the audit log after a number."""
+    rows = reader.audit(after, limit)
+    return AuditPage([describe_audit(row) for row in rows], rows[-1].number if len(rows) == limit else None)
+
+
+def describe_audit(row: AuditRow) -> AuditRecord:
+    """Return a row of the audit log as the API and the command print it."""
+    time, campaign, subject = _format_time(row.time), row.campaign or None, row.subject or None
+    return AuditRecord(row.number, time, row.actor, row.source, row.action, campaign, subject)
 
 
 def _read_registered(reader: Reader, name: str) -> Iterator[str]:

@@ -12,11 +12,11 @@ from tutelage.service.api.ledger_formats import FORMATS, LedgerWriter, make_writ
 from tutelage.service.api.ledger_pages import LedgerNames, load_names
 from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.api.route import Call, Route
-from tutelage.service.api.schemas import CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
+from tutelage.service.api.schemas import AuditPage, CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
 from tutelage.service.api.summaries import compute_totals
 from tutelage.service.campaigns.engine import ActionJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
-from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.messages import NotLeader, Origin, Refusal
 from tutelage.stores.base import CampaignNotFound, Reader, StoreError
 
 _ROWS_PER_PART = 2_000
@@ -31,6 +31,13 @@ def ledger_routes(handoff: Handoff, readers: Readers) -> list[Route]:
         route(f"{_ONE}/totals", to.show_totals, summary="Show counts, sums and costs", answer=CampaignTotals),
         page(f"{_ONE}/decisions", to.list_decisions, summary="List decisions", answer=DecisionPage),
         page(f"{_ONE}/ledger", to.list_rows, summary="List the rows of the ledger", answer=LedgerPage),
+        Route(
+            *("GET", "/v1/audit", to.list_audit, "admin"),
+            summary="List who did what",
+            tag="ledger",
+            query=PageQuery,
+            answer=AuditPage,
+        ),
         route(
             *(f"{_ONE}/export", to.export),
             summary="Export the whole ledger as a file",
@@ -63,6 +70,11 @@ class LedgerHandlers:
         name, query = call.name, call.query
         return await self.readers.read(lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit))
 
+    async def list_audit(self, call: Call) -> AuditPage:
+        """Acts of administrators and of commands, and registrations, of all campaigns and keys, in order."""
+        query = call.query
+        return await self.readers.read(lambda reader: ledger_pages.read_audit(reader, query.after, query.limit))
+
     async def export(self, call: Call) -> Response:
         """The answer is streamed.
 
@@ -80,13 +92,13 @@ class LedgerHandlers:
         if call.scope["method"] == "HEAD":  # nobody gets the rows, so this is not an export
             return Response(media_type=writer.media_type, headers=headers)
         is_noted = is_admin and names.head.status == "stopped"
-        rows = self.stream_rows(name, names, writer, is_noted=is_noted)
+        rows = self.stream_rows(name, names, writer, noted_for=call.origin if is_noted else None)
         return StreamingResponse(rows, media_type=writer.media_type, headers=headers)
 
     async def stream_rows(
-        self, name: str, names: LedgerNames, writer: LedgerWriter, *, is_noted: bool
+        self, name: str, names: LedgerNames, writer: LedgerWriter, *, noted_for: Origin | None
     ) -> AsyncIterator[bytes]:
-        """Yield the file; then, with ``is_noted``, note in the ledger that it was exported."""
+        """Yield the file; then, with ``noted_for``, note in the ledger that it was exported."""
         yield writer.begin()
         after, last = 0, names.head.position
         try:
@@ -99,8 +111,9 @@ class LedgerHandlers:
             if (await self.readers.read(lambda reader: reader.load(name)[0])).created != names.created:
                 raise BrokenStream(f"The campaign {name} was deleted, and another one has its name.")
             yield await self.readers.read(lambda _: writer.end())
-            if is_noted:
-                await self.handoff.ask(ActionJob(name, act="exported", position=last, created=names.created))
+            if noted_for is not None:
+                job = ActionJob(name, act="exported", position=last, created=names.created, origin=noted_for)
+                await self.handoff.ask(job)
         except (HttpProblem, Refusal, NotLeader, CampaignNotFound, StoreError) as error:  # too late to refuse
             raise BrokenStream(str(error)) from error
 

@@ -9,9 +9,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.routing import compile_path
 
-from tutelage.service.api.access import Caller, RequiredRole
+from tutelage.service.api.access import Caller, RequiredRole, find_address
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.strict_json import EmptyObject, read_json
+from tutelage.service.campaigns.messages import Origin
 from tutelage.struct_errors import explain_error
 
 Scope = dict[str, Any]
@@ -85,6 +86,11 @@ class Call:
     def name(self) -> str:
         """The campaign in the path."""
         return self.parameters["name"]
+
+    @property
+    def origin(self) -> Origin:
+        """Who sent the request, for the ledger and the audit log."""
+        return Origin(self.caller.name, find_address(self.scope, dict(self.scope["headers"])))
 
     @property
     def request(self) -> Request:

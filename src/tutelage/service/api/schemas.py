@@ -30,13 +30,15 @@ Position = Annotated[int, describe("Number of the last row of the ledger.")]
 RowPosition = Annotated[int, describe("Number of the row in the campaign's ledger, from 1.")]
 Step = Annotated[int, describe("Number of the step: all new pulls of one request are one step, from 1.")]
 Time = Annotated[str, describe("When the row was made: ISO 8601, UTC, to the microsecond.")]
-Round = Annotated[int, describe("Largest number of pulls that any client has made.")]
+Round = Annotated[int, describe("Largest number of pulls that any client has made, at most the horizon.")]
 Directive = Annotated[int, describe("Number of the directive in force: 1 + the teacher's consultations so far.")]
 Cost = Annotated[float, describe("Total absolute change to rewards, in units of the reward range (attack cost).")]
 ActiveArms = Annotated[list[str], describe("Arms that the teacher still considers.")]
 Target = Annotated[str | None, describe("The arm the teacher decided for; null before a decision.")]
 Report = Annotated[str, describe("The teacher's own sentence on where learning stands.")]
-BeyondHorizon = Annotated[int, describe("Pulls after the horizon, which are answered but are not evidence.")]
+BeyondHorizon = Annotated[
+    int, describe("Pulls after the horizon, which are answered with the observed reward and are not evidence.")
+]
 
 
 class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,6 +58,7 @@ class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
     seed: Annotated[int, Meta(ge=0, le=MAX_WHOLE, description="Seed of the teacher's random numbers.")] = 0
     start: Annotated[bool, describe("Whether to start the campaign at once.")] = False
+    strict: Annotated[bool, describe("Whether to refuse the campaign if there are warnings.")] = False
 
 
 class ClientReference(msgspec.Struct, forbid_unknown_fields=True):
@@ -102,6 +105,12 @@ class CampaignSummary(msgspec.Struct):
     active_arms: ActiveArms
     target: Target
     position: Position
+
+
+class ChangedCampaign(CampaignSummary):
+    """A campaign that was created or started, with what is questionable about its settings."""
+
+    warnings: Annotated[list[str], describe("Why the campaign cannot do what it is for; empty if nothing is known.")]
 
 
 class CampaignList(msgspec.Struct):
@@ -181,10 +190,13 @@ class LedgerRow(msgspec.Struct, kw_only=True):
     )
     observed: Annotated[float | UnsetType, describe("Reward the client observed.")] = UNSET
     revealed: Annotated[float | UnsetType, describe("Reward the server answered.")] = UNSET
-    directive: Annotated[int | UnsetType, describe("Number of the directive by which the pull was answered.")] = UNSET
+    directive: Annotated[
+        int | UnsetType, describe("Number of the directive by which the pull was answered; 0 beyond the horizon.")
+    ] = UNSET
     bypassed: Annotated[bool | UnsetType, describe("Whether the client was shown the observed reward instead.")] = UNSET
     time: Time
     id: Annotated[str | UnsetType, describe("Id of the pull.")] = UNSET
+    key: Annotated[str | UnsetType, describe("Name of the key that asked for what the row records.")] = UNSET
     content: Annotated[dict[str, Any] | UnsetType, describe("Content of a row that is not a pull.")] = UNSET
 
 
@@ -192,6 +204,25 @@ class LedgerPage(msgspec.Struct):
     """A page of ledger rows."""
 
     rows: list[LedgerRow]
+    next: Annotated[int | None, describe("`after` of the next page; null on the last page.")]
+
+
+class AuditRecord(msgspec.Struct):
+    """An act of an administrator, of a command or of a client that registered."""
+
+    number: Annotated[int, describe("Number of the record, increasing.")]
+    time: Annotated[str, describe("When it was done: ISO 8601, UTC, to the microsecond.")]
+    actor: Annotated[str, describe("Name of the key, empty if none exists; of a command, the user and the machine.")]
+    source: Annotated[str, describe("Address of the caller, or `command line`.")]
+    action: Annotated[str, describe("What was done, for example `exclude client`.")]
+    campaign: Annotated[str | None, describe("Campaign that it concerns.")]
+    subject: Annotated[str | None, describe("Client or key that it concerns.")]
+
+
+class AuditPage(msgspec.Struct):
+    """A page of the audit log."""
+
+    records: list[AuditRecord]
     next: Annotated[int | None, describe("`after` of the next page; null on the last page.")]
 
 

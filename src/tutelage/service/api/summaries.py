@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, QuotaTotals
+from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, ChangedCampaign, QuotaTotals
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild_committed
 from tutelage.service.campaigns.session import Session
 from tutelage.stores.base import CampaignNotFound, Reader
@@ -43,6 +43,11 @@ def summarize(session: Session) -> CampaignSummary:
         active_arms=[arms[arm] for arm in campaign.directive.active_arms],
         target=None if campaign.target is None else arms[campaign.target],
     )
+
+
+def add_warnings(summary: CampaignSummary, warnings: list[str]) -> ChangedCampaign:
+    """Return a summary with the warnings about the campaign's settings."""
+    return ChangedCampaign(**msgspec.structs.asdict(summary), warnings=warnings)
 
 
 def summarize_stored(reader: Reader, name: str) -> CampaignSummary:

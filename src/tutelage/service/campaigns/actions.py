@@ -1,4 +1,7 @@
-"""What operators and clients do to a campaign besides pulls; each is an entry of its ledger."""
+"""What operators and clients do to a campaign besides pulls; each is an entry of its ledger.
+
+``key`` is the name of the key that asked for it.
+"""
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import Campaign
@@ -8,7 +11,7 @@ from tutelage.service.campaigns.session import Session
 from tutelage.teachers.base import encode_state
 
 
-def register(session: Session, client: str, now: int) -> bool:
+def register(session: Session, client: str, now: int, key: str = "") -> bool:
     """Add a client before the start; return False if it is already registered."""
     if client in session.client_numbers:
         return False
@@ -18,11 +21,11 @@ def register(session: Session, client: str, now: int) -> bool:
         session.admit(client)
     except InputError as error:
         raise Refusal("invalid", str(error)) from error
-    session.enter("registered", now, NamedClientContent(client))
+    session.enter("registered", now, NamedClientContent(client), key=key)
     return True
 
 
-def start(session: Session, now: int) -> None:
+def start(session: Session, now: int, key: str = "") -> None:
     """Start the campaign, or continue it after a stop."""
     if session.status == "running":
         return
@@ -35,10 +38,10 @@ def start(session: Session, now: int) -> None:
             raise Refusal("invalid", str(error)) from error
         session.state = encode_state(session.campaign.state)
     session.status = "running"
-    session.enter("started", now)
+    session.enter("started", now, key=key)
 
 
-def stop(session: Session, now: int) -> None:
+def stop(session: Session, now: int, key: str = "") -> None:
     """Pause: until the next start only pulls that were bypassed are accepted."""
     if session.status == "registering":
         raise Refusal(
@@ -46,10 +49,10 @@ def stop(session: Session, now: int) -> None:
         )
     if session.status == "running":
         session.status = "stopped"
-        session.enter("stopped", now)
+        session.enter("stopped", now, key=key)
 
 
-def exclude(session: Session, client: str, now: int) -> None:
+def exclude(session: Session, client: str, now: int, key: str = "") -> None:
     """Exclude a client: its pulls are no longer evidence."""
     campaign = session.begun
     if client not in session.client_numbers:
@@ -63,10 +66,10 @@ def exclude(session: Session, client: str, now: int) -> None:
         raise Refusal("invalid", str(error)) from error
     session.step += 1
     session.has_decided = True
-    session.enter("excluded", now, describe_decision(decision, campaign, session.settings.arms, client))
+    session.enter("excluded", now, describe_decision(decision, campaign, session.settings.arms, client), key=key)
 
 
-def note_export(session: Session, position: int, now: int) -> None:
+def note_export(session: Session, position: int, now: int, key: str = "") -> None:
     """Note that the ledger was exported up to a position, if that is all of it."""
     if position == session.position:
-        session.enter("exported", now, ExportContent(session.position))
+        session.enter("exported", now, ExportContent(session.position), key=key)

@@ -117,12 +117,12 @@ class Step(NamedTuple):
     """The answers to the pulls of a step, in their order, and the decision that was made in it, if any.
 
     ``numbers`` are the pulls so far of each pull's client and arm, itself included; ``revealed`` is in the
-    sender's units; ``directive`` is 1 + the consultations before.
+    sender's units; ``directives`` are 1 + the consultations before, 0 for pulls beyond the horizon.
     """
 
     numbers: list[int]
     revealed: list[float]
-    directive: int
+    directives: list[int]
     decision: Decision | None
 
 
@@ -147,8 +147,8 @@ class Campaign:
 
     @property
     def round(self) -> int:
-        """The largest number of pulls that a client has made."""
-        return max(self.rounds)
+        """The largest number of pulls that a client has made, at most the horizon."""
+        return min(max(self.rounds), self.setup.problem.horizon)
 
     @property
     def beyond_horizon(self) -> int:
@@ -176,6 +176,8 @@ class Campaign:
 
         Clients and arms are numbers, rewards in the sender's units.  ``bypassed`` marks pulls whose client
         has been shown the reward itself.
+
+        Pulls beyond the horizon are revealed as observed.
 
         A window has no bypassed pulls, and of each client none of the first step in which it has others: they may
         have been made before the consultation that began the window.
@@ -207,12 +209,17 @@ class Campaign:
         revealed: list[float] = []
         memories, to_sender = self.clients, self.setup.scale.to_sender
         rules, keeping_rules = self.rule_arrays, self.keeping_rule_arrays
-        for client, arm, sent, reward, was_bypassed in zip(clients, arms, rewards, unit, bypassed, strict=True):
-            applied = keeping_rules if was_bypassed else rules
+        shown = bypassed
+        directives = [1 + self.consultations] * len(numbers)
+        if not all(is_evidence):
+            shown = [late or not known for late, known in zip(bypassed, is_evidence, strict=True)]
+            directives = [directives[0] if known else 0 for known in is_evidence]
+        for client, arm, sent, reward, is_shown in zip(clients, arms, rewards, unit, shown, strict=True):
+            applied = keeping_rules if is_shown else rules
             value = memories[client].reveal(applied, arm, reward)
             is_kept = value == reward and applied.kinds[arm] != SET_KIND
             revealed.append(sent if is_kept else to_sender(value))
-        return Step(numbers, revealed, 1 + self.consultations, decision)
+        return Step(numbers, revealed, directives, decision)
 
     def exclude(self, client: int) -> Decision:
         """Continue as if this client had never been evidence; it is still taught.  Raises ``InputError``."""

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns import actions
-from tutelage.service.campaigns.messages import NotLeader, PullRequest, Reason, Refusal
+from tutelage.service.campaigns.messages import NotLeader, Origin, PullRequest, Reason, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.session import Session, Tally
 from tutelage.service.campaigns.settings import RULES_VERSION, Settings
@@ -34,8 +34,16 @@ STILL_FULL_SECONDS = 10.0  # a probe that succeeds sooner after a full disk does
 MOST_NAMED = 20  # campaigns in a line of the log
 LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted longer than that
 _END = object()
+NOBODY = Origin()
 
 Act = Literal["register", "start", "stop", "exclude", "exported", "delete"]
+_AUDITED: dict[Act, str] = {
+    "register": "register client",
+    "start": "start campaign",
+    "stop": "stop campaign",
+    "exclude": "exclude client",
+    "exported": "export campaign",
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +54,7 @@ class Job:
     result: Any = None
     error: Exception | None = None
     waiter: Any = None
+    origin: Origin = NOBODY
 
 
 @dataclass(slots=True, eq=False)
@@ -267,9 +276,11 @@ class Engine:
         try:
             if isinstance(job, CreateJob):
                 assert job.settings is not None  # noqa: S101 - every CreateJob has them
-                self.store.create(job.name, job.settings.encode(), RULES_VERSION, self.now(), "")
+                now = self.now()
+                audit = self._audit(job, "create campaign", now)
+                self.store.create(job.name, job.settings.encode(), RULES_VERSION, now, "", audit)
             else:
-                self.store.delete(job.name)
+                self.store.delete(job.name, self._audit(job, "delete campaign", self.now()))
                 self.instruments.count_lease(job.name, "released")
                 self._lose(job.name)
                 self._reported.discard(job.name)
@@ -361,14 +372,26 @@ class Engine:
             return session.answer(job.pulls, known.get(job.name, {}), now)
         if isinstance(job, ReadJob):
             return job.look(session)
+        before = session.position
         act, client = (job.act, job.client) if isinstance(job, ActionJob) else ("start", "")
+        result = self._act(job, session, act, client, now)
+        if session.position > before:
+            session.new_audit.append(self._audit(job, _AUDITED[act], now, client))
+        return result
+
+    def _act(self, job: Job, session: Session, act: Act, client: str, now: int) -> Any:
+        key = job.origin.key
         if act == "exported" and isinstance(job, ActionJob):
             if job.created not in {None, session.created}:
                 raise Refusal("unknown-campaign", f"The campaign {job.name} was deleted during the export.")
-            return actions.note_export(session, session.position if job.position is None else job.position, now)
+            return actions.note_export(session, session.position if job.position is None else job.position, now, key)
         if client:
-            return (actions.register if act == "register" else actions.exclude)(session, client, now)
-        return {"start": actions.start, "stop": actions.stop}[act](session, now)
+            return (actions.register if act == "register" else actions.exclude)(session, client, now, key)
+        return {"start": actions.start, "stop": actions.stop}[act](session, now, key)
+
+    @staticmethod
+    def _audit(job: Job, action: str, now: int, subject: str = "") -> base.AuditRow:
+        return base.AuditRow(now, job.origin.key, job.origin.address, action, job.name, subject)
 
     def _commit(self, names: Iterable[str]) -> None:
         sessions = [self.sessions[name] for name in sorted(names) if name in self.sessions]

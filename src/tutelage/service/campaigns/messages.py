@@ -22,14 +22,25 @@ class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     bypassed: Annotated[bool, describe("Whether the client has been shown the observed reward already.")] = False
 
 
-class PullResponse(msgspec.Struct):
+class PullResponse(msgspec.Struct, omit_defaults=True):
     """The answer to a pull."""
 
     id: Annotated[str, describe("Id of the pull.")]
     reward: Annotated[float, describe("The reward to reveal to the client.")]
     adjustment: Annotated[float, describe("The revealed minus the observed reward.")]
-    directive: Annotated[int, describe("Number of the directive by which the pull was answered.")]
+    directive: Annotated[int, describe("Number of the directive by which the pull was answered; 0 beyond the horizon.")]
     replayed: Annotated[bool, describe("Whether the pull had been stored before.")]
+    beyond_horizon: Annotated[
+        bool, describe("True if the client had made all rounds before: the reward is as observed.  Absent otherwise.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who sent a request, for the ledger and the audit log: the key's name, and the address that it came from."""
+
+    key: str = ""
+    address: str = ""
 
 
 Reason = Literal[

@@ -159,18 +159,18 @@ def _replay_entry(session: Session, row: EntryRow) -> None:
 def apply_entry(session: Session, row: EntryRow) -> None:
     """Do again what an entry records; nothing for a decision, which follows from the pulls."""
     if row.kind == "registered":
-        actions.register(session, read_client(row.content), row.time)
+        actions.register(session, read_client(row.content), row.time, row.key)
     elif row.kind == "excluded":
-        actions.exclude(session, read_client(row.content), row.time)
+        actions.exclude(session, read_client(row.content), row.time, row.key)
     elif row.kind == "bypassed":
         pull = PullRow(**read_bypassed(row.content))  # type: ignore[arg-type]
         session.bypass(StoredPull(pull, corrected=False), row.time)
     elif row.kind == "started":
-        actions.start(session, row.time)
+        actions.start(session, row.time, row.key)
     elif row.kind == "stopped":
-        actions.stop(session, row.time)
+        actions.stop(session, row.time, row.key)
     elif row.kind == "exported":
-        actions.note_export(session, row.position - 1, row.time)
+        actions.note_export(session, row.position - 1, row.time, row.key)
 
 
 def _describe_difference(

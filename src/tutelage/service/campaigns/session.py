@@ -29,7 +29,17 @@ from tutelage.service.campaigns.settings import (
     name_fault,
 )
 from tutelage.service.campaigns.snapshot_format import StoredSession, dump_campaign, encode_snapshot
-from tutelage.stores.base import Change, EntryKind, EntryRow, Head, PullRow, Snapshot, StoredCampaign, StoredPull
+from tutelage.stores.base import (
+    AuditRow,
+    Change,
+    EntryKind,
+    EntryRow,
+    Head,
+    PullRow,
+    Snapshot,
+    StoredCampaign,
+    StoredPull,
+)
 from tutelage.teachers.base import encode_state
 from tutelage.text import format_exact, quote
 
@@ -83,6 +93,7 @@ class Session:
         self.after = self.position
         self.new_pulls: list[PullRow] = []
         self.new_entries: list[EntryRow] = []
+        self.new_audit: list[AuditRow] = []
         self.consulted: list[tuple[int, int]] = []  # when consultations of the pending rows began and ended
         self.has_decided = False
         self.cache.drop_oldest()  # never within a group, whose ids were looked up before
@@ -92,7 +103,8 @@ class Session:
         if self.position == self.after:
             return None
         self.update_state()
-        return Change(self.name, self.token, self.after, self.head, self.new_pulls, self.new_entries, self._snapshot())
+        rows = (self.new_pulls, self.new_entries, self._snapshot(), self.new_audit)
+        return Change(self.name, self.token, self.after, self.head, *rows)
 
     def update_state(self) -> None:
         """Encode the teacher's state, if it has changed."""
@@ -120,11 +132,13 @@ class Session:
         campaign, series = dump_campaign(self.begun), self.series.dump()
         return encode_snapshot(StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series))
 
-    def enter(self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "") -> None:
+    def enter(
+        self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "", key: str = ""
+    ) -> None:
         """Add an entry to the ledger."""
         self.position += 1
         text = encode_content(content)
-        self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id))
+        self.new_entries.append(EntryRow(self.position, self.step, kind, now, text, id, key))
         self._extend_digest(self.new_entries[-1])
 
     def admit(self, client: str) -> None:
@@ -148,7 +162,7 @@ class Session:
             return self._answer_repeated(pulls, known, now)
         self._require_running(pulls)
         return [
-            PullResponse(row.id, row.revealed, row.revealed - row.observed, row.directive, False)
+            PullResponse(row.id, row.revealed, row.revealed - row.observed, row.directive, False, row.directive == 0)
             for row in self._step(pulls, now, count())
         ]
 
@@ -200,7 +214,8 @@ class Session:
             assert found is not None  # noqa: S101 - it was stored before, or is new
             row = found.pull
             reward = row.observed if found.corrected else row.revealed
-            responses.append(PullResponse(row.id, reward, reward - row.observed, row.directive, not is_new))
+            adjustment, is_beyond = reward - row.observed, row.directive == 0
+            responses.append(PullResponse(row.id, reward, adjustment, row.directive, not is_new, is_beyond))
         return responses
 
     def _require_running(self, fresh: Sequence[PullRequest]) -> None:
@@ -282,7 +297,7 @@ class Session:
     ) -> list[PullRow]:
         """Make a step with new pulls and return its rows; ``indexes`` are their places in the request."""
         self._record_series(now)
-        numbers, revealed, directive, decision = self.begun.step(clients, arms, rewards, bypassed)
+        numbers, revealed, directives, decision = self.begun.step(clients, arms, rewards, bypassed)
         self.step += 1
         columns = (
             count(self.position + 1),
@@ -293,7 +308,7 @@ class Session:
             numbers,
             rewards,
             revealed,
-            repeat(directive),
+            directives,
             bypassed,
             repeat(now),
             ids,

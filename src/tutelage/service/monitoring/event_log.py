@@ -109,7 +109,7 @@ class EventLog:
             elif entry.kind == "started":
                 self._read_start(entry)
             elif entry.kind in _PLAIN_EVENTS:
-                self._add(entry, None, _PLAIN_EVENTS[entry.kind])
+                self._add(entry, None, f"{_PLAIN_EVENTS[entry.kind]}{_name_actor(entry)}")
 
     def _add(self, entry: EntryRow, round: int | None, sentence: str) -> None:
         self._quiet_since = self._num_bypassed = 0
@@ -120,9 +120,9 @@ class EventLog:
         if self._started is None:
             self._started = entry.time / 1e6
             more = f", {format_count(self._num_registered, 'client')} registered" if self._num_registered else ""
-            self._add(entry, 1, f"Started{more}")
+            self._add(entry, 1, f"Started{_name_actor(entry)}{more}")
         else:
-            self._add(entry, None, "Started again")
+            self._add(entry, None, f"Started again{_name_actor(entry)}")
 
     def _read_bypass(self, entry: EntryRow) -> None:
         count = self._num_bypassed + 1
@@ -142,7 +142,7 @@ class EventLog:
         elif target != self._target:
             self._decision = TargetDecision(entry.position, entry.time / 1e6, content["round"], number, content["cost"])
         if entry.kind == "excluded":
-            sentence = f"Client {format_name(content['client'])} excluded" + (
+            sentence = f"Client {format_name(content['client'])} excluded{_name_actor(entry)}" + (
                 f": {format_count(len(back), 'arm')} active again" if back else ""
             )
         elif target is not None and target != self._target:
@@ -163,3 +163,8 @@ class EventLog:
             sentence = f"Consultations {first} to {quiet}: no arm ruled out"
         self._add(entry, round, sentence)
         self._quiet_since = (first or quiet) if quiet else 0
+
+
+def _name_actor(entry: EntryRow) -> str:
+    """Return " by KEY", if a key asked for what an entry records."""
+    return f" by {format_name(entry.key)}" if entry.key else ""

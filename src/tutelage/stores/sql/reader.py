@@ -64,6 +64,10 @@ class SqlReader:
         rows = self._run(statements.ENTRIES, {"name": name, "after": after, "limit": limit})
         return [base.EntryRow(*row) for row in rows]
 
+    def audit(self, after: int, limit: int) -> list[base.AuditRow]:
+        """Read the first ``limit`` rows of the audit log after a number, in order."""
+        return [base.AuditRow(*row) for row in self._run(statements.AUDIT, {"after": after, "limit": limit})]
+
     def keys(self) -> list[base.KeyRow]:
         """List every key, the revoked ones included, ordered by name."""
         return [

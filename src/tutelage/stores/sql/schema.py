@@ -122,6 +122,7 @@ entries = Table(
     Column("time", BigInteger, nullable=False),
     Column("content", Text, nullable=False),
     Column("id", Bytewise, nullable=False),
+    Column("key", Text, nullable=False),
     Index("entries_by_id", "campaign", "id"),
     sqlite_with_rowid=False,
 )
@@ -144,6 +145,16 @@ keys = Table(
     Column("revoked", BigInteger),
 )
 
+# Names instead of numbers: the rows stay when their campaign or key is gone.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("time", BigInteger, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("actor", "source", "action", "campaign", "subject")),
+    sqlite_autoincrement=True,
+)
+
 heartbeats = Table(
     "heartbeats",
     metadata,
@@ -151,9 +162,9 @@ heartbeats = Table(
     Column("count", BigInteger, nullable=False),
 )
 
-#: The tables of the ledger, and the triggers that protect their rows.
+#: The tables of the ledger, and the triggers that protect their rows and those of the audit log.
 LEDGER = ("pulls", "entries")
-TRIGGERS = tuple(f"{table}_{verb}" for table in LEDGER for verb in ("are_kept", "stay_as_they_are"))
+TRIGGERS = tuple(f"{table}_{verb}" for table in (*LEDGER, "audit") for verb in ("are_kept", "stay_as_they_are"))
 
 
 def check_version(place: str, version: int) -> None:

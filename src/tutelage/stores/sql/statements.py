@@ -5,7 +5,18 @@ from typing import Any, LiteralString
 
 from sqlalchemy import ClauseElement, Dialect, Table, bindparam, delete, func, insert, select, update
 
-from tutelage.stores.sql.schema import campaigns, entries, heads, heartbeats, keys, pulls, removals, snapshots, states
+from tutelage.stores.sql.schema import (
+    audit,
+    campaigns,
+    entries,
+    heads,
+    heartbeats,
+    keys,
+    pulls,
+    removals,
+    snapshots,
+    states,
+)
 
 Parameters = Mapping[str, object]
 #: The columns of a pull in the order of ``PullRow``, for SQL of one dialect.
@@ -56,6 +67,14 @@ PULLS = _page(pulls).where(pulls.c.position <= bindparam("last"))
 ENTRIES_BETWEEN = _page(entries).where(entries.c.position <= bindparam("last"))
 ENTRIES = _page(entries)
 KEYS = select(*keys.c).order_by(keys.c.name)
+_audit_columns = ("time", "actor", "source", "action", "campaign", "subject")
+AUDIT = (
+    select(*(audit.c[name] for name in _audit_columns), audit.c.number)
+    .where(audit.c.number > bindparam("after"))
+    .order_by(audit.c.number)
+    .limit(bindparam("limit"))
+)
+ADD_AUDIT = insert(audit).values({name: bindparam(name) for name in _audit_columns})
 
 CREATE = insert(campaigns).values({name: bindparam(name) for name in ("name", "settings", "rules_version", "created")})
 CREATE_HEAD = insert(heads).values(campaign=_campaign, position=0, step=0, status="registering", digest="", token=0)

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import Any
@@ -41,19 +41,26 @@ class SqlKeys(SqlReader):
                 raise base.CampaignExists(sentence) from None
             raise
 
-    def create_key(self, key: base.KeyRow) -> None:
+    def _add_audit(self, rows: Iterable[base.AuditRow | None]) -> None:
+        for row in rows:
+            if row is not None:
+                self._run(statements.ADD_AUDIT, dataclasses.asdict(row))
+
+    def create_key(self, key: base.KeyRow, audit: base.AuditRow | None = None) -> None:
         """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
         values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
         sentence = f"A key named {key.name!r} already exists: choose another name."
         with self._refusing_duplicates(sentence), self._transaction():
             self._run(statements.DROP_REVOKED_KEY, {"name": key.name})
             self._run(statements.CREATE_KEY, values)
+            self._add_audit([audit])
 
-    def revoke_key(self, name: str, time: int) -> None:
+    def revoke_key(self, name: str, time: int, audit: base.AuditRow | None = None) -> None:
         """Mark a key as revoked.  Raises ``CampaignNotFound``."""
         with self._transaction():
             if not self._run(statements.REVOKE_KEY, {"name": name, "time": time}):
                 raise base.CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
+            self._add_audit([audit])
 
 
 class SqlStore(SqlKeys):
@@ -79,7 +86,9 @@ class SqlStore(SqlKeys):
     def _require_lease(self, name: str, number: int) -> None:
         """Raise ``LeaseLost`` if another server leads the campaign."""
 
-    def create(self, name: str, settings: str, rules_version: int, time: int, state: str) -> None:
+    def create(
+        self, name: str, settings: str, rules_version: int, time: int, state: str, audit: base.AuditRow | None = None
+    ) -> None:
         """Create a campaign without a leader.  Raises ``CampaignExists``."""
         values = {"name": name, "settings": settings, "rules_version": rules_version, "created": time}
         sentence = f"A campaign named {name!r} already exists: choose another name."
@@ -88,8 +97,9 @@ class SqlStore(SqlKeys):
             number = self._find_number(name)
             self._run(statements.CREATE_HEAD, {"campaign": number})
             self._run(statements.CREATE_STATE, {"campaign": number, "state": state})
+            self._add_audit([audit])
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, audit: base.AuditRow | None = None) -> None:
         """Delete a stopped and exported campaign with its rows and its keys."""
         with self._transaction():
             number = self._find_number(name)
@@ -97,6 +107,7 @@ class SqlStore(SqlKeys):
             _check_removable(name, self._run(statements.REMOVABLE, {"campaign": number})[0])
             for statement in statements.REMOVE:
                 self._run(statement, {"campaign": number, "name": name})
+            self._add_audit([audit])
         for known in (self._numbers, self._tokens, self._states):
             known.pop(name, None)
 
@@ -152,6 +163,7 @@ class SqlStore(SqlKeys):
             self._insert_pulls(number, change.pulls)
         for entry in change.entries:
             self._run(statements.ADD_ENTRY, of_campaign | dataclasses.asdict(entry))
+        self._add_audit(change.audit)
         if change.snapshot:
             self._run(statements.DROP_SNAPSHOT, of_campaign)
             self._run(statements.ADD_SNAPSHOT, of_campaign | dataclasses.asdict(change.snapshot))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite as dialects
 
-from tutelage.stores.base import Change, PullRow, StoreBroken, StoredPull
+from tutelage.stores.base import AuditRow, Change, PullRow, StoreBroken, StoredPull
 from tutelage.stores.sql.reader import SqlReader, read_stored_pulls
 from tutelage.stores.sql.statements import PULL_COLUMNS, StatementCompiler
 from tutelage.stores.sql.store import SqlKeys, SqlStore
@@ -126,9 +126,9 @@ class SqliteStore(SqliteKeys, SqlStore):
         """Open a connection for another thread."""
         return SqliteReader(self.path)
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, audit: AuditRow | None = None) -> None:
         """Delete a stopped and exported campaign with its rows and its keys."""
-        super().delete(name)
+        super().delete(name, audit)
         self._checkpoint()
 
     def lead(self, name: str, address: str) -> int:

@@ -10,7 +10,7 @@ def finished(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Say how the campaign ended.
 
     Info: Every client that is not excluded has reached the horizon.
-    Action: Nothing. Pulls are still answered, and counted separately.
+    Action: Nothing. Pulls are answered with the observed reward, and counted separately.
     """
     metrics = view.metrics
     if metrics.phase != "finished":

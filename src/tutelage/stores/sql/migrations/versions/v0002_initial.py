@@ -36,6 +36,11 @@ def _protect_sqlite() -> None:
             "WHEN NOT EXISTS (SELECT 1 FROM removals WHERE campaign = OLD.campaign) "
             "BEGIN SELECT RAISE(ABORT, 'rows of the ledger are deleted only with their campaign'); END"
         )
+    for verb, trigger in (("UPDATE", "audit_stay_as_they_are"), ("DELETE", "audit_are_kept")):
+        op.execute(
+            f"CREATE TRIGGER {trigger} BEFORE {verb} ON audit "
+            "BEGIN SELECT RAISE(ABORT, 'rows of the audit log are never changed'); END"
+        )
 
 
 def _protect_postgresql() -> None:
@@ -49,6 +54,12 @@ def _protect_postgresql() -> None:
         "RAISE EXCEPTION 'rows of the ledger are deleted only with their campaign'; END IF; "
         "RETURN OLD; END $$"
     )
+    op.execute(
+        "CREATE FUNCTION audit_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION 'rows of the audit log are never changed'; END $$"
+    )
+    for verb, trigger in (("UPDATE OR TRUNCATE", "audit_stay_as_they_are"), ("DELETE", "audit_are_kept")):
+        op.execute(f"CREATE TRIGGER {trigger} BEFORE {verb} ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_stays()")
     for table in LEDGER:
         op.execute(
             f"CREATE TRIGGER {table}_stay_as_they_are BEFORE UPDATE OR TRUNCATE ON {table} "

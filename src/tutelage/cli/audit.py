@@ -1,0 +1,67 @@
+"""``tutelage audit``: who did what to campaigns and keys of a store."""
+
+import contextlib
+import getpass
+import json
+import platform
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
+from tutelage.cli.printing import checked_output
+from tutelage.text import format_name
+
+if TYPE_CHECKING:
+    from tutelage.stores.base import AuditRow
+
+_PAGE = 5_000
+
+
+def audit(
+    campaign: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="Campaign whose records to print; deleted ones too."),
+    ] = None,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Print the audit log: who created, changed or deleted campaigns and keys.
+
+    Records outlive the campaigns and keys that they are about.
+    """
+    import msgspec
+
+    from tutelage.service.api.ledger_pages import describe_audit
+    from tutelage.stores import open_reader
+
+    with store_url(store, config) as url, contextlib.closing(open_reader(url)) as reader:
+        rows, after = [], 0
+        while page := reader.audit(after, _PAGE):
+            rows += [row for row in page if campaign in {None, row.campaign}]
+            after = page[-1].number
+    with checked_output():
+        if as_json:
+            records = [msgspec.to_builtins(describe_audit(row)) for row in rows]
+            sys.stdout.write(json.dumps({"records": records}) + "\n")
+            return
+        for row in rows:
+            record = describe_audit(row)
+            what = [record.action, *(format_name(name) for name in (row.campaign, row.subject) if name)]
+            who = format_name(row.actor) if row.actor else "without a key"
+            sys.stdout.write(f"{record.time}  {' '.join(what)}: {who}, {row.source}\n")
+
+
+def audit_row(action: str, campaign: str = "", subject: str = "") -> "AuditRow":
+    """Return the row of the audit log for what this command does now."""
+    from tutelage.stores.base import AuditRow
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        user = "unknown"
+    actor = f"{user}@{platform.node()}"
+    return AuditRow(time.time_ns() // 1000, actor, "command line", action, campaign, subject)

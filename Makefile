@@ -4,10 +4,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
+AGENTS_BIN := .venv-agents/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims lock clean
+.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims agents test-agents lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +96,12 @@ bench: .venv-bench/bench.stamp ## compare the simulator's speed with other bandi
 table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)
 
+agents: .venv-agents/agents.stamp ## teach agents of other libraries and write the table of docs/agents.md
+	@$(AGENTS_BIN)/python benchmarks/agents.py $(ARGS)
+
+test-agents: .venv-agents/agents.stamp ## run the tests with the real libraries whose agents can play as clients
+	@$(AGENTS_BIN)/python -m pytest -n auto tests/agents $(ARGS)
+
 claims: .venv/run.stamp ## judge each claim of the paper and write the tables of docs/claims.md
 	@$(BIN)/python benchmarks/claims.py $(ARGS)
 
@@ -113,6 +120,8 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	    --extra dask --extra excel --extra parquet pyproject.toml requirements/dev.in
 	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/bench.in
+	$(LOCK) --output-file requirements/agents.txt -c requirements/build.txt -c requirements/run.txt \
+	    pyproject.toml requirements/agents.in
 	@! grep -n '://' requirements/*.txt || { echo 'A lock contains a URL: remove it.' >&2; exit 1; }
 
 # --------------------------------------------------------------------------------------- environments
@@ -152,5 +161,14 @@ endef
 	@$(BENCH_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.venv-agents/made.stamp:
+	$(call environment,.venv-agents)
+	@touch $@
+
+.venv-agents/agents.stamp: .venv-agents/made.stamp requirements/agents.txt pyproject.toml
+	@$(AGENTS_BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/agents.txt
+	@$(AGENTS_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-agents build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

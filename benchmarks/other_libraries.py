@@ -30,6 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.errors import InputError
+
 POLICIES = ("ucb1", "eps-greedy", "ts")
 
 Play = Callable[[str, Sequence[float], int], float]
@@ -55,6 +57,15 @@ def list_rivals() -> list[Rival]:
         _library("River", "river", "river.bandit", play_river),
         _library("SMPyBandits", "SMPyBandits", "SMPyBandits.Policies", play_smpybandits),
     ]
+
+
+def import_library(package: str, module: str) -> Any:
+    """Import a module of a library.  Raises ``InputError`` with the command that installs the library."""
+    if importlib.util.find_spec(package) is None:
+        raise InputError(f"{package} is not installed: pip install {package}.")
+    with _quiet():
+        _import_smpybandits(module) if package == "SMPyBandits" else importlib.import_module(module)
+    return sys.modules[module]
 
 
 def _library(name: str, package: str, module: str, play: Play) -> Rival:

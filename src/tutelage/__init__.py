@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tutelage.instances import Instance
     from tutelage.instances import load as load_instance
     from tutelage.instances.array_instances import make_instance as instance
+    from tutelage.measurement.agent_check import check_agent
     from tutelage.planning.cases import AssumedInstance
     from tutelage.planning.plan import plan
     from tutelage.request import SimulationRequest
@@ -38,6 +39,7 @@ _HOMES = {
     "SimulationRequest": "tutelage.request:SimulationRequest",
     "instance": "tutelage.instances.array_instances:make_instance",
     "bound": "tutelage.bound_comparison:bound",
+    "check_agent": "tutelage.measurement.agent_check:check_agent",
     "load": "tutelage.results:load",
     "load_instance": "tutelage.instances:load",
     "make_request": "tutelage.simulator:make_request",
@@ -55,6 +57,7 @@ __all__ = [  # noqa: RUF022 - as a reader meets them
     "simulate",
     "plan",
     "bound",
+    "check_agent",
     "run_experiment",
     "save",
     "load",

@@ -127,7 +127,7 @@ def _name(function: Any) -> str:
     if _find(name) is function:
         return name
     line = getattr(getattr(function, "__code__", None), "co_firstlineno", "")
-    return f"{name}:{line}" if line else f"{name}:{format_value(function)}"
+    return f"{name}:{line}" if line else f"{named.__module__}:{format_value(function, 300)}"
 
 
 def _find(name: str) -> Any:

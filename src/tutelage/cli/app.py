@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from tutelage.cli import campaign, db, key, ledger
+from tutelage.cli import agent, campaign, db, key, ledger
 from tutelage.cli.audit import audit
 from tutelage.cli.bound import bound
 from tutelage.cli.check import check
@@ -50,7 +50,7 @@ app.command()(serve)
 app.command()(demo)
 app.command()(config)
 app.command()(audit)
-for group, name in ((campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
+for group, name in ((agent, "agent"), (campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
     app.add_typer(group.app, name=name)
 
 

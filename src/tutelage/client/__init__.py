@@ -12,6 +12,7 @@ This package needs only httpx and imports no other part of the project.  docs/cl
 from tutelage.client.async_client import AsyncClient
 from tutelage.client.blocking_wrapper import Client
 from tutelage.client.counters import Counters
+from tutelage.client.playing import play, play_async
 from tutelage.client.pull_messages import CheckFailure, ObservedReward, PullRefusal, RevealedReward, new_id
 from tutelage.client.spool import Spool
 
@@ -25,4 +26,6 @@ __all__ = [
     "RevealedReward",
     "Spool",
     "new_id",
+    "play",
+    "play_async",
 ]

@@ -116,14 +116,14 @@ def open_agents(request: SimulationRequest, run: int, cancel: threading.Event | 
         if cancel is not None and cancel.is_set():
             raise Cancelled
     try:
-        with _seeded_globally(agent_seed(request.seed, run, request.instance.num_clients)):
+        with seeded_globally(agent_seed(request.seed, run, request.instance.num_clients)):
             yield AgentGroup(request, run)
     finally:
         _TURN.release()
 
 
 @contextlib.contextmanager
-def _seeded_globally(seed: int) -> Iterator[None]:
+def seeded_globally(seed: int) -> Iterator[None]:
     """Seed the global generators, which libraries draw from that take no seed, and restore them."""
     before, numpy_before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(int(seed))

@@ -1,0 +1,166 @@
+"""``tutelage agent``: whether an agent of any library can be taught."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tutelage.cli.options import Force, Json, Seed, whole_number
+from tutelage.cli.printing import Printer, checked_output
+from tutelage.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tutelage.measurement.agent_check import AgentCheck
+    from tutelage.measurement.agent_verdicts import AgentVerdict
+
+app = typer.Typer(help="Check whether an agent of another library can be taught.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep ``check`` a command of a group although it is the only one."""
+
+
+@app.command()
+def check(
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            show_default=False,
+            help="Function of the number of arms and a seed that makes the agent, as package.module:function, or a "
+            "policy, as in ucb1.",
+        ),
+    ],
+    arms: Annotated[int, typer.Option(metavar="K", parser=whole_number, help="Number of arms, at least 2.")] = 5,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", parser=whole_number, help="Rounds under each constant, at least 10 per arm.")
+    ] = 300,
+    runs: Annotated[
+        int, typer.Option(metavar="R", parser=whole_number, help="Number of runs of each measurement, at least 2.")
+    ] = 20,
+    gamma: Annotated[float, typer.Option(metavar="G", help="Third constant besides 0 and 1, from 0 to 1.")] = 0.5,
+    clients: Annotated[
+        int, typer.Option(metavar="M", parser=whole_number, help="Number of such clients that the bounds are for.")
+    ] = 5,
+    gap: Annotated[float, typer.Option(metavar="D", help="Gap that the bounds are for, above 0.")] = 0.2,
+    best_mean: Annotated[float, typer.Option(metavar="MU", help="Mean of the best arm that the bounds are for.")] = 0.7,
+    horizon: Annotated[int, typer.Option(metavar="T", parser=whole_number, help="Horizon that the bounds are for.")] = (
+        50_000
+    ),
+    seed: Seed = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False, help="Draw the measured curves: a .png, .svg or .pdf file."),
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Measure whether an agent can be taught, and by which teacher.
+
+    The agent is played alone, against constants.  The exit status is 1 if no teacher can teach it.
+    """
+    from tutelage.measurement.agent_check import check_agent
+
+    place = None if plot is None else _check_place(plot, force)
+    found = check_agent(
+        agent,
+        arms=arms,
+        rounds=rounds,
+        runs=runs,
+        gamma=gamma,
+        clients=clients,
+        gap=gap,
+        best_mean=best_mean,
+        horizon=horizon,
+        seed=seed,
+    )
+    if place is not None:
+        from tutelage.measurement.agent_picture import draw_sharing
+        from tutelage.plots.layout import save_figure
+
+        save_figure(draw_sharing(found), place)
+    with checked_output():
+        if as_json:
+            sys.stdout.write(json.dumps(found.summary()) + "\n")
+        else:
+            _print_check(found)
+    if not any(each.answer == "yes" for each in found.verdicts):
+        raise typer.Exit(1)
+
+
+def _check_place(plot: str, force: bool) -> Path:
+    """Return where the picture can be written.  Raises ``InputError`` where it cannot."""
+    from tutelage.plots import FORMATS
+    from tutelage.results import check_writable
+
+    place = check_writable(plot)
+    if place.suffix.lower() not in FORMATS:
+        raise InputError(f"Invalid --plot {plot!r}: use a file that ends in {', '.join(FORMATS)}.")
+    if place.exists() and not force:
+        raise InputError(f"{plot!r} exists: add --force to replace it, or name another file.")
+    return place
+
+
+def _print_check(found: "AgentCheck") -> None:
+    printer = Printer()
+    measures, setting = found.measures, found.setting
+    printer.print_definitions(
+        [
+            ("agent", found.agent),
+            ("reads 0.5", measures.reading),
+            ("repeats with a seed", "yes" if measures.repeats else "no"),
+            ("ties", ", ".join(f"{each.ties} under {each.constant:g}" for each in measures.sharings)),
+        ]
+    )
+    printer.print("", _create_measures_table(found), "")
+    printer.print_definitions(
+        [
+            ("untried", "runs in which some arm was never pulled"),
+            ("even share", "late pulls of the least pulled arm, as a share of an even share (eta-low)"),
+            ("outside", "runs outside of straight lines for eta that other runs gave, and the upper 95 % limit"),
+            ("iota", "pulls of all other arms after the history, over its pulls of each arm, at most"),
+            ("late", "share of the last pulls that were off the target"),
+        ]
+    )
+    printer.print("")
+    printer.print_definitions([(each.teacher, _describe_verdict(each)) for each in found.verdicts])
+    printer.print("")
+    printer.print(
+        f"Bounds are for {setting.num_clients} such clients, {setting.num_arms} arms with a gap of "
+        f"{max(setting.other_gaps):g} and a horizon of {setting.horizon:,}; eta and iota are taken to go on as "
+        "straight lines. tal stands for twl too. For blt the bound assumes that clients pull evenly."
+    )
+
+
+def _create_measures_table(found: "AgentCheck") -> "Table":
+    from tutelage.cli.table_cells import create_table
+
+    table = create_table("untried", "even share", "outside", "iota", "late", first="constant")
+    for sharing, history in zip(found.measures.sharings, found.measures.histories, strict=True):
+        hits, count, limit = sharing.outside()
+        table.add_row(
+            f"{sharing.constant:g}",
+            f"{sharing.untried} of {len(sharing.least)}",
+            f"{sharing.share:.0%}",
+            f"{hits} of {count} (<= {limit:.0%})",
+            f"{history.together.max():.1f}",
+            f"{history.late.mean():.0%}",
+        )
+    return table
+
+
+def _describe_verdict(verdict: "AgentVerdict") -> str:
+    from tutelage.cli.table_cells import format_number
+
+    answer = f"{verdict.answer}, because {verdict.reason}"
+    if verdict.answer == "yes" and verdict.decides_by and verdict.regret is not None and verdict.cost is not None:
+        answer += (
+            f"; decides by round {verdict.decides_by:,}, regret <= {format_number(verdict.regret)}, cost <= "
+            f"{format_number(verdict.cost)}"
+        )
+    return answer

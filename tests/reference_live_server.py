@@ -128,5 +128,9 @@ class ReferenceLiveServer:
             self.delivered = [0] * self.problem.num_arms
             self.evidence = []
         self.events.append(
-            (max(self.rounds.values(), default=0), list(self.directive.active_arms), self.directive.target)
+            (
+                min(max(self.rounds.values(), default=0), self.problem.horizon),
+                list(self.directive.active_arms),
+                self.directive.target,
+            )
         )

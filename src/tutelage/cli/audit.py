@@ -29,7 +29,7 @@ def audit(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Print the audit log: who created, changed or deleted campaigns and keys.
+    """Print who created, changed and deleted campaigns and keys.
 
     Records outlive the campaigns and keys that they are about.
     """

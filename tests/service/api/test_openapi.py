@@ -20,7 +20,7 @@ def find_answer(operation):
 def test_each_operation_names_its_answer(document):
     """By reference to a struct; a deletion answers nothing, and a file has its media types."""
     paths = document["paths"]
-    assert find_answer(paths["/v1/campaigns"]["post"]) == {"$ref": "#/components/schemas/CampaignSummary"}
+    assert find_answer(paths["/v1/campaigns"]["post"]) == {"$ref": "#/components/schemas/ChangedCampaign"}
     assert find_answer(paths["/v1/campaigns/{name}"]["delete"]) is None
     export = paths["/v1/campaigns/{name}/export"]["get"]["responses"]["200"]["content"]
     assert set(export) == {"application/x-ndjson", "text/csv", "application/vnd.apache.parquet"}

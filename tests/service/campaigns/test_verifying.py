@@ -111,8 +111,8 @@ def test_a_row_after_the_head_is_a_fault(store_file, tmp_path, far):
     shutil.copy(store_file, path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(
-            "INSERT INTO entries (campaign, position, step, kind, time, content, id) "
-            "SELECT campaign, position + ?, step, 'stopped', 1, '{}', '' FROM heads",
+            "INSERT INTO entries (campaign, position, step, kind, time, content, id, key) "
+            "SELECT campaign, position + ?, step, 'stopped', 1, '{}', '', '' FROM heads",
             (far,),
         )
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:

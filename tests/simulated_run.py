@@ -17,6 +17,7 @@ def simulate_once(
     checkpoints=None,
     exclude=None,
     exclude_after=None,
+    engine="step",
     **options,
 ):
     """Play run ``run`` of a teacher; by default the horizon is the only checkpoint."""
@@ -30,5 +31,6 @@ def simulate_once(
         checkpoints=np.array([horizon]) if checkpoints is None else np.asarray(checkpoints),
         exclude=exclude or {},
         exclude_after=exclude_after,
+        engine=engine,
     )
     return simulate_run(request, 0, run, **options)

@@ -47,6 +47,7 @@ class SimulationRequest:
     checkpoints: NDArray[np.int64]
     exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
     exclude_after: float | None = None
+    engine: str = "step"
     command: str = ""
 
     @property

@@ -3,10 +3,13 @@
 The engine compiles :func:`add_revealed_reward`; everyone else calls it as it is.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+_EXACT = 2.0**20
 
 
 class RevealedRewards(NamedTuple):
@@ -44,3 +47,42 @@ def add_revealed_reward(rewards: RevealedRewards, arm: int, reward: float) -> No
         rewards.later_sums[arm] += reward
         first_part = rewards.first_reward_counts[arm] * rewards.first_rewards[arm]
         rewards.means[arm] = (first_part + rewards.later_sums[arm]) / count
+
+
+def add_equal_rewards(rewards: RevealedRewards, arm: int, reward: float, count: int) -> None:
+    """Add ``count`` equal rewards: the same numbers as after as many calls of :func:`add_revealed_reward`."""
+    before = rewards.pulls[arm]
+    if before == 0:
+        rewards.first_rewards[arm] = reward
+        rewards.means[arm] = reward
+    if rewards.first_reward_counts[arm] == before and reward == rewards.first_rewards[arm]:
+        rewards.pulls[arm] += count
+        rewards.first_reward_counts[arm] += count
+        return
+    later = rewards.later_sums[arm]
+    if is_exact(reward) and is_exact(later):
+        later += count * reward
+    else:
+        for _ in range(count):
+            later += reward
+    _set_later_sum(rewards, arm, later, count)
+
+
+def add_ones(rewards: RevealedRewards, arm: int, ones: int, count: int) -> None:
+    """Add ``count`` rewards of which ``ones`` are 1 and the others 0, in an order that is not known.
+
+    The mean is the same as after as many calls of :func:`add_revealed_reward` in any order, if sums are exact.
+    """
+    _set_later_sum(rewards, arm, rewards.later_sums[arm] + ones, count)
+
+
+def _set_later_sum(rewards: RevealedRewards, arm: int, later: float, count: int) -> None:
+    rewards.pulls[arm] += count
+    rewards.later_sums[arm] = later
+    first_part = rewards.first_reward_counts[arm] * rewards.first_rewards[arm]
+    rewards.means[arm] = (first_part + later) / rewards.pulls[arm]
+
+
+def is_exact(number: float) -> bool:
+    """Return whether a number is a multiple of 2^-20: sums of such numbers are not rounded, in any order."""
+    return math.floor(number * _EXACT) == number * _EXACT

@@ -18,6 +18,7 @@ class Bernoulli:
 
     draw = staticmethod(draw)
     needs_samples: ClassVar[bool] = False
+    leaps_as: ClassVar[str] = "bernoulli"
 
     def parameters(self) -> tuple[float, ...]:
         return ()

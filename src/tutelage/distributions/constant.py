@@ -20,6 +20,7 @@ class Constant:
 
     draw = staticmethod(draw)
     needs_samples: ClassVar[bool] = False
+    leaps_as: ClassVar[str] = "constant"
 
     def parameters(self) -> tuple[float, ...]:
         return ()

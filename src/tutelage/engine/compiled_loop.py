@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays, in_round
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.leaping import LONGEST_PAUSE, find_prospect, has_lift, never_leap, record_stretch
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.noticing import Noticing, compare_halves
-from tutelage.policies.base import Learner, no_learning
+from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory, clip
@@ -47,6 +48,8 @@ def advance(
     memory: Memory,
     record: RoundRecord,
     trace: PullTrace,
+    prospect: Prospect,
+    stretch: Stretch,
     reward_arrays: RewardArrays,
     acting: ActivityArrays,
     rule_arrays: RuleArrays,
@@ -69,8 +72,13 @@ def advance(
     can reach its count before each client has made the pulls it still misses; so all clients advance by that
     many rounds, again and again, until some arm has reached its count.
 
-    ``choose`` and ``learn`` are those of the clients' policy, ``draw`` is that of the instance's reward
-    distribution.  ``parameters`` has a row for each client of the run.
+    ``choose``, ``learn`` and ``leap`` are those of the clients' policy, ``draw`` is that of the instance's reward
+    distribution.  ``parameters`` has a row for each client of the run; ``prospect`` and ``stretch`` are for
+    intermediate results.
+
+    With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
+    the one before ``end`` and to its next checkpoint.  After an attempt without a leap it steps 1, 2, 4 rounds
+    and so on.  When to attempt depends on the past only, so it does not change the law of what follows.
     """
     while True:
         end = last_round
@@ -106,6 +114,8 @@ def advance(
             round, number, wait = (memory.rounds[client], memory.num_pulls[client], memory.remaining_delays[client])
             total_cost, is_first_left_out = memory.costs[client], memory.is_first_left_out[client]
             checkpoint = memory.next_checkpoints[client]
+            may_leap = LEAPS and activity == 1.0 and delay == 0 and trace.arms.shape[1] == 0
+            one_arm, next_attempt, pause = may_leap and has_lift(rule_arrays), 0, 1
             arm, reward, pending = (
                 memory.pending_arm[client],
                 memory.pending_reward[client],
@@ -134,6 +144,67 @@ def advance(
                     checkpoint += 1
                 if round >= end:
                     break
+                if may_leap and round >= next_attempt and not is_first_left_out and (stop != STOP_AT_ALL or missing > 0):
+                    rounds = min(end - 1, stops_after) - round
+                    if checkpoint < record.rounds.size:
+                        rounds = min(rounds, record.rounds[checkpoint] - round)
+                    played = 0
+                    if rounds > 1 and find_prospect(
+                        prospect,
+                        rounds,
+                        rule_arrays,
+                        rule_memory,
+                        reward_arrays.local_means[client],
+                        REWARDS_ARE_CONSTANT,
+                        revealed_rewards,
+                        noticing.noticed_in[0] > 0,
+                        evidence_pulls,
+                        segments,
+                        cuts,
+                        quota,
+                        1 if stop == STOP_AT_ALL and missing == 1 else 0,
+                    ):
+                        played = leap(
+                            number + 1,
+                            learner,
+                            Prospect(
+                                read_only(prospect.means),
+                                read_only(prospect.is_constant),
+                                read_only(prospect.is_settled),
+                                read_only(prospect.room),
+                                rounds,
+                                one_arm,
+                            ),
+                            stretch,
+                            policy_parameters,
+                            policy_stream,
+                        )
+                    if played > 0:
+                        round, number, pause = round + played, number + played, 1
+                        added, met = record_stretch(
+                            stretch,
+                            prospect,
+                            one_arm,
+                            round,
+                            rule_arrays,
+                            rule_memory,
+                            reward_arrays.local_means[client],
+                            REWARDS_ARE_CONSTANT,
+                            revealed_rewards,
+                            noticing,
+                            all_pulls,
+                            evidence_pulls,
+                            segments,
+                            sums,
+                            cuts,
+                            quota,
+                            quota_rounds,
+                            reward_stream,
+                        )
+                        total_cost += added
+                        missing -= met
+                        continue
+                    next_attempt, pause = round + pause, min(LONGEST_PAUSE, 2 * pause)
                 round += 1
                 if not acts_always:
                     if acts(round, wait, activity, stops_after, memory.streams[client, ACTIVITY]):
@@ -223,6 +294,8 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 
 learn = no_learning
+leap = never_leap
+LEAPS = REWARDS_ARE_CONSTANT = False
 
 
 def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
@@ -231,11 +304,17 @@ def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
 
 
 @functools.cache
-def kernel_for(choose_function: Any, learn_function: Any, draw_function: Any) -> Any:
-    """Return :func:`advance` compiled with the functions of a policy and of a reward distribution."""
+def kernel_for(choose_function: Any, learn_function: Any, leap_function: Any, draw_function: Any, leaps_as: str) -> Any:
+    """Return :func:`advance` compiled with the functions of a policy and of a reward distribution.
+
+    It steps if ``leap_function`` or ``leaps_as``, which is that of the distribution, is empty.
+    """
     names = [each.__module__.rpartition(".")[2] for each in (choose_function, draw_function)]
     bound = {"choose": choose_function, "learn": learn_function, "draw": draw_function}
-    return compiled_main(advance, f"advance_{'_'.join(names)}", **bound)
+    if not leap_function or not leaps_as:
+        return compiled_main(advance, f"advance_{'_'.join(names)}", **bound)
+    bound |= {"leap": leap_function, "LEAPS": True, "REWARDS_ARE_CONSTANT": leaps_as == "constant"}
+    return compiled_main(advance, f"leap_{'_'.join(names)}", **bound)
 
 
 @functools.cache

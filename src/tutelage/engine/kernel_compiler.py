@@ -44,8 +44,8 @@ def compiled(function: Plain) -> Any:
     return numba.njit(boundscheck=not ours, **_INNER_OPTIONS)(_relinked(source, {}))
 
 
-def compiled_main(function: Plain, name: str, **bindings: Plain) -> Any:
-    """Return a kernel that Python calls, cached on disk, with some global names bound to other functions.
+def compiled_main(function: Plain, name: str, **bindings: Any) -> Any:
+    """Return a kernel that Python calls, cached on disk, with some global names bound to other values.
 
     ``advance.advance`` is compiled once per policy and reward distribution this way: its ``choose``,
     ``learn`` and ``draw`` are bound to theirs, so that they are inlined.
@@ -84,7 +84,7 @@ class _Kernel:
             return self.dispatcher(*arguments)
 
 
-def _relinked(function: Plain, bindings: dict[str, Plain]) -> Plain:
+def _relinked(function: Plain, bindings: dict[str, Any]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
         names[name] = _compiled_if_plain(value)
@@ -98,16 +98,16 @@ def _compiled_if_plain(value: Any) -> Any:
     return compiled(value) if isinstance(value, FunctionType) else value
 
 
-def _reached(function: Plain, bindings: dict[str, Plain]) -> dict[str, Any]:
+def _reached(function: Plain, bindings: dict[str, Any]) -> dict[str, Any]:
     """Return the global names that a function's code mentions, with their values."""
     names = function.__code__.co_names
     values = {name: function.__globals__[name] for name in names if name in function.__globals__}
     return values | {name: value for name, value in bindings.items() if name in names}
 
 
-def _digest(function: Plain, bindings: dict[str, Plain]) -> str:
+def _digest(function: Plain, bindings: dict[str, Any]) -> str:
     """Return a short hash of the code and constants of a kernel; the same in every process."""
-    digest = CodeDigest((str(each.__module__) for each in (function, *bindings.values())), TWINS)
+    digest = CodeDigest((str(getattr(each, "__module__", "")) for each in (function, *bindings.values())), TWINS)
     digest.add((numba.__version__, np.__version__, _INNER_OPTIONS))
     digest.add_function(function, bindings)
     return digest.hexdigest()[:12]

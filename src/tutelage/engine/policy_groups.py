@@ -36,16 +36,18 @@ class PolicyGroups:
     state_size: int
 
 
-def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int) -> PolicyGroups:
+def group_clients(
+    policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str
+) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
     members: dict[Any, list[int]] = {}
     for client, policy in enumerate(policies):
-        members.setdefault((policy.choose, policy.learn), []).append(client)
+        members.setdefault(functions_of(policy, rewards, engine), []).append(client)
     groups = []
-    for clients in members.values():
+    for functions, clients in members.items():
         policy = policies[clients[0]]
         try:
-            groups.append((kernel_for(policy.choose, policy.learn, rewards.draw), np.array(clients)))
+            groups.append((kernel_for(*functions), np.array(clients)))
         except Exception as error:  # noqa: BLE001
             raise_code_error(policy, rewards, error)
     numbers = [_numbers_of(policy) for policy in policies]
@@ -53,6 +55,14 @@ def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_a
     for client, each in enumerate(numbers):
         parameters[client, : each.size] = each
     return PolicyGroups(tuple(groups), read_only(parameters), max(_size_of(policy, num_arms) for policy in policies))
+
+
+def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tuple[Any, ...]:
+    """Return what a kernel for a policy and a reward distribution is compiled with."""
+    leap, leaps_as = getattr(policy, "leap", None), getattr(rewards, "leaps_as", "")
+    if engine == "step" or leap is None or not leaps_as:
+        leap, leaps_as = None, ""
+    return policy.choose, policy.learn, leap, rewards.draw, leaps_as
 
 
 def _numbers_of(policy: Policy) -> NDArray[np.float64]:

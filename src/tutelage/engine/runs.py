@@ -18,6 +18,7 @@ import numpy as np
 
 from tutelage.conditions import Conditions
 from tutelage.engine.executors import MAIN_GUARD, Team, check_workers, describe_missing_guard, open_team
+from tutelage.engine.policy_groups import functions_of
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
@@ -109,7 +110,7 @@ def warm_up(request: SimulationRequest) -> None:
     """
     kinds: dict[Any, Policy] = {}
     for policy in request.policies:
-        kinds.setdefault((policy.choose, policy.learn), policy)
+        kinds.setdefault(functions_of(policy, request.instance.rewards, request.engine), policy)
     instance = replace(
         request.instance,
         local_means=np.ascontiguousarray(request.instance.local_means[:1]),
@@ -129,6 +130,7 @@ def warm_up(request: SimulationRequest) -> None:
             runs=1,
             seed=0,
             checkpoints=np.ones(1, dtype=np.int64),
+            engine=request.engine,
         )
         with contextlib.suppress(Cancelled):
             simulate_run(small, 0, 0, cancel=cancel)

@@ -27,6 +27,7 @@ from tutelage.engine.compiled_loop import (
     RoundRecord,
     quota_kernels,
 )
+from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
@@ -87,7 +88,7 @@ class _Simulation:
             shock_key=read_only(shock_key(request.seed, run))
         )
         self.acting = ActivityArrays(*request.instance.conditions.arrays(num_clients))
-        self.policies = group_clients(request.policies, request.instance.rewards, num_arms)
+        self.policies = group_clients(request.policies, request.instance.rewards, num_arms, request.engine)
         self.agents, self.slice = agents, _SLICE if agents is None else agent_group.SLICE
         if agents is not None:
             self.policies = replace(self.policies, parameters=read_only(agents.fill(self.policies.parameters)))
@@ -98,6 +99,7 @@ class _Simulation:
         )
         self.memory.remaining_delays[:] = self.acting.delays
         self.record = _new_record(request)
+        self.prospect, self.stretch = new_prospect(num_arms), new_stretch(num_arms)
         self.trace = _new_trace(num_clients, request.horizon if trace else 0)
         self.all_clients = np.ones(num_clients, dtype=np.bool_)
         self.is_evidence = self.all_clients.copy()
@@ -275,6 +277,8 @@ class _Simulation:
                 self.memory,
                 self.record,
                 self.trace,
+                self.prospect,
+                self.stretch,
                 self.reward_arrays,
                 self.acting,
                 self.rule_arrays,

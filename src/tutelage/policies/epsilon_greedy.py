@@ -1,14 +1,20 @@
 """epsilon-greedy, epsilon falling (Auer, Cesa-Bianchi and Fischer 2002; Shi et al., section VI-B)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import index, random
-from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
+from tutelage.draws import binomial, index, random
+from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, argmax, first_pulls
 from tutelage.registry import parameter
+
+
+_MUST_EXPLORE = 0  # slot of the state: 1 if the coming pull explores
+_LEAST = 8  # rounds worth a leap
+_MARGIN = 1e-12  # far above the rounding of a mean
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
@@ -18,9 +24,102 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
         return arm
     num_arms = learner.counts.size
     c, d = parameters[0], parameters[1]
+    if learner.state[_MUST_EXPLORE] == 1.0:
+        learner.state[_MUST_EXPLORE] = 0.0
+        return index(stream, num_arms)
     if random(stream) < min(1.0, c * num_arms / (d * d * round)):
         return index(stream, num_arms)
     return argmax(learner.means, stream)
+
+
+def leap(
+    round: int, learner: Learner, prospect: Prospect, stretch: Stretch, parameters: NDArray[np.float64], stream: Any
+) -> int:
+    """Pull the best arms until the next exploration, at most as long as they certainly are the best.
+
+    Proof.  Whether a round explores is independent of everything before it.  Let ``longest`` be a number of
+    rounds in which, if none explores, the best arms are the same in each, whatever is revealed (below).  Then
+    the first J rounds from now on are greedy, J the smaller of ``longest`` and the rounds before the first that
+    explores.
+
+    One best arm: it gets J pulls, and the ones among J independent trials are Binomial.  Several: each pull is of
+    any of them with equal probability, independently of the others, as long as all stay tied: pulls are multinomial.
+
+    If J < ``longest`` the next round explores, which the state tells :func:`choose`.  If J = ``longest``, nothing
+    is known of later rounds but that they are independent of the past, and they are drawn when their turn comes.
+
+    Several best arms stay tied while all are settled, since their means do not change, nor do those of others.  One
+    best arm with n pulls and mean m stays the best at least until its mean could have sunk to the second best mean M.
+    With g the least reward that it can get, it is at least (n m + i g) / (n + i) after i more pulls; this exceeds
+    M for all i < n (m - M) / (M - g), or for all i if g > M.
+    """
+    counts, means = learner.counts, learner.means
+    if learner.state[_MUST_EXPLORE] == 1.0:
+        return 0
+    best, ties, second = 0, 0, -1.0
+    for arm in range(counts.size):
+        if counts[arm] == 0:
+            return 0
+        if ties == 0 or means[arm] > means[best]:
+            second = means[best] if ties > 0 else -1.0
+            best, ties = arm, 1
+        elif means[arm] == means[best]:
+            ties += 1
+        else:
+            second = max(second, means[arm])
+    longest = prospect.rounds
+    for arm in range(counts.size):
+        if means[arm] == means[best]:
+            longest = min(longest, prospect.room[arm])
+            if ties > 1 and not prospect.is_settled[arm]:
+                return 0
+    if ties > 1 and prospect.one_arm:
+        return 0
+    if not prospect.is_settled[best]:
+        second += _MARGIN
+        lowest = prospect.means[best] if prospect.is_constant[best] else 0.0
+        if means[best] <= second:
+            return 0
+        if lowest <= second:
+            longest = int(min(float(longest), counts[best] * (means[best] - second) / (second - lowest)))
+    weight = parameters[0] * counts.size / (parameters[1] * parameters[1])
+    if longest < _LEAST or round < _LEAST * weight:
+        return 0
+    greedy = _count_greedy_rounds(round, longest, weight, stream)
+    if greedy < longest:
+        learner.state[_MUST_EXPLORE] = 1.0
+    left = greedy
+    for arm in range(best, counts.size):
+        if means[arm] == means[best]:
+            stretch.pulls[arm] = left if ties == 1 else binomial(stream, left, 1.0 / ties)
+            left -= stretch.pulls[arm]
+            ties -= 1
+    if not prospect.is_constant[best]:
+        stretch.ones[best] = binomial(stream, greedy, prospect.means[best])
+    return greedy
+
+
+def _count_greedy_rounds(round: int, longest: int, weight: float, stream: Any) -> int:
+    """Draw how many of the ``longest`` rounds from ``round`` on come before the first that explores.
+
+    Round t explores with probability ``weight`` / t.  Thinning (Lewis and Shedler 1979): among t, t + 1, ..., 2 t - 1
+    candidates come with the constant probability p = ``weight`` / t, so the gaps between them are geometric, and
+    a candidate u is one with probability (``weight`` / u) / p.
+    """
+    passed = 0
+    while weight > 0.0 and passed < longest:
+        first = round + passed
+        bound, end = weight / first, min(longest, passed + first)
+        while passed < end:
+            gap = math.log1p(-random(stream)) / math.log1p(-bound)
+            if gap >= end - passed:
+                break
+            passed += int(gap)
+            if random(stream) * bound < weight / (round + passed):
+                return passed
+            passed += 1
+        passed = end
+    return longest
 
 
 @dataclass(frozen=True)
@@ -31,3 +130,7 @@ class EpsilonGreedy(PolicyBase):
     d: float = parameter(1.0, help="gap for which it is tuned, Auer et al.'s d", above=0, maximum=1)
 
     choose = staticmethod(choose)
+    leap = staticmethod(leap)
+
+    def state_size(self, num_arms: int) -> int:
+        return 1

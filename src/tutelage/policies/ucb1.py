@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import index
-from tutelage.policies.base import Learner, PolicyBase, first_pulls
+from tutelage.draws import binomial, index
+from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, first_pulls
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
 # known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
 # the latest ranking.
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
+_LEAST = 8  # rounds worth a leap
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 
@@ -82,11 +83,126 @@ def _keep_lead(round: int, learner: Learner, log: float, leader: int) -> None:
     state[_LOG], state[_OTHERS] = log, others + _MARGIN
 
 
+def leap(
+    round: int, learner: Learner, prospect: Prospect, stretch: Stretch, parameters: NDArray[np.float64], stream: Any
+) -> int:
+    """Play as many rounds as the arm with the largest index, or the settled arms tied with it, certainly lead.
+
+    See :func:`_lead` and :func:`_fill`, each with its proof.
+    """
+    counts, means = learner.counts, learner.means
+    log, best, highest = 2.0 * math.log(round), 0, -math.inf
+    for arm in range(counts.size):
+        if counts[arm] == 0:
+            return 0
+        value = ucb_index(means[arm], log, counts[arm])
+        if value > highest:
+            best, highest = arm, value
+    rounds = _fill(round, best, learner, prospect, stretch)
+    if rounds == 0 and not prospect.is_settled[best]:
+        rounds = _lead(round, best, learner, prospect, stretch, stream)
+    if rounds > 0:
+        learner.state[_LEADER] = learner.state[_WINNER] = 0.0
+    return rounds
+
+
+def _lead(round: int, leader: int, learner: Learner, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
+    """Pull the leader as long as its index exceeds all others even if each reward is the least possible.
+
+    Proof.  Let n be the leader's pulls and m its mean, g the least reward that it can get, at most m.  After i
+    more pulls, in round t + i, its index is at least (n m + i g) / (n + i) + sqrt(2 log(t + i) / (n + i)), which
+    falls with i (n + i <= t + i, and log x / x falls for x >= 3), while the others' indices grow with t.  So if it
+    exceeds these by more than rounding could for i = j - 1, then for all smaller i too: the next j pulls are the
+    leader's, whatever is revealed, and the ones among j independent trials are Binomial.
+    """
+    limit = min(prospect.rounds, prospect.room[leader])
+    lowest = min(learner.means[leader], prospect.means[leader]) if prospect.is_constant[leader] else 0.0
+    if limit < _LEAST or not _leads(_LEAST - 1, round, leader, lowest, learner):
+        return 0
+    pulls, too_many = _LEAST, 2 * _LEAST
+    while pulls < limit and _leads(min(limit, too_many) - 1, round, leader, lowest, learner):
+        pulls, too_many = min(limit, too_many), 2 * too_many
+    too_many = min(limit, too_many)
+    while too_many - pulls > pulls >> 3:
+        middle = (pulls + too_many) >> 1
+        if _leads(middle - 1, round, leader, lowest, learner):
+            pulls = middle
+        else:
+            too_many = middle
+    stretch.pulls[leader] = pulls
+    if not prospect.is_constant[leader]:
+        stretch.ones[leader] = binomial(stream, pulls, prospect.means[leader])
+    return pulls
+
+
+def _leads(passed: int, round: int, leader: int, lowest: float, learner: Learner) -> bool:
+    """Whether the leader has the largest index after ``passed`` more pulls with rewards of ``lowest``."""
+    counts, means = learner.counts, learner.means
+    log, count = 2.0 * math.log(round + passed), counts[leader] + passed
+    least = ucb_index((counts[leader] * means[leader] + passed * lowest) / count, log, count) - _MARGIN
+    for arm in range(counts.size):
+        if arm != leader and ucb_index(means[arm], log, counts[arm]) >= least:
+            return False
+    return True
+
+
+def _fill(round: int, best: int, learner: Learner, prospect: Prospect, stretch: Stretch) -> int:
+    """Bring all settled arms with the best one's mean to the same number of pulls, over whole turns.
+
+    Proof.  Among arms with one mean g that does not change, the index is the larger the fewer the pulls.  So while
+    none of the others leads, each pull is of one with the fewest pulls; a tie decides which comes first, not how
+    many pulls each has once all are raised to N.  Before each of these pulls one arm has at most N - 1, so the
+    largest index among them is at least g + sqrt(2 log t / (N - 1)).  Another arm with mean m and n pulls stays
+    below it if sqrt(2 log t) (1 / sqrt(n) - 1 / sqrt(N - 1)) < g - m, less what rounding could change; this is linear in
+    sqrt(log t), so it holds in all rounds of the stretch if in the first and in the last.  And if it holds for N,
+    then for all smaller N.  (Two indices of unequal counts differ as floating-point numbers up to 10^9 pulls.)
+    """
+    counts, means = learner.counts, learner.means
+    if not prospect.is_settled[best] or not _can_fill(1, round, best, learner, prospect):
+        return 0
+    turns, too_many = 1, 2
+    while _can_fill(too_many, round, best, learner, prospect):
+        turns, too_many = too_many, 2 * too_many
+    while too_many - turns > 1 + (turns >> 3):
+        middle = (turns + too_many) >> 1
+        if _can_fill(middle, round, best, learner, prospect):
+            turns = middle
+        else:
+            too_many = middle
+    rounds = 0
+    for arm in range(counts.size):
+        if prospect.is_settled[arm] and means[arm] == means[best]:
+            stretch.pulls[arm] = max(0, counts[best] + turns - counts[arm])
+            rounds += stretch.pulls[arm]
+    return rounds
+
+
+def _can_fill(turns: int, round: int, best: int, learner: Learner, prospect: Prospect) -> bool:
+    """Whether the stretch of :func:`_fill` to N = the best arm's pulls + ``turns`` has room and no other arm in it."""
+    counts, means, settled = learner.counts, learner.means, prospect.is_settled
+    level, rounds, arms, room = counts[best] + turns, 0, 0, True
+    for arm in range(counts.size):
+        if settled[arm] and means[arm] == means[best]:
+            pulls = max(0, level - counts[arm])
+            rounds, arms = rounds + pulls, arms + (pulls > 0)
+            room = room and pulls < prospect.room[arm]
+    if not room or rounds > prospect.rounds or (prospect.one_arm and arms > 1):
+        return False
+    first, last = math.sqrt(2.0 * math.log(round)), math.sqrt(2.0 * math.log(round + rounds - 1))
+    for arm in range(counts.size):
+        if not (settled[arm] and means[arm] == means[best]):
+            growth = 1.0 / math.sqrt(counts[arm]) - 1.0 / math.sqrt(level - 1)
+            if max(first * growth, last * growth) >= means[best] - means[arm] - _MARGIN:
+                return False
+    return True
+
+
 @dataclass(frozen=True)
 class UCB1(PolicyBase):
     """UCB1: the largest mean + sqrt(2 log t / n)."""
 
     choose = staticmethod(choose)
+    leap = staticmethod(leap)
 
     def state_size(self, num_arms: int) -> int:
         return 5

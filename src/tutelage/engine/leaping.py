@@ -1,0 +1,188 @@
+"""What the engine does before and after a policy's leap (docs/speed.md).
+
+:func:`find_prospect` says what will be revealed to a client and where the stretch must end at the latest; the
+policy draws how the stretch goes; :func:`record_stretch` draws the rewards that the client does not see, and
+writes pulls, sums, cost and quotas.  Plain Python on one client's arrays; ``compiled_loop.py`` compiles it.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.draws import binomial
+from tutelage.noticing import Noticing, compare_halves
+from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_ones, is_exact
+from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
+from tutelage.rules import KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
+
+LONGEST_PAUSE = 64  # rounds that are stepped before a policy that did not leap is asked again
+_MARGIN = 1e-9  # far above the rounding of a mean
+
+
+def never_leap(
+    round: int, learner: Learner, prospect: Prospect, stretch: Stretch, parameters: NDArray[np.float64], stream: Any
+) -> int:
+    """Stand in for the ``leap`` of a policy that has none."""
+    return 0
+
+
+def new_prospect(num_arms: int) -> Prospect:
+    """Return arrays to write a prospect in."""
+    is_constant, is_settled = np.zeros((2, num_arms), dtype=np.bool_)
+    return Prospect(np.zeros(num_arms), is_constant, is_settled, np.zeros(num_arms, dtype=np.int64), 0, False)
+
+
+def new_stretch(num_arms: int) -> Stretch:
+    """Return arrays to write a stretch in."""
+    return Stretch(*np.zeros((2, num_arms), dtype=np.int64))
+
+
+def find_prospect(
+    prospect: Prospect,
+    rounds: int,
+    rule_arrays: RuleArrays,
+    rule_memory: RuleMemory,
+    local_means: NDArray[np.float64],
+    rewards_are_constant: bool,
+    revealed: RevealedRewards,
+    has_noticed: bool,
+    evidence_pulls: NDArray[np.int64],
+    next_segments: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    quota: NDArray[np.int64],
+    reserved: int,
+) -> bool:
+    """Write the prospect of a client for up to ``rounds`` rounds; return whether it may leap at all.
+
+    A stretch ends with the pull that completes a segment, that meets the quota's count of an arm (``reserved`` = 1:
+    before it, since that pull must stay pending), or after which the client compares halves (noticing.py): their
+    rounds count.  Under a rule that depends on the single rewards a client steps, except under LIFT while it
+    cannot act.  Rewards whose sums would be rounded differently in another order are stepped, too.
+    """
+    for arm in range(local_means.size):
+        kind, room = rule_arrays.kinds[arm], rounds
+        mean, is_constant = rule_arrays.numbers[arm, 0], kind == SET_KIND
+        if not is_constant:
+            mean = clip(local_means[arm])
+            is_constant = rewards_are_constant or mean == 0.0 or mean == 1.0
+            if kind == LIFT_KIND and arm == rule_arrays.target:
+                room = min(room, count_pulls_without_lift(rule_arrays, rule_memory, arm))
+            elif kind != KEEP_KIND:
+                return False
+            if not is_constant and not is_exact(revealed.later_sums[arm]):
+                return False
+        pulls = revealed.pulls[arm]
+        is_settled = (
+            is_constant
+            and pulls > 0
+            and revealed.first_reward_counts[arm] == pulls
+            and revealed.first_rewards[arm] == mean
+        )
+        if next_segments[arm] < cuts.size:
+            room = min(room, cuts[next_segments[arm]] - evidence_pulls[arm])
+        if evidence_pulls[arm] < quota[arm]:
+            room = min(room, quota[arm] - evidence_pulls[arm] - reserved)
+        if not is_settled and not has_noticed:
+            room = min(room, (1 << math.frexp(pulls)[1]) - pulls)  # up to the next power of 2
+        if room < 1:
+            return False
+        prospect.means[arm] = mean
+        prospect.is_constant[arm] = is_constant
+        prospect.is_settled[arm] = is_settled
+        prospect.room[arm] = room
+    return True
+
+
+def count_pulls_without_lift(rule_arrays: RuleArrays, memory: RuleMemory, target: int) -> int:
+    """Return for how many more pulls of the target, and of no other arm, LIFT cannot change a reward.
+
+    It changes none of the next j if S >= lift (N + j): the revealed sum S never falls, so what it wants to
+    reveal is at most 0.  It does not act if z / 2 <= lift - (Q + j) / (N + j): the share z of pulls off the
+    target falls, and the observed mean is at most that with j more rewards of 1.
+    """
+    lift, share = rule_arrays.numbers[target, 0], memory.state[OFF_TARGET]
+    pulls, observed, revealed = float(memory.pulls[target]), memory.observed[target], memory.revealed[target]
+    longest = float(1 << 52)
+    least = (revealed * (1.0 - _MARGIN)) / lift - pulls if lift > 0.0 else longest
+    highest = lift - share / 2.0 - _MARGIN  # mean below which LIFT does not act
+    if highest < 1.0:
+        least = max(least, (highest * pulls - observed) / (1.0 - highest))
+    return int(min(longest, max(0.0, least)))
+
+
+def has_lift(rule_arrays: RuleArrays) -> bool:
+    """Return whether LIFT is among the rules, for which the order of pulls counts."""
+    for kind in rule_arrays.kinds:
+        if kind == LIFT_KIND:
+            return True
+    return False
+
+
+def record_stretch(
+    stretch: Stretch,
+    prospect: Prospect,
+    one_arm: bool,
+    round: int,
+    rule_arrays: RuleArrays,
+    rule_memory: RuleMemory,
+    local_means: NDArray[np.float64],
+    rewards_are_constant: bool,
+    revealed: RevealedRewards,
+    noticing: Noticing,
+    all_pulls: NDArray[np.int64],
+    evidence_pulls: NDArray[np.int64],
+    segments: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    cuts: NDArray[np.int64],
+    quota: NDArray[np.int64],
+    quota_rounds: NDArray[np.int64],
+    reward_stream: Any,
+) -> tuple[float, int]:
+    """Add a stretch that ended in ``round`` to a client's memory; return its cost and how many counts it met.
+
+    Where an arm's revealed reward does not depend on the observed one, neither does the policy; so the observed
+    rewards are independent of the stretch, and their sum is Binomial.
+    """
+    total_cost, met = 0.0, 0
+    for arm in range(local_means.size):
+        count = stretch.pulls[arm]
+        if count == 0:
+            continue
+        mean = prospect.means[arm]
+        shown = count * mean if prospect.is_constant[arm] else float(stretch.ones[arm])
+        observed = shown
+        if rule_arrays.kinds[arm] == SET_KIND:
+            if rewards_are_constant:
+                observed = count * local_means[arm]
+                total_cost += count * cost(local_means[arm], mean)
+            else:
+                observed = float(binomial(reward_stream, count, local_means[arm]))
+                total_cost += observed * cost(1.0, mean) + (count - observed) * cost(0.0, mean)
+        if prospect.is_constant[arm]:
+            add_equal_rewards(revealed, arm, mean, count)
+        else:
+            add_ones(revealed, arm, stretch.ones[arm], count)
+        compare_halves(arm, round, revealed, noticing)
+        all_pulls[arm] += count
+        rule_memory.pulls[arm] += count
+        rule_memory.observed[arm] += observed
+        rule_memory.revealed[arm] += shown
+        if one_arm:
+            off = 0.0 if arm == rule_arrays.target else 1.0
+            share = rule_memory.state[OFF_TARGET]
+            rule_memory.state[OFF_TARGET] = off + (share - off) * (1.0 - 1.0 / OFF_TARGET_WINDOW) ** float(count)
+        evidence_pulls[arm] += count
+        segment = segments[arm]
+        if segment < cuts.size:
+            sums[arm, segment] += observed
+            if evidence_pulls[arm] == cuts[segment]:
+                segments[arm] = segment + 1
+        if evidence_pulls[arm] == quota[arm]:
+            quota_rounds[arm] = round
+            met += 1
+        stretch.pulls[arm] = 0
+        stretch.ones[arm] = 0
+    return total_cost, met

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,10 @@ from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher
+
+Engine = Literal["auto", "step", "leap"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+DEFAULT_ENGINE: Engine = "step"
 
 
 def make_problem(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
@@ -34,6 +39,8 @@ class SimulationRequest:
     ``policies`` has one entry per client.  ``checkpoints`` [C] are rounds in 1 .. T, increasing, the last one
     T.  ``exclude`` maps clients to the round after which each is no longer evidence.  With ``exclude_after``
     a client is also excluded once it has not pulled for more than that many of its usual intervals.
+    ``engine`` says how clients are played (docs/speed.md): ``step`` goes round by round, ``auto`` and ``leap`` leap
+    where that has the same distribution; ``leap`` refuses requests in which nobody can.
     ``command`` is the command that simulates it, empty for what only Python can ask for.
     ``simulator.make_request`` checks all of it.
     """
@@ -47,7 +54,7 @@ class SimulationRequest:
     checkpoints: NDArray[np.int64]
     exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
     exclude_after: float | None = None
-    engine: str = "step"
+    engine: Engine = DEFAULT_ENGINE
     command: str = ""
 
     @property

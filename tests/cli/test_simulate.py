@@ -90,7 +90,7 @@ def test_table_says_what_it_shows(capsys):
     assert "instance uniform:clients=5,arms=5,seed=3,rewards=bernoulli" in text
     assert "seed 3" in text
     assert "2 x ucb1, 2 x eps-greedy, 1 x ts" in text
-    assert "3 runs of 400 rounds with each teacher, seed 4" in text
+    assert "3 runs of 400 rounds with each teacher, seed 4, engine step" in text
     for column in ("regret", "cost", "decided", "wrong", "best arm, last 10 %"):
         assert f" {column} " in text
     assert "range of 80 % of the runs (10th to 90th percentile)" in text

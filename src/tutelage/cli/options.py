@@ -180,6 +180,23 @@ Executor = Annotated[
         help="Where to simulate runs: auto, threads, processes or dask://HOST:PORT; does not change results.",
     ),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How to play clients: step (round by round), or auto (leap over rounds where that does not change the "
+        "distribution of any result); leap is auto, but refuses where nobody can leap.",
+    ),
+]
+OwnEngine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        show_default="that of the experiment",
+        help="How to play clients: step (round by round), auto (leap where that does not change distributions) or "
+        "leap (auto, but refuse where nobody can leap).",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking; needed where there is no terminal.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]

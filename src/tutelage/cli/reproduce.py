@@ -8,7 +8,7 @@ import typer
 from tutelage import simulator
 from tutelage.cli import options
 from tutelage.cli.options import whole_number
-from tutelage.cli.run import run_experiments
+from tutelage.cli.run import run_experiments, with_engine
 from tutelage.errors import InputError
 
 _MOVIELENS = "ml-latest-small"
@@ -65,6 +65,7 @@ def reproduce(
     ] = None,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
+    engine: options.OwnEngine = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -90,4 +91,5 @@ def reproduce(
             f"{movielens!r} does not contain {_MOVIELENS}: name its folder or archive; tutelage data lists "
             "where it is published."
         )
+    chosen = tuple(with_engine(each, engine) for each in chosen)
     run_experiments(chosen, out, workers=workers, executor=executor, data=movielens, as_json=as_json)

@@ -42,6 +42,7 @@ def run(
     ] = None,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
+    engine: options.OwnEngine = None,
     as_json: options.Json = False,
 ) -> None:
     """Run the experiment that a file describes, and write its report.
@@ -52,7 +53,15 @@ def run(
 
     experiment = experiments.read_experiment(file)
     folder = Path("out") / experiment.name if out is None else out
+    experiment = with_engine(experiment, engine)
     run_experiments((experiment,), folder, workers=workers, executor=executor, data=data, as_json=as_json)
+
+
+def with_engine(experiment: "Experiment", engine: str | None) -> "Experiment":
+    """Return the experiment with the engine of the command line, if there is one.  Raises ``InputError``."""
+    from msgspec.structs import replace
+
+    return experiment if engine is None else replace(experiment, engine=simulator.parse_engine(engine))
 
 
 def run_experiments(

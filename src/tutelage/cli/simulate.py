@@ -72,6 +72,7 @@ def simulate(
     ] = None,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
+    engine: options.Engine = simulator.DEFAULT_ENGINE,
     from_file: Annotated[
         Path | None,
         typer.Option(
@@ -126,6 +127,7 @@ def simulate(
             ),
             exclude=options.client_rounds("--exclude", exclude),
             exclude_after=exclude_after,
+            engine=engine,
         )
         request = dataclasses.replace(request, command=simulator.write_command(request, checkpoints))
     unsaved: Exception | None = None

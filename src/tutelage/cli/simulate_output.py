@@ -157,7 +157,7 @@ def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
         ("best arm", f"{best}{at_first}, whose {weighted}mean over all clients is {mean}"),
         *((name, _describe_note(name, fact)) for name, fact in instance.notes),
         ("clients", ", ".join(f"{count} x {spec}" for spec, count in clients.items())),
-        ("simulated", f"{runs} with each teacher, seed {request.seed}"),
+        ("simulated", f"{runs} with each teacher, seed {request.seed}, engine {request.engine}"),
     ]
 
 

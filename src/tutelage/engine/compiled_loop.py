@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays, in_round
 from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
-from tutelage.engine.leaping import LONGEST_PAUSE, find_prospect, has_lift, never_leap, record_stretch
+from tutelage.engine.leaping import LONGEST_PAUSE, never_leap, play_stretch
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
@@ -44,7 +44,7 @@ class ActivityArrays(NamedTuple):
     last_rounds: NDArray[np.int64]  # [M] the last round in which a client acts
 
 
-def advance(
+def advance(  # noqa: PLR0915 - one loop, so that its variables stay in registers
     memory: Memory,
     record: RoundRecord,
     trace: PullTrace,
@@ -78,7 +78,7 @@ def advance(
 
     With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
     the one before ``end`` and to its next checkpoint.  After an attempt without a leap it steps 1, 2, 4 rounds
-    and so on.  When to attempt depends on the past only, so it does not change the law of what follows.
+    and so on.  When to attempt depends on the past only, so it does not change the distribution of what follows.
     """
     while True:
         end = last_round
@@ -115,7 +115,7 @@ def advance(
             total_cost, is_first_left_out = memory.costs[client], memory.is_first_left_out[client]
             checkpoint = memory.next_checkpoints[client]
             may_leap = LEAPS and activity == 1.0 and delay == 0 and trace.arms.shape[1] == 0
-            one_arm, next_attempt, pause = may_leap and has_lift(rule_arrays), 0, 1
+            next_attempt, pause = 0, 1
             arm, reward, pending = (
                 memory.pending_arm[client],
                 memory.pending_reward[client],
@@ -144,67 +144,43 @@ def advance(
                     checkpoint += 1
                 if round >= end:
                     break
-                if may_leap and round >= next_attempt and not is_first_left_out and (stop != STOP_AT_ALL or missing > 0):
-                    rounds = min(end - 1, stops_after) - round
-                    if checkpoint < record.rounds.size:
-                        rounds = min(rounds, record.rounds[checkpoint] - round)
-                    played = 0
-                    if rounds > 1 and find_prospect(
+                if may_leap and round >= next_attempt:
+                    latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
+                    played, added, met = play_stretch(
+                        leap,
+                        learner,
+                        policy_parameters,
+                        policy_stream,
                         prospect,
-                        rounds,
+                        stretch,
+                        number,
+                        round,
+                        0 if is_first_left_out else min(end - 1, stops_after, latest) - round,
+                        missing if stop == STOP_AT_ALL else NOT_REACHED,
                         rule_arrays,
                         rule_memory,
                         reward_arrays.local_means[client],
                         REWARDS_ARE_CONSTANT,
                         revealed_rewards,
-                        noticing.noticed_in[0] > 0,
+                        noticing,
+                        all_pulls,
                         evidence_pulls,
                         segments,
+                        sums,
                         cuts,
                         quota,
-                        1 if stop == STOP_AT_ALL and missing == 1 else 0,
-                    ):
-                        played = leap(
-                            number + 1,
-                            learner,
-                            Prospect(
-                                read_only(prospect.means),
-                                read_only(prospect.is_constant),
-                                read_only(prospect.is_settled),
-                                read_only(prospect.room),
-                                rounds,
-                                one_arm,
-                            ),
-                            stretch,
-                            policy_parameters,
-                            policy_stream,
-                        )
-                    if played > 0:
-                        round, number, pause = round + played, number + played, 1
-                        added, met = record_stretch(
-                            stretch,
-                            prospect,
-                            one_arm,
-                            round,
-                            rule_arrays,
-                            rule_memory,
-                            reward_arrays.local_means[client],
-                            REWARDS_ARE_CONSTANT,
-                            revealed_rewards,
-                            noticing,
-                            all_pulls,
-                            evidence_pulls,
-                            segments,
-                            sums,
-                            cuts,
-                            quota,
-                            quota_rounds,
-                            reward_stream,
-                        )
-                        total_cost += added
-                        missing -= met
-                        continue
-                    next_attempt, pause = round + pause, min(LONGEST_PAUSE, 2 * pause)
+                        quota_rounds,
+                        reward_stream,
+                    )
+                    round, number, total_cost, missing = (
+                        round + played,
+                        number + played,
+                        total_cost + added,
+                        missing - met,
+                    )
+                    pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
+                    next_attempt = round if played > 0 else round + pause // 2
+                    continue
                 round += 1
                 if not acts_always:
                     if acts(round, wait, activity, stops_after, memory.streams[client, ACTIVITY]):

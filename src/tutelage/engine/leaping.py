@@ -1,4 +1,4 @@
-"""What the engine does before and after a policy's leap (docs/speed.md).
+"""Stretches of rounds that a client leaps over (docs/speed.md).
 
 :func:`find_prospect` says what will be revealed to a client and where the stretch must end at the latest; the
 policy draws how the stretch goes; :func:`record_stretch` draws the rewards that the client does not see, and
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tutelage.draws import binomial
 from tutelage.noticing import Noticing, compare_halves
-from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.policies.base import Leap, Learner, Prospect, Stretch
+from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_ones, is_exact
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.rules import KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
@@ -38,6 +39,91 @@ def new_prospect(num_arms: int) -> Prospect:
 def new_stretch(num_arms: int) -> Stretch:
     """Return arrays to write a stretch in."""
     return Stretch(*np.zeros((2, num_arms), dtype=np.int64))
+
+
+def play_stretch(
+    leap: Leap,
+    learner: Learner,
+    parameters: NDArray[np.float64],
+    policy_stream: Any,
+    prospect: Prospect,
+    stretch: Stretch,
+    number: int,
+    round: int,
+    rounds: int,
+    missing: int,
+    rule_arrays: RuleArrays,
+    rule_memory: RuleMemory,
+    local_means: NDArray[np.float64],
+    rewards_are_constant: bool,
+    revealed: RevealedRewards,
+    noticing: Noticing,
+    all_pulls: NDArray[np.int64],
+    evidence_pulls: NDArray[np.int64],
+    segments: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    cuts: NDArray[np.int64],
+    quota: NDArray[np.int64],
+    quota_rounds: NDArray[np.int64],
+    reward_stream: Any,
+) -> tuple[int, float, int]:
+    """Leap over up to ``rounds`` rounds; return how many these were, their cost and how many counts they met.
+
+    The client has made ``number`` pulls in ``round`` rounds.  It stops where none of its counts is ``missing`` any
+    more, with its pull pending.
+    """
+    if rounds < 2 or missing == 0:
+        return 0, 0.0, 0
+    if not find_prospect(
+        prospect,
+        rounds,
+        rule_arrays,
+        rule_memory,
+        local_means,
+        rewards_are_constant,
+        revealed,
+        noticing.noticed_in[0] > 0,
+        evidence_pulls,
+        segments,
+        cuts,
+        quota,
+        1 if missing == 1 else 0,
+    ):
+        return 0, 0.0, 0
+    one_arm = False
+    for kind in rule_arrays.kinds:
+        one_arm = one_arm or kind == LIFT_KIND
+    coming = Prospect(
+        read_only(prospect.means),
+        read_only(prospect.is_constant),
+        read_only(prospect.is_settled),
+        read_only(prospect.room),
+        rounds,
+        one_arm,
+    )
+    played = leap(number + 1, learner, coming, stretch, parameters, policy_stream)
+    if played == 0:
+        return 0, 0.0, 0
+    total_cost, met = record_stretch(
+        stretch,
+        coming,
+        round + played,
+        rule_arrays,
+        rule_memory,
+        local_means,
+        rewards_are_constant,
+        revealed,
+        noticing,
+        all_pulls,
+        evidence_pulls,
+        segments,
+        sums,
+        cuts,
+        quota,
+        quota_rounds,
+        reward_stream,
+    )
+    return played, total_cost, met
 
 
 def find_prospect(
@@ -67,7 +153,7 @@ def find_prospect(
         mean, is_constant = rule_arrays.numbers[arm, 0], kind == SET_KIND
         if not is_constant:
             mean = clip(local_means[arm])
-            is_constant = rewards_are_constant or mean == 0.0 or mean == 1.0
+            is_constant = rewards_are_constant or mean in (0.0, 1.0)
             if kind == LIFT_KIND and arm == rule_arrays.target:
                 room = min(room, count_pulls_without_lift(rule_arrays, rule_memory, arm))
             elif kind != KEEP_KIND:
@@ -113,18 +199,9 @@ def count_pulls_without_lift(rule_arrays: RuleArrays, memory: RuleMemory, target
     return int(min(longest, max(0.0, least)))
 
 
-def has_lift(rule_arrays: RuleArrays) -> bool:
-    """Return whether LIFT is among the rules, for which the order of pulls counts."""
-    for kind in rule_arrays.kinds:
-        if kind == LIFT_KIND:
-            return True
-    return False
-
-
 def record_stretch(
     stretch: Stretch,
     prospect: Prospect,
-    one_arm: bool,
     round: int,
     rule_arrays: RuleArrays,
     rule_memory: RuleMemory,
@@ -170,7 +247,7 @@ def record_stretch(
         rule_memory.pulls[arm] += count
         rule_memory.observed[arm] += observed
         rule_memory.revealed[arm] += shown
-        if one_arm:
+        if prospect.one_arm:
             off = 0.0 if arm == rule_arrays.target else 1.0
             share = rule_memory.state[OFF_TARGET]
             rule_memory.state[OFF_TARGET] = off + (share - off) * (1.0 - 1.0 / OFF_TARGET_WINDOW) ** float(count)

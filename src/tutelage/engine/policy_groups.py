@@ -14,7 +14,7 @@ from tutelage.distributions.base import RewardDistribution
 from tutelage.engine.compiled_loop import kernel_for
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
-from tutelage.policies.base import Learner, Policy
+from tutelage.policies.base import Learner, Policy, can_leap
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.text import format_value
@@ -36,9 +36,7 @@ class PolicyGroups:
     state_size: int
 
 
-def group_clients(
-    policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str
-) -> PolicyGroups:
+def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
     members: dict[Any, list[int]] = {}
     for client, policy in enumerate(policies):
@@ -59,10 +57,10 @@ def group_clients(
 
 def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tuple[Any, ...]:
     """Return what a kernel for a policy and a reward distribution is compiled with."""
-    leap, leaps_as = getattr(policy, "leap", None), getattr(rewards, "leaps_as", "")
-    if engine == "step" or leap is None or not leaps_as:
-        leap, leaps_as = None, ""
-    return policy.choose, policy.learn, leap, rewards.draw, leaps_as
+    leaps: tuple[Any, str] = (None, "")
+    if engine != "step" and can_leap(policy, rewards):
+        leaps = policy.leap, rewards.leaps_as  # type: ignore[attr-defined]
+    return policy.choose, policy.learn, leaps[0], rewards.draw, leaps[1]
 
 
 def _numbers_of(policy: Policy) -> NDArray[np.float64]:

@@ -154,6 +154,7 @@ def make_cells(
                 runs=entry.runs or experiment.runs,
                 seed=experiment.seed + number,
                 checkpoints=1 if entry.is_set else experiment.checkpoints,
+                engine=experiment.engine,
             )
             for number, instance in enumerate(loaded.instances)
         ]
@@ -210,6 +211,7 @@ def _hash_cell(requests: Sequence[SimulationRequest], loaded: EntryInstances) ->
         "runs": first.runs,
         "seeds": [request.seed for request in requests],
         "checkpoints": first.checkpoints.tolist(),
+        "engine": first.engine,
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 

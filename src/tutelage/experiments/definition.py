@@ -18,6 +18,7 @@ from tutelage.experiments.data_sets import find_data_set
 from tutelage.experiments.section import Label, PanelName, Positive, Section, TeacherSpecs, label_teachers
 from tutelage.policies import POLICIES
 from tutelage.registry import split_top
+from tutelage.request import Engine
 
 CURVES = ("regret", "cost")
 PanelQuantity = Literal["regret", "cost", "regret-cost"]
@@ -133,6 +134,7 @@ class Experiment(Section, frozen=True, kw_only=True):
     )
     horizons: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (simulator.DEFAULT_HORIZON,)
     checkpoints: Checkpoints = "linear(count=200)"
+    engine: Engine = simulator.DEFAULT_ENGINE
     panels: Annotated[tuple[Panel, ...], Meta(description="[[panels]] sections")] = ()
 
     def check(self) -> None:

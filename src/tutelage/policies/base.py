@@ -13,7 +13,7 @@ else.
 A policy may also have a third plain function, with which the engine plays many rounds at once:
 
 ``leap(round, learner, prospect, stretch, parameters, stream) -> rounds``
-    Play a stretch of rounds whose outcome has the law that ``choose`` and ``learn`` would give it.  ``round`` is
+    Play a stretch of rounds whose outcome has the same distribution as with ``choose`` and ``learn``.  ``round`` is
     the number of the first of these pulls.  Write how many pulls each arm gets, and how many ones are revealed;
     return the number of rounds, or 0 where nothing is to be gained: the engine then steps.  Counts and means are
     updated by the engine; ``learn`` is not called, so a leap also does to ``learner.state`` what ``learn`` would.
@@ -23,7 +23,7 @@ A policy may also have a third plain function, with which the engine plays many 
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,11 @@ class Policy(Protocol):
         ...
 
 
+def can_leap(policy: Policy, rewards: Any) -> bool:
+    """Return whether a policy leaps with rewards of this distribution, which says so by ``leaps_as``."""
+    return getattr(policy, "leap", None) is not None and bool(getattr(rewards, "leaps_as", ""))
+
+
 def no_learning(arm: int, reward: float, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> None:
     """``learn`` of a policy that needs only counts and means."""
 
@@ -100,7 +105,7 @@ class PolicyBase:
     """
 
     learn = staticmethod(no_learning)
-    leap: ClassVar[Leap | None] = None
+    leap: Any = None  # or a Leap, a static method
 
     def __post_init__(self) -> None:
         check_parameters(self)

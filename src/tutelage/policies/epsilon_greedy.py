@@ -11,7 +11,6 @@ from tutelage.draws import binomial, index, random
 from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, argmax, first_pulls
 from tutelage.registry import parameter
 
-
 _MUST_EXPLORE = 0  # slot of the state: 1 if the coming pull explores
 _LEAST = 8  # rounds worth a leap
 _MARGIN = 1e-12  # far above the rounding of a mean
@@ -54,34 +53,7 @@ def leap(
     M for all i < n (m - M) / (M - g), or for all i if g > M.
     """
     counts, means = learner.counts, learner.means
-    if learner.state[_MUST_EXPLORE] == 1.0:
-        return 0
-    best, ties, second = 0, 0, -1.0
-    for arm in range(counts.size):
-        if counts[arm] == 0:
-            return 0
-        if ties == 0 or means[arm] > means[best]:
-            second = means[best] if ties > 0 else -1.0
-            best, ties = arm, 1
-        elif means[arm] == means[best]:
-            ties += 1
-        else:
-            second = max(second, means[arm])
-    longest = prospect.rounds
-    for arm in range(counts.size):
-        if means[arm] == means[best]:
-            longest = min(longest, prospect.room[arm])
-            if ties > 1 and not prospect.is_settled[arm]:
-                return 0
-    if ties > 1 and prospect.one_arm:
-        return 0
-    if not prospect.is_settled[best]:
-        second += _MARGIN
-        lowest = prospect.means[best] if prospect.is_constant[best] else 0.0
-        if means[best] <= second:
-            return 0
-        if lowest <= second:
-            longest = int(min(float(longest), counts[best] * (means[best] - second) / (second - lowest)))
+    best, ties, longest = _find_longest(learner, prospect)
     weight = parameters[0] * counts.size / (parameters[1] * parameters[1])
     if longest < _LEAST or round < _LEAST * weight:
         return 0
@@ -97,6 +69,32 @@ def leap(
     if not prospect.is_constant[best]:
         stretch.ones[best] = binomial(stream, greedy, prospect.means[best])
     return greedy
+
+
+def _find_longest(learner: Learner, prospect: Prospect) -> tuple[int, int, int]:
+    """The first best arm, the number of best arms, and the rounds in which they certainly are the best; else 0."""
+    counts, means = learner.counts, learner.means
+    best, ties, second, is_known, settled, room = 0, 0, -1.0, True, True, prospect.rounds
+    for arm in range(counts.size):
+        is_known = is_known and counts[arm] > 0
+        if ties == 0 or means[arm] > means[best]:
+            second = means[best] if ties > 0 else -1.0
+            best, ties, settled, room = arm, 0, True, prospect.rounds
+        if means[arm] == means[best]:
+            ties, settled = ties + 1, settled and prospect.is_settled[arm]
+            room = min(room, prospect.room[arm])
+        else:
+            second = max(second, means[arm])
+    if not is_known or learner.state[_MUST_EXPLORE] == 1.0 or (ties > 1 and (prospect.one_arm or not settled)):
+        room = 0
+    elif not settled:
+        second += _MARGIN
+        lowest = prospect.means[best] if prospect.is_constant[best] else 0.0
+        if means[best] <= second:
+            room = 0
+        elif lowest <= second:
+            room = int(min(float(room), counts[best] * (means[best] - second) / (second - lowest)))
+    return best, ties, room
 
 
 def _count_greedy_rounds(round: int, longest: int, weight: float, stream: Any) -> int:

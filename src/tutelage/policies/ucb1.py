@@ -140,10 +140,10 @@ def _leads(passed: int, round: int, leader: int, lowest: float, learner: Learner
     counts, means = learner.counts, learner.means
     log, count = 2.0 * math.log(round + passed), counts[leader] + passed
     least = ucb_index((counts[leader] * means[leader] + passed * lowest) / count, log, count) - _MARGIN
+    leads = True
     for arm in range(counts.size):
-        if arm != leader and ucb_index(means[arm], log, counts[arm]) >= least:
-            return False
-    return True
+        leads = leads and (arm == leader or ucb_index(means[arm], log, counts[arm]) < least)
+    return leads
 
 
 def _fill(round: int, best: int, learner: Learner, prospect: Prospect, stretch: Stretch) -> int:
@@ -153,9 +153,9 @@ def _fill(round: int, best: int, learner: Learner, prospect: Prospect, stretch: 
     none of the others leads, each pull is of one with the fewest pulls; a tie decides which comes first, not how
     many pulls each has once all are raised to N.  Before each of these pulls one arm has at most N - 1, so the
     largest index among them is at least g + sqrt(2 log t / (N - 1)).  Another arm with mean m and n pulls stays
-    below it if sqrt(2 log t) (1 / sqrt(n) - 1 / sqrt(N - 1)) < g - m, less what rounding could change; this is linear in
-    sqrt(log t), so it holds in all rounds of the stretch if in the first and in the last.  And if it holds for N,
-    then for all smaller N.  (Two indices of unequal counts differ as floating-point numbers up to 10^9 pulls.)
+    below it if sqrt(2 log t) (1 / sqrt(n) - 1 / sqrt(N - 1)) < g - m, less what rounding could change; this is
+    linear in sqrt(log t), so it holds in all rounds of the stretch if in the first and in the last.  And if it holds
+    for N, then for all smaller N.  (Two indices of unequal counts differ as floating-point numbers up to 10^9 pulls.)
     """
     counts, means = learner.counts, learner.means
     if not prospect.is_settled[best] or not _can_fill(1, round, best, learner, prospect):

@@ -44,7 +44,8 @@ class ReportBuild:
             tutelage=package_version(),
             folder=str(source.folder),
             experiments=[
-                ExperimentSettings(each.name, each.runs, each.seed, each.horizons) for each in source.experiments
+                ExperimentSettings(each.name, each.runs, each.seed, each.horizons, each.engine)
+                for each in source.experiments
             ],
             panels=self.panels,
             missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],

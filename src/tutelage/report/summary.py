@@ -8,6 +8,7 @@ from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.verdicts import count_decided
 from tutelage.inference import interval_of_share
 from tutelage.metrics import RunStatistics, summarize_runs
+from tutelage.request import Engine
 from tutelage.text import format_number
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class ExperimentSettings(msgspec.Struct, frozen=True):
     runs: int
     seed: int
     horizons: tuple[int, ...]
+    engine: Engine
 
 
 class MissingSummary(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from tutelage.inference import Difference, interval_of_mean
 from tutelage.instances.base import Instance
 from tutelage.metrics import RunStatistics
 from tutelage.noticing import LEVEL
-from tutelage.request import SimulationRequest
+from tutelage.request import Engine, SimulationRequest
 from tutelage.theory.floors import Floor
 
 
@@ -64,6 +64,7 @@ class RequestDocument(Struct, frozen=True):
     checkpoints: list[int]
     exclude: dict[str, int]
     exclude_after: float | None
+    engine: Engine
 
 
 class LearningDocument(Struct, frozen=True):
@@ -134,6 +135,7 @@ class SimulationDocument(Struct, frozen=True):
     horizon: int
     runs: int
     seed: int
+    engine: Engine
     teachers: list[TeacherDocument]
     differences: list[Difference]
 
@@ -197,6 +199,7 @@ def describe_request(request: SimulationRequest) -> RequestDocument:
         checkpoints=request.checkpoints.tolist(),
         exclude=_by_client(dict(sorted(request.exclude.items()))),
         exclude_after=request.exclude_after,
+        engine=request.engine,
     )
 
 

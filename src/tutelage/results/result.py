@@ -91,6 +91,7 @@ class SimulationResult:
             horizon=request.horizon,
             runs=request.runs,
             seed=request.seed,
+            engine=request.engine,
             teachers=[self._summarize_teacher(n) for n in range(len(request.teachers))],
             differences=self.differences(),
         )

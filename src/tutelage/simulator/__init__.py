@@ -11,7 +11,7 @@ from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies.base import Policy
 from tutelage.progress_bar import ProgressOption, show_progress
-from tutelage.request import SimulationRequest
+from tutelage.request import DEFAULT_ENGINE, Engine, SimulationRequest
 from tutelage.results import Collector, SimulationResult
 from tutelage.run_outcome import RunOutcome
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
@@ -26,6 +26,7 @@ from tutelage.simulator.requests import (
     DEFAULT_SEED,
     make_request,
     parse_clients,
+    parse_engine,
 )
 from tutelage.teachers.base import Teacher
 from tutelage.text import format_value
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_CHECKPOINTS",
     "DEFAULT_CLIENTS",
+    "DEFAULT_ENGINE",
     "DEFAULT_EXECUTOR",
     "DEFAULT_HORIZON",
     "DEFAULT_RUNS",
@@ -51,6 +53,7 @@ __all__ = [
     "find_differences",
     "make_request",
     "parse_clients",
+    "parse_engine",
     "restore_request",
     "simulate",
     "simulate_request",
@@ -73,6 +76,7 @@ def simulate(
     conditions: Conditions | None = None,
     exclude: Mapping[int, int] | None = None,
     exclude_after: float | None = None,
+    engine: "Engine | str" = DEFAULT_ENGINE,
     progress: ProgressOption = False,
 ) -> "xr.Dataset":
     """Simulate teachers, all with the same random numbers, and return every run.
@@ -94,6 +98,8 @@ def simulate(
         exclude: Maps clients to the round after which each is no longer evidence.
         exclude_after: Excludes a client once it has not pulled for more than this many of its usual
             intervals.
+        engine: ``step`` plays round by round; ``auto`` and ``leap`` leap over rounds where that does not change
+            the distribution of any result, and ``leap`` refuses where nobody can.
         progress: True draws a bar on standard error; a function is called from time to time with the number of
             finished runs of all teachers.
 
@@ -114,6 +120,7 @@ def simulate(
         conditions=conditions,
         exclude=exclude,
         exclude_after=exclude_after,
+        engine=engine,
     )
     with show_progress(progress, request.runs * len(request.teachers)) as callback:
         result = simulate_request(request, workers=workers, executor=executor, progress=callback)

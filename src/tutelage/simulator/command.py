@@ -4,7 +4,7 @@ import itertools
 import shlex
 
 from tutelage.policies import POLICIES
-from tutelage.request import SimulationRequest
+from tutelage.request import DEFAULT_ENGINE, SimulationRequest
 
 
 def write_command(request: SimulationRequest, checkpoints: str) -> str:
@@ -20,6 +20,7 @@ def write_command(request: SimulationRequest, checkpoints: str) -> str:
         "--activity": ";".join(map(repr, real.activity)),
         "--delay": ";".join(map(str, real.delays)),
         "--exclude-after": "" if request.exclude_after is None else request.exclude_after,
+        "--engine": "" if request.engine == DEFAULT_ENGINE else request.engine,
     }
     words = ["tutelage", "simulate", request.instance.name]
     words += [word for label in request.teacher_labels for word in ("--teacher", label)]

@@ -42,6 +42,7 @@ def restore_request(dataset: "xr.Dataset") -> SimulationRequest:
         checkpoints=document["checkpoints"],
         exclude={int(client): round for client, round in document["exclude"].items()},
         exclude_after=document["exclude_after"],
+        engine=document.get("engine", "step"),  # there was no other one
     )
     return dataclasses.replace(request, command=str(dataset.attrs.get("command", "")))
 

@@ -15,9 +15,9 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies import POLICIES
-from tutelage.policies.base import Policy
+from tutelage.policies.base import Policy, can_leap
 from tutelage.registry import split_top
-from tutelage.request import SimulationRequest
+from tutelage.request import DEFAULT_ENGINE, ENGINES, Engine, SimulationRequest
 from tutelage.results import result_size
 from tutelage.seeding import teacher_generator
 from tutelage.simulator.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
@@ -46,6 +46,7 @@ def make_request(
     conditions: Conditions | None = None,
     exclude: Mapping[int, int] | None = None,
     exclude_after: float | None = None,
+    engine: str = DEFAULT_ENGINE,
 ) -> SimulationRequest:
     """Resolve and check the arguments of :func:`tutelage.simulate`.  Raises ``InputError``."""
     horizon = check_whole("horizon", horizon, 1, LARGEST_HORIZON)
@@ -69,7 +70,9 @@ def make_request(
         checkpoints=rounds,
         exclude=_check_exclusions({} if exclude is None else exclude, loaded, horizon),
         exclude_after=exclude_after,
+        engine=parse_engine(engine),
     )
+    _check_leaps(request)
     _check_size(request)
     _check_teachers(request)
     can_write = not isinstance(instance, Instance) and isinstance(checkpoints, str | int)
@@ -77,6 +80,22 @@ def make_request(
     if can_write and (conditions is None or not conditions.shifts):
         return dataclasses.replace(request, command=write_command(request, str(checkpoints)))
     return request
+
+
+def parse_engine(name: str) -> Engine:
+    """Return the engine of that name.  Raises ``InputError``."""
+    for engine in ENGINES:
+        if engine == name:
+            return engine
+    raise InputError(f"Invalid engine {format_value(name)}: use {', '.join(ENGINES)}.")
+
+
+def _check_leaps(request: SimulationRequest) -> None:
+    if request.engine == "leap" and not any(can_leap(each, request.instance.rewards) for each in request.policies):
+        raise InputError(
+            "No client can leap: no policy does so with rewards="
+            f"{DISTRIBUTIONS.spec(request.instance.rewards)}; use the engine auto or step."
+        )
 
 
 def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:

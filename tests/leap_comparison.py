@@ -1,10 +1,11 @@
 """Clients that leap and clients that step, from the same past, and bounds on how far their results may differ.
 
-If both have the same law, X and Y of two clients, one of each kind, can be exchanged.  So with D = f(X) - f(Y),
-|sum D| / sqrt(sum D^2) exceeds x with probability at most 2 exp(-x^2 / 2), whatever the law and the number of clients
-(Hoeffding's inequality given the absolute values).  The largest distance of the two distribution functions exceeds
-sqrt(2 / n) x with probability at most 2 exp(-2 x^2) for n >= 458 (Wei and Dudley 2012).  The tests of the whole suite
-make fewer than COMPARISONS comparisons and so fail by chance with a probability of at most 1e-6.
+If both have the same distribution, X and Y of two clients, one of each kind, can be exchanged.  So with
+D = f(X) - f(Y), |sum D| / sqrt(sum D^2) exceeds x with probability at most 2 exp(-x^2 / 2), whatever the
+distribution and the number of clients (Hoeffding's inequality given the absolute values).  The largest distance of
+the two distribution functions exceeds sqrt(2 / n) x with probability at most 2 exp(-2 x^2) for n >= 458 (Wei and
+Dudley 2012).  The tests of the whole suite make fewer than COMPARISONS comparisons and so fail by chance with a
+probability of at most 1e-6.
 """
 
 import itertools
@@ -183,7 +184,7 @@ def plain_kernel(choose, learn, leap, draw, leaps_as):
 
 
 def differences(one, other):
-    """The names of the results whose law differs between the two, with what differs."""
+    """The names of the results whose distribution differs between the two, with what differs."""
     found = []
     for name, left in one.values.items():
         x, y = np.asarray(left, dtype=float), np.asarray(other.values[name], dtype=float)
@@ -198,14 +199,14 @@ def differences(one, other):
     return found
 
 
-def unlikely(counts, law):
-    """Outcomes whose number among all is too unlikely under a law {outcome: probability}."""
-    total, level = sum(counts.values()), 2 * math.exp(-LOG_OF_LEVEL) / max(1, len(law))
-    return [
-        (outcome, counts[outcome], total * law.get(outcome, 0.0))
-        for outcome in counts | law
-        if stats.binomtest(counts[outcome], total, min(1.0, law.get(outcome, 0.0))).pvalue < level
-    ]
+def unlikely(counts, chances):
+    """Outcomes whose number among all is too unlikely under the probabilities {outcome: probability}."""
+    total, outcomes = sum(counts.values()), list(counts | chances)
+    found = np.array([counts[outcome] for outcome in outcomes])
+    expected = np.array([min(1.0, chances.get(outcome, 0.0)) for outcome in outcomes])
+    tail = np.minimum(stats.binom.cdf(found, total, expected), stats.binom.sf(found - 1, total, expected))
+    rare = np.flatnonzero(2 * tail < 2 * math.exp(-LOG_OF_LEVEL) / len(outcomes))
+    return [(outcomes[place], found[place], total * expected[place]) for place in rare]
 
 
 def count_outcomes(played):
@@ -214,17 +215,17 @@ def count_outcomes(played):
     return Counter((tuple(pulls), tuple(round(mean, 9) for mean in means)) for pulls, means in rows)
 
 
-def exact_law(case, choice):
-    """The law of :func:`count_outcomes`, by enumeration.
+def enumerate_outcomes(case, choice):
+    """The probabilities of :func:`count_outcomes`, by enumeration.
 
-    ``choice(t, pulls, means)`` is the law of the t-th pull, a probability for each arm.
+    ``choice(t, pulls, means)`` has the probability of each arm for the t-th pull.
     """
     past = [(sum(n for _, n in arm), sum(reward * n for reward, n in arm)) for arm in case.history]
-    law, arms = {(tuple(past), (0,) * len(past)): 1.0}, range(len(past))
+    chances, arms = {(tuple(past), (0,) * len(past)): 1.0}, range(len(past))
     first = 1 + sum(n for n, _ in past)
     for t in range(first, first + case.rounds):
         after = Counter()
-        for (state, pulls), chance in law.items():
+        for (state, pulls), chance in chances.items():
             for arm, share in zip(arms, choice(t, *moments(state)), strict=True):
                 done = tuple(n + (each == arm) for each, n in enumerate(pulls))
                 if share == 0.0:
@@ -235,8 +236,8 @@ def exact_law(case, choice):
                 for reward, likely in rewards_of(case, arm):
                     n, total = state[arm]
                     after[(*state[:arm], (n + 1, total + reward), *state[arm + 1 :]), done] += chance * share * likely
-        law = after
-    return law
+        chances = after
+    return chances
 
 
 def moments(state):

@@ -111,7 +111,7 @@ def prepare(case, num_clients, engine, seed):
     instance = Instance("case", [case.means], [1.0], case.rewards)
     horizon = past + case.rounds
     request = SimulationRequest(instance, (NoTeaching(),), (policy,), horizon, 1, seed, checkpoints, engine=engine)
-    simulation = _Simulation(request, 0, 0, None, None, trace=False)
+    simulation = _Simulation(request, 0, 0, None, None, None, trace=False)
     words = np.random.default_rng(seed).integers(2**64, size=(num_clients, 3, 4), dtype=np.uint64)
     words[:, :, 3] = 1
     simulation.cuts = np.array(case.cuts, dtype=np.int64)

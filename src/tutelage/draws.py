@@ -39,11 +39,6 @@ def gamma(stream: Any, shape: float) -> float:
     return stream.standard_gamma(shape)  # type: ignore[no-any-return]
 
 
-def binomial(stream: Any, trials: int, probability: float) -> int:
-    """Draw a Binomial(trials, probability) number."""
-    return int(stream.binomial(trials, probability))
-
-
 def shock(key: Any, round: int, source: int) -> float:
     """Compute the standard normal number of a round and a source of shocks, both whole numbers from 0 on.
 

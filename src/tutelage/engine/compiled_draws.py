@@ -102,7 +102,6 @@ TWINS: dict[Callable[..., Any], Any] = {
     draws.normal: distributions.random_standard_normal,
     draws.exponential: distributions.random_standard_exponential,
     draws.gamma: distributions.random_standard_gamma,
-    draws.binomial: distributions.random_binomial,
     draws.shock: shock,
     distributions.next_double: next_double,
     distributions.next_uint64: next_uint64,

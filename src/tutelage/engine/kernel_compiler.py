@@ -1,10 +1,10 @@
 """Kernels: plain Python functions, compiled.
 
 Policies, rules and reward distributions are plain functions of numbers and array rows and do not import
-numba.  :func:`compiled` copies such a function, replaces every plain function that it names or has in its
-closure by a compiled one (those of ``draws.py`` by the twins in ``compiled_draws.py``), and passes the copy to
-numba.  So every formula is written once, can be stepped through in a debugger, and a kernel can be made for a
-policy from another package.  The code of such a policy is compiled with array bounds checked.
+numba.  :func:`compiled` copies such a function, replaces every plain function that it names by a compiled one
+(those of ``draws.py`` by the twins in ``compiled_draws.py``), and passes the copy to numba.  So every formula
+is written once, can be stepped through in a debugger, and a kernel can be made for a policy from another
+package.  The code of such a policy is compiled with array bounds checked.
 
 Kernels are cached on disk under a digest of all the code and constants that they contain.  An edit in any of
 these files makes a new kernel; numba's own check, of one file's date, would miss it.
@@ -15,7 +15,7 @@ import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from types import CellType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -87,15 +87,10 @@ class _Kernel:
 def _relinked(function: Plain, bindings: dict[str, Any]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
-        names[name] = _compiled_if_plain(value)
-    cells = tuple(CellType(_compiled_if_plain(cell.cell_contents)) for cell in function.__closure__ or ())
-    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+        names[name] = compiled(value) if isinstance(value, FunctionType) else value
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__ = function.__module__
     return copy
-
-
-def _compiled_if_plain(value: Any) -> Any:
-    return compiled(value) if isinstance(value, FunctionType) else value
 
 
 def _reached(function: Plain, bindings: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import binomial
+from tutelage.binomial import binomial
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import Leap, Learner, Prospect, Stretch
 from tutelage.read_only_arrays import read_only

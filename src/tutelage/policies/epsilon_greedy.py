@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import binomial, index, random
+from tutelage.binomial import binomial
+from tutelage.draws import index, random
 from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, argmax, first_pulls
 from tutelage.registry import parameter
 

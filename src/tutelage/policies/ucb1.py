@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.draws import binomial, index
+from tutelage.binomial import binomial
+from tutelage.draws import index
 from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, first_pulls
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is

@@ -77,7 +77,17 @@ def test_a_tied_arm_is_not_wrong():
 def test_summary_is_finite_and_complete(outcome):
     """The keys of the document, in order; known counts as decided from the start, none never."""
     document = json.loads(encode_json(outcome.summary()))
-    assert list(document) == ["tutelage", "instance", "clients", "horizon", "runs", "seed", "teachers", "differences"]
+    assert list(document) == [
+        "tutelage",
+        "instance",
+        "clients",
+        "horizon",
+        "runs",
+        "seed",
+        "engine",
+        "teachers",
+        "differences",
+    ]
     twl, known, none = document["teachers"]
     assert list(twl) == [
         "teacher",

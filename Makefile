@@ -41,7 +41,7 @@ SLOW := $(addprefix --ignore=tests/, benchmarks cli/test_demo.py cli/test_instal
     experiments/test_execution.py experiments/test_interruption.py measurement/test_exploration.py \
     plots/test_layout.py plots/test_matplotlib_import.py service/campaigns/test_restarts.py \
     service/campaigns/test_rolling_upgrade.py teachers/test_ace.py teachers/test_change_detector.py \
-    teachers/test_jun.py test_example_package.py theory/test_bounds_hold.py) \
+    teachers/test_jun.py test_example_package.py test_wheels.py theory/test_bounds_hold.py) \
     $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions plan plots share simulate)
 
 test: .venv/dev.stamp ## run the tests but the slow ones (ARGS='-k name' picks some)
@@ -120,6 +120,8 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	$(LOCK) --output-file requirements/run.txt -c requirements/build.txt pyproject.toml
 	$(LOCK) --output-file requirements/dev.txt -c requirements/build.txt -c requirements/run.txt \
 	    --extra dask --extra excel --extra parquet pyproject.toml requirements/dev.in
+	$(LOCK) --output-file requirements/server.txt -c requirements/run.txt wheels/server/pyproject.toml
+	$(LOCK) --output-file requirements/client.txt -c requirements/run.txt wheels/client/pyproject.toml
 	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/bench.in
 	$(LOCK) --output-file requirements/agents.txt -c requirements/build.txt -c requirements/run.txt \

@@ -7,13 +7,17 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+_WHEELS = ("tutelage", "tutelage-server", "tutelage-client")  # one of which has this module
+
 
 def package_version(package: str = "tutelage") -> str:
     """Return the version of an installed package, or ``unknown`` if it runs from a folder uninstalled."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    for name in _WHEELS if package == "tutelage" else (package,):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return "unknown"
 
 
 @functools.cache

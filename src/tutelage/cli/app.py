@@ -76,6 +76,8 @@ def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+#: Packages of `tutelage` that `tutelage-server` does not install.
+_NOT_IN_SERVER = frozenset({"bokeh", "h5netcdf", "matplotlib", "numba", "polars", "scipy", "xarray"})
 _LONG_NUMBER = re.compile("([0-9]{30})[0-9]{10,}")
 # typer exports no name for the base class of usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -106,12 +108,9 @@ def tutelage(
 ) -> None:
     """Lead many bandit clients to the arm that is best for all of them, by adjusting their rewards."""
     if show_version:
-        from importlib.metadata import PackageNotFoundError, version
+        from tutelage.versions import package_version
 
-        try:
-            typer.echo(f"tutelage {version('tutelage')}")
-        except PackageNotFoundError:
-            typer.echo("tutelage (not installed)")
+        typer.echo(f"tutelage {package_version()}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -127,7 +126,9 @@ def execute(arguments: Sequence[str]) -> int:
         return _flush_output(stop.exit_code)
     except BrokenPipeError:
         raise
-    except (InputError, _UsageError, MemoryError, OSError) as error:
+    except (InputError, _UsageError, MemoryError, OSError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name not in _NOT_IN_SERVER:
+            raise
         if _TRACEBACK in arguments:
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
@@ -135,6 +136,8 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError):
+        return _report(f"This command needs {error.name}, which tutelage-server does not bring: install tutelage.", 1)
     if isinstance(error, InputError):
         return _report(str(error), 1 if isinstance(error, RefusalError) else 2)
     if isinstance(error, MemoryError):

@@ -21,6 +21,7 @@ class Failover:
     def __init__(self, handoff: Handoff, readers: Readers, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._handoff, self._readers, self.clock = handoff, readers, clock
         self.led_elsewhere: dict[str, str] = {}  # campaigns of other servers, with the leader's address
+        self.running: set[str] = set()  # campaigns that need a leader
         self._refused: dict[str, float] = {}
 
     @property
@@ -47,6 +48,7 @@ class Failover:
         listed = await self._readers.read(lambda reader: reader.campaigns())
         free = (None, engine.address)
         self.led_elsewhere = {one.name: one.leader for one in listed if one.leader and one.leader not in free}
+        self.running = {one.name for one in listed if one.status == "running"}
         for one in listed:
             is_waiting = one.status == "running" and one.leader in free and one.name not in engine.sessions
             if is_waiting and one.name not in refused:

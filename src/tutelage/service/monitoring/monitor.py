@@ -147,9 +147,9 @@ class Monitor:
         ]
 
     def leads(self) -> dict[str, bool]:
-        """Whether this server leads a campaign, for each campaign of which it knows the leader."""
-        held = self._handoff.engine.instruments.leases
-        return dict.fromkeys(self._failover.led_elsewhere, False) | dict.fromkeys(held, True)
+        """Whether this server leads a campaign, for each campaign that runs or has a leader."""
+        failover, held = self._failover, self._handoff.engine.instruments.leases
+        return dict.fromkeys([*failover.running, *failover.led_elsewhere], False) | dict.fromkeys(held, True)
 
     async def _view_or_reason(self, name: str) -> CampaignView | UnservableCampaign | None:
         """None if the campaign was just deleted."""

@@ -56,7 +56,7 @@ CAMPAIGN_METRICS: list[MetricDefinition] = []
 CLIENT_METRICS: list[MetricDefinition] = []
 SERVER_METRICS: list[MetricDefinition] = []
 MOST_CLIENTS = 1_000
-LEADS_HELP = "1 if this server leads the campaign, 0 if another server does."
+LEADS_HELP = "1 if this server leads the campaign, 0 if another server or none does."
 LEFT_OUT_HELP = "Clients without metrics of their own, because there are more than --client-metrics."
 
 

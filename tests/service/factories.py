@@ -88,6 +88,8 @@ def _make_activity(metrics, window, random):
         minute_seconds=60.0,
         minute_pulls=window // 5,
         minute_cost=31.0,
+        taught_seconds=60.0,
+        taught_pulls=window // 5,
         times=NOW - np.arange(points - 1, -1, -1.0),
         costs=metrics.cost - 0.5 * np.arange(points - 1, -1, -1.0),
         arm_pulls=np.maximum(totals - steps_until, 0),
@@ -132,7 +134,7 @@ def make_decided(view, target):
     bound = bound_error(Problem(2, 2, 50_000, (0.5, 0.5)))
     view = with_metrics(view, error_bound=bound)
     view = with_metrics(view, upper=upper, lower=np.where(others, upper - 0.12, view.metrics.lower))
-    view = with_activity(view, minute_pulls=minute)
+    view = with_activity(view, minute_pulls=minute, taught_pulls=minute)
     return replace(view, ledger=replace(view.ledger, decision=decision))
 
 
@@ -160,7 +162,7 @@ def make_undecidable(view):
         provisional_arm=best,
         sentence=f"undecidable before the horizon: leading clients to arm {best}, unproved",
     )
-    return with_activity(view, minute_pulls=minute)
+    return with_activity(view, minute_pulls=minute, taught_pulls=minute)
 
 
 def every_status(num_clients=5, num_arms=5, **options):

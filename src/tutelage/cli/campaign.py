@@ -125,9 +125,22 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
             sys.stdout.write(json.dumps(listing) + "\n")
             return
         for one in listing["campaigns"]:
+            worst = _find_worst(one, server)
             size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
             progress = f"{format_count(one['num_pulls'], 'pull')}, {one['report']}"
-            sys.stdout.write(f"{one['name']}: {one['status']}, {one['teacher']}, {size}, {progress}\n")
+            sys.stdout.write(f"{one['name']}: {worst}, {one['teacher']}, {size}, {progress}\n")
+
+
+def _find_worst(campaign: dict[str, Any], server: str | None) -> str:
+    """The most severe status item of a campaign that runs, or its status."""
+    status: str = campaign["status"]
+    if status != "running":
+        return status
+    try:
+        items = _request(server, "GET", f"{_path(campaign['name'])}/status")["items"]
+    except RefusalError:  # deleted a moment ago, or it cannot be served, as its report says
+        return status
+    return f"{status}, {items[0]['kind']}"
 
 
 @app.command()
@@ -397,6 +410,7 @@ def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
             return
         round = min(campaign["round"], campaign["horizon"])
         beyond = campaign["beyond_horizon"]
+        excluded = f" ({len(campaign['excluded']):,} excluded)" if campaign["excluded"] else ""
         after_end = f", {beyond:,} of them after the horizon" if beyond else ""
         clients = format_count(len(campaign["clients"]), "client")
         Printer().print_definitions(
@@ -405,7 +419,7 @@ def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
                 ("teacher", f"{campaign['teacher']}: {campaign['report']}"),
                 ("target", campaign["target"] or "not decided"),
                 ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
-                ("pulls", f"{campaign['num_pulls']:,} by {clients}{after_end}"),
+                ("pulls", f"{campaign['num_pulls']:,} by {clients}{excluded}{after_end}"),
                 ("cost", f"{campaign['cost']:.4g}"),
                 *((item["kind"], _describe_item(item)) for item in campaign.get("items", ())),
             ]

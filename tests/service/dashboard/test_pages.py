@@ -277,8 +277,8 @@ def test_panels_without_content():
     done = factories.make_decided(factories.learning_view(), 0)
     only = np.zeros_like(done.activity.minute_pulls)
     only[:, 0] = 7
-    assert "None in the last 1 min" in render_panels(factories.with_activity(done, minute_pulls=only)).panels["behind"]
-    quiet = render_panels(factories.with_activity(done, minute_pulls=only * 0)).panels
+    assert "None in the last 1 min" in render_panels(factories.with_activity(done, taught_pulls=only)).panels["behind"]
+    quiet = render_panels(factories.with_activity(done, taught_pulls=only * 0)).panels
     assert "No pulls in the last 1 min" in quiet["behind"]
     assert "<b>decided</b><span>by consultation 3; no more pulls are required</span>" in quiet["numbers"]
     idle = render_panels(replace(done, server=replace(done.server, commit_seconds=None))).panels["numbers"]
@@ -312,10 +312,12 @@ def test_the_command_line_shows_the_same_items(address, capsys):
         assert [item["kind"] for item in each] == ["learning"]
         assert each[0]["message"].startswith("Learning.")
     assert "Learning." in page
+    httpx.post(f"{address}/v1/campaigns/plain/exclude", json={"client": "b"}, timeout=30)
+    assert execute(["campaign", "list", "--server", address]) == 0
+    assert "plain: running, learning, " in capsys.readouterr().out
     httpx.post(f"{address}/v1/campaigns/plain/stop", timeout=30)
-    while items[0]["kind"] != "stopped":  # views are up to a second old
-        items = httpx.get(f"{address}/v1/campaigns/plain/status", timeout=30).json()["items"]
     assert execute(["campaign", "show", "plain", "--server", address]) == 0
     printed = capsys.readouterr().out
     assert "stopped   Stopped. New pulls are refused." in printed
+    assert " by 2 clients (1 excluded)" in printed
     assert printed.splitlines()[-1].strip() == f"tutelage campaign start --server {address} plain"

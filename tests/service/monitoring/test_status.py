@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service.factories import every_status, learning_view, silence_client, with_activity, with_metrics
 
+from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, rank, status_of
 from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
@@ -73,6 +74,66 @@ def test_stalled_names_client_arm_and_missing_pulls():
     assert "5 min 46 s" in item.details
     assert "from it's; rm -rf ~ only" in item.details
     assert item.command == """tutelage campaign exclude spring-offers 'it'"'"'s; rm -rf ~'"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ([57, 0, 0, 0, 0], "“arm 00” from"),
+        ([57, 57, 57, 57, 0], "“arm 00” (and as many of 3 other arms) from"),
+        ([57, 3, 0, 9, 0], "“arm 00” (and fewer of 2 other arms) from"),
+        ([57, 57, 1, 9, 0], "“arm 00” (and as many of 1 other arm and fewer of 2 other arms) from"),
+    ],
+    ids=["one", "tie", "fewer", "both"],
+)
+def test_stalled_says_how_many_pulls_other_arms_lack(missing, words):
+    """A tie is not called fewer."""
+    view = silence_client(learning_view(), 0)
+    lacking = np.zeros_like(view.metrics.missing)
+    lacking[0] = missing
+    assert f"57 more pulls of {words}" in status_of(with_metrics(view, missing=lacking))[0].details
+
+
+def test_no_client_is_slow_when_all_are_silent():
+    """Before that counts as missing data too: no client differs from the others."""
+    good = learning_view()
+    some = good.activity.silence.copy()
+    some[:-1] = 45.0
+    kinds = {
+        quiet: {item.kind for item in status_of(with_activity(good, silence=silence))}
+        for quiet, silence in (("some", some), ("all", np.full(5, 45.0)))
+    }
+    assert "slow" in kinds["some"]
+    assert kinds["all"] == {"learning"}
+
+
+def test_a_failed_store_is_one_item():
+    """Refused pulls are its effect: that no client pulls and that the quota waits is not said beside it."""
+    view = with_activity(EXAMPLES["store failed"], silence=np.full(5, 400.0), window_pulls=np.zeros((5, 5), dtype=int))
+    assert [item.kind for item in status_of(view)] == ["store lagging", "learning"]
+    works = replace(view, server=EXAMPLES["learning"].server)
+    assert [item.kind for item in status_of(works) if item.severity == "critical"] == ["no data"]
+
+
+@pytest.mark.parametrize(("mode", "pair"), [("all", (2, 3)), ("any", (1, 4))])
+def test_learning_names_the_pair_furthest_behind(mode, pair):
+    """The item, its share and the number at the top of the page are those of the pair that decides."""
+    good = learning_view()
+    quota = int(good.metrics.quota[0])
+    collected = np.full_like(good.metrics.pulls, quota)
+    collected[:, 0], collected[2, 3], collected[1, 4] = quota // 3, quota // 25, quota // 2
+    collected[0, 1:3] = quota // 4
+    view = with_metrics(good, evidence_pulls=collected, mode=mode)
+    made, metrics = int(collected[pair]), view.metrics
+    assert metrics.deciding_pair == pair
+    share = f"{100 * made // quota} %"
+    (item,) = (item for item in status_of(view) if item.kind == "learning")
+    assert (
+        f"{metrics.clients[pair[0]]} with “{metrics.arms[pair[1]]}”: {made} of {quota} pulls ({share})" in item.details
+    )
+    panels = render_panels(view).panels
+    assert f"<b>{share}</b>" in panels["numbers"]
+    assert f">{share[:-2]}</td>" in panels["quota"]
 
 
 def test_a_name_that_looks_like_an_option():
@@ -221,8 +282,8 @@ def silence_all(num_clients, seconds, excluded=()):
 @pytest.mark.parametrize(
     ("num_clients", "seconds", "excluded", "title", "details"),
     [
-        (4, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s; 7"),
-        (1, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s; 7"),
+        (4, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s. Consultation 3 waits most for "),
+        (1, 90.0, (), "Stalled: no client pulls.", "for 1 min 30 s. Consultation 3 waits most for "),
         (4, 300.0, (1,), "No data.", "No client has pulled an arm for 5 min, except excluded clients."),
         (4, 300.0, (1, 2, 3), "No data.", "No client has pulled an arm for 5 min, except excluded clients."),
         (4, 300.0, (), "No data.", "No client has pulled an arm for 5 min."),
@@ -268,7 +329,7 @@ def test_nothing_is_forecast_without_pulls(mode):
         status = status_of(with_activity(good, window_pulls=pulls))
         item = next(item for item in status if item.kind == "learning")
         assert "the rest will take" not in item.details
-        assert "of the pulls for consultation 3 are in" in item.details
+        assert item.details.startswith("Consultation 3 waits most for ")
 
 
 def test_no_client_is_slow_before_any_pulls():
@@ -358,7 +419,9 @@ def test_stalled_is_shown_exactly_while_only_silent_clients_are_missing(view):
     else:
         blocked = bool(stuck.any()) and not bool(((metrics.missing > 0) & ~silent[:, None]).any())
     stalled = [item for item in status_of(view) if item.kind == "stalled"]
-    assert bool(stalled) == (metrics.is_learning and blocked)
+    quiet = view.activity.silence[metrics.is_evidence].min()
+    is_own_cause = view.server.failure is None and quiet <= DEFAULTS.idle_seconds
+    assert bool(stalled) == (metrics.is_learning and blocked and is_own_cause)
     if stalled:
         assert not any("the rest will take" in item.details for item in status_of(view))
     if stalled and silent[metrics.is_evidence].all():  # the platform is down: no client is to blame
@@ -375,14 +438,12 @@ def test_silence_of_all_clients_is_critical_while_learning_waits(view):
     metrics, quiet = view.metrics, view.activity.silence[view.metrics.is_evidence].min()
     severities = {item.kind: item.severity for item in status_of(view)}
     is_running = metrics.status == "running" and not metrics.is_finished
-    assert ("no data" in severities) == (is_running and quiet > 120)
+    assert ("no data" in severities) == (is_running and quiet > 120 and view.server.failure is None)
     if "no data" in severities:
         waits = metrics.is_learning and metrics.missing.any()
         assert severities["no data"] == ("critical" if waits else "warning")
         assert "slow" not in severities
-        kinds = list(severities)
-        if "stalled" in severities:
-            assert kinds.index("no data") < kinds.index("stalled")
+        assert "stalled" not in severities
 
 
 @given(views())

@@ -45,7 +45,7 @@ def test_metrics_are_those_of_the_pulls(tmp_path):
     assert metrics.pulls.tolist() == [[11, 10], [11, 10]]
     assert metrics.round == 21
     assert (metrics.quota - metrics.missing[0]).tolist() == [11, 10]
-    assert metrics.quota_share == pytest.approx(42 / (4 * metrics.quota[0]))
+    assert metrics.quota_share == pytest.approx(10 / metrics.quota[1])
     assert metrics.estimates == pytest.approx(MEANS)
     assert metrics.status == "running"
 
@@ -207,6 +207,71 @@ def test_rates_intervals_and_silences():
     assert 300 <= activity.window_seconds <= 315
     assert activity.window_pulls[0, 0] == 5 * activity.window_seconds
     assert activity.minute_cost == pytest.approx(activity.minute_seconds / 2)
+
+
+def test_rates_after_an_outage_are_over_their_windows():
+    """Ten minutes without a sample, or without one since, do not stretch the five minutes or the minute."""
+    metrics = factories.learning_view(2, 2).metrics
+    times = samples(range(301), 5)
+    history = ActivityHistory(*next(times))
+    for time, sample in times:
+        history.add(time, sample)
+    for now in (900.0, 930.0):
+        activity = history.summarize(now, metrics)
+        assert (activity.window_seconds, activity.minute_seconds) == (300.0, 60.0)
+        assert not activity.window_pulls.any()
+    for second in range(901, 931):
+        history.add(float(second), CounterSample(0, sample.pulls + 7 * (second - 900), sample.cost, 0, 0))
+    activity = history.summarize(930.0, metrics)
+    assert 300 <= activity.window_seconds <= 315
+    assert 60 <= activity.minute_seconds <= 75
+    assert activity.window_pulls.tolist() == activity.minute_pulls.tolist() == [[210, 210], [210, 210]]
+
+
+def test_strays_are_counted_from_the_decision_on():
+    """Pulls of other arms before it are not straying; those of the last minute before it still are a rate."""
+    view = factories.make_decided(factories.learning_view(2, 2), 0)
+    nothing = np.zeros((2, 2), dtype=np.int64)
+    history = ActivityHistory(0.0, CounterSample(0, nothing, 0.0, 0, 0))
+    before, after = np.array([0, 1]), np.array([2, 0])
+    for second in range(1, 121):
+        pulls = nothing + before * min(second, 100) + after * max(second - 100, 0)
+        history.add(float(second), CounterSample(0, pulls, 0.0, 0, 0))
+    activity = history.summarize(120.0, view.metrics, decided=100.0)
+    assert activity.minute_pulls[:, 1].all()
+    assert 0 < activity.taught_seconds <= 20
+    assert activity.taught_pulls.tolist() == [[2 * activity.taught_seconds, 0]] * 2
+    page = render_panels(factories.with_activity(view, **vars(activity))).panels
+    assert "None in the last 15 s, since the decision." in page["behind"]
+    assert history.summarize(120.0, view.metrics, decided=119.5).taught_pulls.tolist() == nothing.tolist()
+
+
+def test_an_act_is_seen_at_once(tmp_path):
+    """The view of a moment ago is not shown after a stop."""
+
+    async def act(store, handoff, monitor):
+        now = monitor._clock()
+        monitor._clock = lambda: now
+        await pull_rounds(handoff, 10)
+        before = await monitor.view("c")
+        await handoff.ask(ActionJob("c", act="stop"))
+        return before, await monitor.view("c"), await monitor.view("c")
+
+    before, after, again = run_on_store(tmp_path, act)
+    assert [before.metrics.status, after.metrics.status] == ["running", "stopped"]
+    assert again is after
+
+
+def test_a_clients_page_names_the_arm_that_takes_longest():
+    """All missing pulls and the time of the slowest arm are not set against each other."""
+    view = factories.learning_view(2, 3)
+    window, missing = np.array([[40, 400, 400], [60, 60, 60]]), np.array([[12, 100, 30], [1, 1, 1]])
+    view = factories.with_activity(factories.with_metrics(view, missing=missing), window_pulls=window)
+    page = render_client_page(view, 0)
+    assert "142 pulls missing for consultation 3; the slowest arm, “arm 00”, lacks 12, which take 1 min 30 s" in page
+    window[0, 1] = 0
+    page = render_client_page(factories.with_activity(view, window_pulls=window), 0)
+    assert "“arm 01” has not been pulled in the last 5 min" in page
 
 
 def test_a_usual_interval_is_between_two_pulls():

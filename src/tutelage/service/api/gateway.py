@@ -130,6 +130,8 @@ class Gateway:
             answer = await route.handler(call)
         except NotLeader as error:
             answer = await self.forwarder.forward(scope, path, reply.request_id, content, error.address)
+            if route.role == "admin" and "name" in parameters:
+                self.handoff.acts[parameters["name"]] += 1
         if isinstance(answer, Response):
             await answer(inner, receive, reply)
         else:

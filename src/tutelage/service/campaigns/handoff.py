@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.campaigns.engine import CreateJob, Engine, Job, PullJob
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
 
@@ -25,6 +26,7 @@ class Handoff:
         self.most_waiting, self.waiting = most_waiting, 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._elsewhere: dict[str, tuple[float, NotLeader]] = {}
+        self.acts: Counter[str] = Counter()  # carried out for each campaign, here or by the leader
 
     def start(self) -> None:
         """Start the writer; results come to the running event loop."""
@@ -54,11 +56,13 @@ class Handoff:
         job.waiter = self._loop.create_future()
         self.engine.submit(job)
         try:
-            return await job.waiter
+            result = await job.waiter
         except NotLeader as error:
             if error.address:
                 self._elsewhere[job.name] = time.monotonic(), error
             raise
+        self.acts[job.name] += isinstance(job, ActionJob)
+        return result
 
     def _deliver(self, jobs: Sequence[Job]) -> None:
         """Return the results to the event loop; called in the writer's thread."""

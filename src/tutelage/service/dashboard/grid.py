@@ -130,9 +130,9 @@ def _order_clients(view: CampaignView, *, by_quota: bool) -> list[int]:
     if by_quota:
         missing = metrics.missing.sum(axis=1)
     else:
-        missing = view.activity.minute_pulls.sum(axis=1)
+        missing = view.activity.taught_pulls.sum(axis=1)
         if metrics.taught_arm is not None:
-            missing = missing - view.activity.minute_pulls[:, metrics.taught_arm]
+            missing = missing - view.activity.taught_pulls[:, metrics.taught_arm]
     return sorted(range(len(metrics.clients)), key=lambda client: (-int(missing[client]), client))
 
 
@@ -213,8 +213,8 @@ def find_behind(view: CampaignView, blamed: Collection[int], thresholds: Thresho
 
 
 def find_strays(view: CampaignView) -> list[StrayClient]:
-    """The clients that pulled other arms than the taught one in the last minute, the worst first."""
-    metrics, minute = view.metrics, view.activity.minute_pulls
+    """The clients that pulled other arms than the taught one in the last minute, since the decision, worst first."""
+    metrics, minute = view.metrics, view.activity.taught_pulls
     elsewhere = minute.copy()
     elsewhere[:, metrics.taught_arm] = 0
     made, away = minute.sum(axis=1), elsewhere.sum(axis=1)

@@ -75,7 +75,7 @@ def render_client_page(
     view: CampaignView, client: int, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
 ) -> str:
     """Render a client's page: its pulls of each arm, what is missing, and when it will have made them."""
-    metrics, status = view.metrics, status_of(view, thresholds)
+    metrics, status, forecast = view.metrics, status_of(view, thresholds), compute_forecast(view)
     return _render(
         "client.html",
         "../../../",
@@ -86,7 +86,8 @@ def render_client_page(
         client=client,
         order=sorted(range(len(metrics.arms)), key=lambda arm: -int(metrics.missing[client, arm])),
         status=status,
-        needs=float(compute_forecast(view).client_seconds[client]),
+        needs=float(forecast.client_seconds[client]),
+        slowest=int(forecast.slowest_arms[client]),
         refresh=True,
         signed_in=signed_in,
     )

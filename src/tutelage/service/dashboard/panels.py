@@ -13,7 +13,7 @@ from tutelage.service.dashboard.arms import ArmEstimates, draw_arms, estimate_ar
 from tutelage.service.dashboard.charts import ChartWindow, CounterLine
 from tutelage.service.dashboard.grid import blamed_clients, find_behind, find_strays, make_grid
 from tutelage.service.dashboard.templating import BrowserTab, environment, make_tab
-from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.campaign_view import CampaignView, Metrics
 from tutelage.service.monitoring.forecast import MINIMUM_SECONDS
 from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, status_of
 from tutelage.text import UNKNOWN, format_count, format_duration, format_percent
@@ -99,7 +99,7 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
     return [
         _quota_number(view),
         KeyNumber(f"{metrics.round:,}", f"of {metrics.horizon:,} rounds", metrics.round / metrics.horizon),
-        KeyNumber(f"{len(metrics.active_arms):,} of {len(metrics.arms):,}", "active arms"),
+        KeyNumber(f"{len(metrics.active_arms):,} of {len(metrics.arms):,}", f"active arms{_count_in_quota(metrics)}"),
         KeyNumber(f"{metrics.cost:,.0f}", f"cost{rate}"),
         KeyNumber(f"{regret:,.0f}" if has_estimates else UNKNOWN, "estimated regret"),
         KeyNumber(f"{int(metrics.pulls.sum()) - metrics.beyond_horizon:,}", f"pulls, {format_rate(view)}{beyond}"),
@@ -110,12 +110,18 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
     ]
 
 
+def _count_in_quota(metrics: Metrics) -> str:
+    """How many arms the quota has, if it leaves out active ones."""
+    count = int(metrics.in_quota.sum())
+    return f", {count:,} in the quota" if 0 < count < len(metrics.active_arms) else ""
+
+
 def _quota_number(view: CampaignView) -> KeyNumber:
     """The share of the quota that is met, or the consultation that decided."""
     metrics, decision = view.metrics, view.ledger.decision
     if metrics.target is not None and decision is not None:
         return KeyNumber("decided", f"by consultation {decision.directive}; no more pulls are required")
-    label = f"of the pulls for consultation {metrics.directive}"
+    label = f"of the quota for consultation {metrics.directive}, by the client and arm furthest behind"
     if metrics.status == "registering":
         return KeyNumber(format_percent(0.0), label, 0.0)
     if not metrics.in_quota.any():
@@ -130,8 +136,8 @@ def _behind_panel(view: CampaignView, status: Sequence[StatusItem], thresholds: 
     return {
         "behind": [],
         "strays": find_strays(view),
-        "seconds": view.activity.minute_seconds,
-        "has_pulls": bool(view.activity.minute_pulls.any()),
+        "seconds": view.activity.taught_seconds,
+        "has_pulls": bool(view.activity.taught_pulls.any()),
     }
 
 

@@ -32,7 +32,7 @@ class ActivityHistory:
         self._intervals: Counts = np.zeros(num_clients, dtype=np.int64)  # behind the usual one
         self._has_pulled = np.zeros(num_clients, dtype=np.bool_)  # since the first sample
         self._marks: deque[tuple[float, CounterSample]] = deque()
-        self._last = first
+        self._last, self._last_time = first, now
         self._rounds: Counts = first.pulls.sum(axis=1)
         self._mark(now, first)
 
@@ -77,23 +77,38 @@ class ActivityHistory:
             self.add(time, last)
 
     def _mark(self, now: float, sample: CounterSample) -> None:
-        self._last = sample
+        gap = np.arange(self._marks[-1][0] + MARK_SECONDS if self._marks else now, now, MARK_SECONDS)
+        self._marks.extend((float(time), self._last) for time in gap[-int(WINDOW_SECONDS // MARK_SECONDS) - 1 :])
+        self._last, self._last_time = sample, now
         if not self._marks or now - self._marks[-1][0] >= MARK_SECONDS:
             self._marks.append((now, sample))
             while len(self._marks) > 1 and now - self._marks[1][0] >= WINDOW_SECONDS:
                 self._marks.popleft()
 
-    def summarize(self, now: float, metrics: Metrics, resumed: float | None = None) -> RecentActivity:
+    def _counters_before(self, time: float) -> tuple[float, CounterSample]:
+        """The latest known counters up to a time, or the first; they do not change after the last sample."""
+        if self._last_time <= time:
+            return time, self._last
+        return next((mark for mark in reversed(self._marks) if mark[0] <= time), self._marks[0])
+
+    def _counters_after(self, time: float, now: float) -> tuple[float, CounterSample]:
+        """The first known counters at or after a time; the last sample if none are."""
+        return next((mark for mark in self._marks if mark[0] >= time), (now, self._last))
+
+    def summarize(
+        self, now: float, metrics: Metrics, resumed: float | None = None, decided: float | None = None
+    ) -> RecentActivity:
         """Return the activity up to ``now``; ``metrics`` has the points of the charts.
 
         ``resumed`` is when the campaign was last started: no client is silent while it is stopped.
+        ``decided`` is when the teacher decided.
         """
         seen = self._seen if resumed is None else np.maximum(self._seen, resumed)
         times, costs, arm_pulls = _chart_points(metrics, now)
-        start, before = self._marks[0]
-        minute_start, minute = next(
-            ((time, old) for time, old in reversed(self._marks) if now - time >= MINUTE), (start, before)
-        )
+        start, before = self._counters_before(now - WINDOW_SECONDS)
+        minute_start, minute = taught_start, taught = self._counters_before(now - MINUTE)
+        if decided is not None and decided > minute_start:
+            taught_start, taught = self._counters_after(decided, now)
         last = self._last
         with np.errstate(invalid="ignore", divide="ignore"):
             usual_interval: Array = np.where(self._pulls > 0, self._time / self._pulls, np.nan)
@@ -108,6 +123,8 @@ class ActivityHistory:
             minute_seconds=max(now - minute_start, 0.0),
             minute_pulls=last.pulls - minute.pulls,
             minute_cost=last.cost - minute.cost,
+            taught_seconds=max(now - taught_start, 0.0),
+            taught_pulls=last.pulls - taught.pulls,
             times=times,
             costs=costs,
             arm_pulls=arm_pulls,

@@ -127,18 +127,27 @@ class Metrics(CounterSample):
         return self.quota > 0
 
     @property
-    def quota_share(self) -> float:
-        """The share of the quota that is met, in [0, 1]; 1 without a quota.
+    def deciding_pair(self) -> tuple[int, int] | None:
+        """The client and the arm that the next consultation waits for most; None without a quota.
 
-        For a quota that any one arm can meet, the largest share of any arm.
+        Each arm in the quota waits for the client with the smallest share of it; of the arms, the one with the
+        smallest such share decides or, for a quota that any one arm can meet, the one with the largest.
         """
-        wanted = self.quota * int(self.is_evidence.sum())
-        if not wanted.any():
+        if not self.in_quota.any() or not self.is_evidence.any():
+            return None
+        arms = np.flatnonzero(self.in_quota)
+        shares = 1.0 - self.missing[:, arms] / self.quota[arms]
+        lowest = shares.min(axis=0)
+        place = int(lowest.argmax() if self.mode == "any" else lowest.argmin())
+        return int(shares[:, place].argmin()), int(arms[place])
+
+    @property
+    def quota_share(self) -> float:
+        """How far the next consultation is: the deciding pair's share of its quota, in [0, 1]; 1 without a quota."""
+        if self.deciding_pair is None:
             return 1.0
-        if self.mode == "any":
-            shares = 1.0 - self.missing.sum(axis=0)[self.in_quota] / wanted[self.in_quota]
-            return float(shares.max())
-        return float(1.0 - self.missing.sum() / wanted.sum())
+        client, arm = self.deciding_pair
+        return float(1.0 - self.missing[client, arm] / self.quota[arm])
 
     def to_reward(self, value: float) -> float:
         """Convert a mean or bound from [0, 1] to the units of the rewards as they are sent."""
@@ -153,7 +162,8 @@ class RecentActivity:
     ``usual_interval`` [M] those between two of its pulls while it was pulling (NaN: unknown), and
     ``is_interval_known`` [M] whether enough pulls tell it.  ``window_pulls`` [M, K] are the pulls of the last
     ``window_seconds``, five minutes if so much is known, with the ``replays`` and ``conflicts`` in it;
-    ``minute_pulls`` [M, K] those of the last ``minute_seconds``, which cost ``minute_cost``.
+    ``minute_pulls`` [M, K] those of the last ``minute_seconds``, which cost ``minute_cost``; of them
+    ``taught_pulls`` [M, K] were made since the decision, if there is one, in ``taught_seconds``.
     ``times`` [B] (seconds since 1970), ``costs`` [B] and ``arm_pulls`` [B, K] are counters over time.
     """
 
@@ -167,6 +177,8 @@ class RecentActivity:
     minute_seconds: float
     minute_pulls: Counts
     minute_cost: float
+    taught_seconds: float
+    taught_pulls: Counts
     times: Array
     costs: Array
     arm_pulls: Counts

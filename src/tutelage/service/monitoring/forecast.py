@@ -19,13 +19,15 @@ MINIMUM_SECONDS = 10.0  # of recorded activity before anything is forecast
 class Forecast:
     """Time and rounds until the quota is met: inf where a pair makes no pulls, NaN where nothing is known.
 
-    ``client_seconds`` [M] is the time until each client has met the quota, ``seconds`` until all have.
+    ``client_seconds`` [M] is the time until each client has met the quota, ``seconds`` until all have;
+    ``slowest_arms`` [M] are the arms that take each client that long.
     ``rounds`` [M] is each client's round by then.
     """
 
     client_seconds: Array
     seconds: float
     rounds: Array
+    slowest_arms: NDArray[np.int64]
 
 
 @functools.lru_cache(1)  # several status items ask for that of one view
@@ -35,7 +37,8 @@ def compute_forecast(view: CampaignView) -> Forecast:
     if activity.window_seconds < MINIMUM_SECONDS or not metrics.missing.any():
         rounds: Array = metrics.rounds.astype(np.float64)
         nothing: Array = np.full(len(metrics.clients), np.nan if metrics.missing.any() else 0.0)
-        return Forecast(nothing, float(nothing[0]) if nothing.size else np.nan, nothing + rounds)
+        unknown = metrics.missing.argmax(axis=1)
+        return Forecast(nothing, float(nothing[0]) if nothing.size else np.nan, nothing + rounds, unknown)
     pulls = activity.window_pulls
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds = np.where(metrics.missing > 0, metrics.missing / (pulls / activity.window_seconds), 0.0)
@@ -44,10 +47,12 @@ def compute_forecast(view: CampaignView) -> Forecast:
     if metrics.mode == "any":
         arm = min(np.flatnonzero(metrics.in_quota), key=lambda arm: float(seconds[:, arm].max()))
         by_client, needed = seconds[:, arm], needs[:, arm]
+        slowest = np.full(len(by_client), arm, dtype=np.int64)
     else:
         by_client, needed = seconds.max(axis=1), needs.max(axis=1)
+        slowest = seconds.argmax(axis=1)
     final_rounds: Array = needed + metrics.rounds
-    return Forecast(by_client, float(by_client.max()), final_rounds)
+    return Forecast(by_client, float(by_client.max()), final_rounds, slowest)
 
 
 def is_blocked(metrics: Metrics, blocked: Flags) -> bool:

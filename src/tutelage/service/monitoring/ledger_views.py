@@ -78,7 +78,9 @@ def build_view(
     ledger = event_log.summarize()
     if ledger.decision is not None:
         ledger = ledger.add_pulls_since(count_pulls_since(metrics, ledger.decision.time))
-    return CampaignView(metrics, history.summarize(now, metrics, ledger.resumed), ledger, server, now, now)
+    decided = None if ledger.decision is None else ledger.decision.time
+    activity = history.summarize(now, metrics, ledger.resumed, decided)
+    return CampaignView(metrics, activity, ledger, server, now, now)
 
 
 def _until_round(rows: Iterable[PullRow | EntryRow], round: int, last: list[float]) -> Iterable[PullRow | EntryRow]:

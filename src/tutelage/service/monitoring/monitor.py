@@ -57,6 +57,7 @@ class _MonitoredCampaign:
     event_log: EventLog | None = None
     dependence: DependenceReader | None = None
     sampled: float = 0.0
+    acts: int = 0  # of operators, that the view shows
     view: CampaignView | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -163,7 +164,9 @@ class Monitor:
             return UnservableCampaign(name, describe_unreachable(str(error)))
 
     async def view(self, name: str) -> CampaignView:
-        """Return a campaign's view, at most a second old.  Raises :class:`Refusal` for an unknown name.
+        """Return a campaign's view, at most a second old and newer than what an operator did through this server.
+
+        Raises :class:`Refusal` for an unknown name.
 
         If the server is too busy, the view is older and says so.  Raises :class:`UnservableRefusal` with the
         reason if the campaign cannot be loaded.
@@ -175,10 +178,12 @@ class Monitor:
         campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
         async with campaign.lock:
             old, now = campaign.view, self._clock()
-            if old is None or now - old.measured >= campaign.interval():
+            acts = self._handoff.acts[name]
+            if old is None or now - old.measured >= campaign.interval() or acts != campaign.acts:
                 try:
                     async with asyncio.timeout(self.thresholds.outdated_seconds):
                         campaign.view = await self._fresh_view(name, campaign)
+                        campaign.acts = acts
                 except _FAILURES as error:
                     await self._raise_unless_known(name, error, is_known=old is not None)
                     assert old is not None  # noqa: S101 - otherwise the line above has raised

@@ -146,7 +146,7 @@ def directive(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def quota_ratio(view: CampaignView, thresholds: Thresholds) -> float:
-    """Share of the pulls for the teacher's next consultation that have been made, from 0 to 1."""
+    """Share of its quota that the client and arm furthest behind have for the next consultation, from 0 to 1."""
     return view.metrics.quota_share
 
 

@@ -59,6 +59,9 @@ class Thresholds(AgeThresholds, ReplayThresholds, IdleThresholds, LagThresholds,
 
 DEFAULTS = Thresholds()
 _NAMES = tuple(kind.name for kind in KINDS)
+# Kinds that are only effects of another: one cause is one item.
+_EFFECTS = {no_data.name: frozenset({stalled.name, slow.name})}
+_EFFECTS_OF_FAILURE = frozenset({no_data.name, stalled.name, slow.name, arm_avoided.name})  # of the store
 
 
 def rank(item: StatusItem) -> tuple[int, int]:
@@ -67,12 +70,23 @@ def rank(item: StatusItem) -> tuple[int, int]:
 
 
 def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[StatusItem]:
-    """The status items of a campaign, the most severe first; never empty."""
+    """The status items of a campaign, the most severe first; never empty.
+
+    An item that is only the effect of another one's cause is left out.
+    """
     found = [item for kind in KINDS if (item := kind.check(view, thresholds)) is not None]
     found.sort(key=rank)
     blamed = {item.client for item in found if item.severity == "critical"}
+    effects = {item.kind: _EFFECTS.get(item.kind, frozenset()) for item in found}
+    if view.server.failure is not None:
+        effects[store_lagging.name] = _EFFECTS_OF_FAILURE
+    hidden = frozenset[str]().union(*effects.values())
     is_idle = any(item.kind in {no_data.name, stalled.name} and item.client is None for item in found)
-    shown = [item for item in found if item.kind != slow.name or not (is_idle or item.client in blamed)]
+    shown = [
+        item
+        for item in found
+        if item.kind not in hidden and (item.kind != slow.name or not (is_idle or item.client in blamed))
+    ]
     return [_name_server(item, view.server.command_server) for item in shown]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from tutelage.service.monitoring.campaign_view import CampaignView
-from tutelage.text import format_count
+from tutelage.service.monitoring.campaign_view import CampaignView, Metrics
+from tutelage.text import format_count, format_name, format_percent
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the most severe first
@@ -99,6 +99,18 @@ class StatusKind:
 def describe_others(count: int, noun: str) -> str:
     """The end of a sentence about one of several, as in "2 other clients show the same"; empty for none."""
     return f"{format_count(count, noun)} {'shows' if count == 1 else 'show'} the same" if count else ""
+
+
+def describe_deciding_pair(metrics: Metrics) -> str:
+    """The pair that the next consultation waits for most, with its share of the quota; there must be one."""
+    assert metrics.deciding_pair is not None  # noqa: S101 - the caller knows that pulls are missing
+    client, arm = metrics.deciding_pair
+    wanted = int(metrics.quota[arm])
+    return (
+        f"Consultation {metrics.directive} waits most for {format_name(metrics.clients[client])} with "
+        f"“{format_name(metrics.arms[arm])}”: {wanted - int(metrics.missing[client, arm]):,} of "
+        f"{format_count(wanted, 'pull')} ({format_percent(metrics.quota_share)})"
+    )
 
 
 def status_kind(name: str, *, colour: Colour = "plain") -> Callable[[Check], StatusKind]:

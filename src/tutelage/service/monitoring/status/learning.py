@@ -4,14 +4,14 @@ import math
 
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
-from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.service.monitoring.status.kind import StatusItem, describe_deciding_pair, status_kind
 from tutelage.service.monitoring.status.stalled import SilenceThresholds, waits_for_silent_clients
-from tutelage.text import format_percent, format_rough_duration
+from tutelage.text import format_rough_duration
 
 
 @status_kind("learning")
 def learning(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | None:
-    """Say how many of the pulls for the next consultation are in, and when the rest will be.
+    """Say which client and arm the next consultation waits for most, and when the quota will be met.
 
     Info: The campaign collects pulls for the next consultation of the teacher.
     Action: Nothing. The message says when the quota will be met at the current rate.
@@ -21,8 +21,7 @@ def learning(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | 
         return None
     if not metrics.missing.any():
         return learning.item("info", "Running.", f"Teacher: {metrics.sentence}.")
-    share = format_percent(metrics.quota_share)
-    details = f"{share} of the pulls for consultation {metrics.directive} are in"
+    details = describe_deciding_pair(metrics)
     seconds = compute_forecast(view).seconds
     if math.isfinite(seconds) and not waits_for_silent_clients(view, thresholds):
         details += (

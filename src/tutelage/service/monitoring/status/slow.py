@@ -47,6 +47,8 @@ def slow(view: CampaignView, thresholds: SlowThresholds) -> StatusItem | None:
     metrics = view.metrics
     if not metrics.is_learning or metrics.is_evidence.sum() < 2 or not view.activity.window_pulls.any():
         return None
+    if bool(find_slow_by_interval(view, thresholds)[metrics.is_evidence].all()):
+        return None  # no single client is to blame
     behind: Flags = np.any(metrics.missing > 0, axis=1)
     found = _find_by_silence(view, behind, thresholds) or _find_by_forecast(view, behind, thresholds)
     if found is None:

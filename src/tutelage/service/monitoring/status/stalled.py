@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tutelage.service.campaigns.series import Counts
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import Flags, is_blocked
 from tutelage.service.monitoring.status.commands import exclude_action
-from tutelage.service.monitoring.status.kind import StatusItem, status_kind
+from tutelage.service.monitoring.status.kind import StatusItem, describe_deciding_pair, status_kind
 from tutelage.service.monitoring.status.no_data import CHECK_PLATFORM
 from tutelage.service.settings_field import setting
-from tutelage.text import format_count, format_duration, format_name, format_percent
+from tutelage.text import format_count, format_duration, format_name, join_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +63,9 @@ def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | N
     blockers = silent & (metrics.missing > 0).any(axis=1)
     client = int(np.where(blockers, metrics.missing.max(axis=1), -1).argmax())
     arm = int(metrics.missing[client].argmax())
-    other_clients, other_arms = int(blockers.sum()) - 1, int((metrics.missing[client] > 0).sum()) - 1
+    other_clients = int(blockers.sum()) - 1
     name, missing = format_name(metrics.clients[client]), int(metrics.missing[client, arm])
-    arms = f"“{format_name(metrics.arms[arm])}”"
-    if other_arms:
-        arms += f" (and fewer of {format_count(other_arms, 'other arm')})"
+    arms = f"“{format_name(metrics.arms[arm])}”{_describe_other_arms(metrics.missing[client])}"
     silent_clients = format_count(other_clients, "other silent client")
     sources = f"{name} and {silent_clients}" if other_clients else f"{name} only"
     rest = "; all other clients have met the quota" if metrics.mode == "all" else ""
@@ -82,6 +81,15 @@ def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | N
     )
 
 
+def _describe_other_arms(missing: Counts) -> str:
+    """The arms besides one of those with the most missing pulls, whose numbers [K] these are."""
+    others = np.sort(missing)[:-1]
+    equal, fewer = int((others == missing.max()).sum()), int(((others > 0) & (others < missing.max())).sum())
+    parts = [f"as many of {format_count(equal, 'other arm')}"] if equal else []
+    parts += [f"fewer of {format_count(fewer, 'other arm')}"] if fewer else []
+    return f" (and {join_words(parts, 'and')})" if parts else ""
+
+
 def _describe_silence_of_all(view: CampaignView) -> StatusItem:
     """No single client is to blame, and excluding one would not help."""
     metrics = view.metrics
@@ -89,7 +97,7 @@ def _describe_silence_of_all(view: CampaignView) -> StatusItem:
     return stalled.item(
         "critical",
         "Stalled: no client pulls.",
-        f"No client that is not excluded has pulled an arm for {format_duration(seconds)}; "
-        f"{format_percent(metrics.quota_share)} of the pulls for consultation {metrics.directive} are in.",
+        f"No client that is not excluded has pulled an arm for {format_duration(seconds)}. "
+        f"{describe_deciding_pair(metrics)}.",
         CHECK_PLATFORM,
     )

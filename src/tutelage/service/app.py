@@ -25,6 +25,7 @@ from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.configuration import Configuration, find_command_server, parse_teacher_names
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
+from tutelage.service.tracing import open_tracing
 from tutelage.stores.base import Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
@@ -36,6 +37,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     """Return the application on an open store.  ``stopping`` is called if the store has failed permanently."""
     address, insecure = configuration.advertise or "", configuration.insecure
     handoff = Handoff(store, address=address, most_waiting=configuration.max_waiting_pulls)
+    handoff.tracing = open_tracing()
     readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)
     # Threads of their own, so that requests that read much do not keep keys from being read.
     vital = Readers(store, handoff.engine.fail, threads=1)
@@ -69,6 +71,8 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         renderer.close()
         readers.close()
         vital.close()
+        if handoff.tracing:
+            await asyncio.to_thread(handoff.tracing.close)
 
     def draw_refusal(problem: HttpProblem, scope: Scope, path: str, headers: Mapping[bytes, bytes]) -> Page | None:
         page = render_refusal(problem, scope, path, headers, has_keys=access.has_keys)

@@ -70,6 +70,8 @@ class Gateway:
         reply = _Reply(send, request_id)
         started = time.perf_counter()
         self.instruments.in_flight += 1
+        tracing = self.handoff.tracing
+        span = tracing.begin(headers, scope["method"]) if tracing else None
         try:
             await self._answer(scope, headers, receive, reply)
         except asyncio.CancelledError:  # uvicorn cancels requests that are still running when it ends
@@ -89,6 +91,8 @@ class Gateway:
             await reply.send_problem(problem, page)
         finally:
             self.instruments.in_flight -= 1
+            if span:
+                span.finish(*reply.describe_span(scope["method"]))
         self._observe(scope, headers, reply, time.perf_counter() - started)
 
     def _observe(self, scope: Scope, headers: Mapping[bytes, bytes], reply: "_Reply", seconds: float) -> None:
@@ -129,7 +133,9 @@ class Gateway:
         try:
             answer = await route.handler(call)
         except NotLeader as error:
-            answer = await self.forwarder.forward(scope, path, reply.request_id, content, error.address)
+            tracing = self.handoff.tracing
+            sent = tracing.pass_on(scope) if tracing else scope
+            answer = await self.forwarder.forward(sent, path, reply.request_id, content, error.address)
             if route.role == "admin" and "name" in parameters:
                 self.handoff.acts[parameters["name"]] += 1
         if isinstance(answer, Response):
@@ -203,6 +209,12 @@ class _Reply:
         found = {"request": self.request_id.decode(), "method": scope["method"], "path": scope["path"]}
         found |= {"address": find_address(scope, headers)}
         return found | {name: text for name in ("key", "campaign") if (text := getattr(self, name))}
+
+    def describe_span(self, method: str) -> tuple[str, int, dict[str, str]]:
+        """Return the name, the status and the attributes of the request's span."""
+        route = self.route.path if self.route else ""
+        found = {"http.request.method": method, "http.route": route, "tutelage.request": self.request_id.decode()}
+        return f"{method} {route}".strip(), self.status, found | {"tutelage.campaign": self.campaign}
 
     async def send_json(self, body: bytes) -> None:
         self.status = 200

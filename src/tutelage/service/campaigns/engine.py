@@ -24,6 +24,7 @@ from tutelage.service.campaigns.session import Session, Tally
 from tutelage.service.campaigns.settings import RULES_VERSION, Settings
 from tutelage.service.fault_log import FaultLog
 from tutelage.service.instruments import Instruments
+from tutelage.service.tracing import GroupTimes
 from tutelage.stores import base
 
 LOG = logging.getLogger("tutelage.leadership")
@@ -55,6 +56,7 @@ class Job:
     error: Exception | None = None
     waiter: Any = None
     origin: Origin = NOBODY
+    times: GroupTimes | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -273,6 +275,7 @@ class Engine:
 
     def _answer_alone(self, job: Job) -> None:
         """Create or delete a campaign, in a transaction of its own."""
+        job.times = GroupTimes(time.time_ns())
         try:
             if isinstance(job, CreateJob):
                 assert job.settings is not None  # noqa: S101 - every CreateJob has them
@@ -285,6 +288,7 @@ class Engine:
                 self._lose(job.name)
                 self._reported.discard(job.name)
             self._succeeded()
+            job.times.commit = job.times.taken, time.time_ns()
         except Exception as error:  # noqa: BLE001 - somebody waits for the answer
             job.error = self._translate(error)
         if isinstance(job, CreateJob) and job.start and job.error is None:
@@ -300,10 +304,13 @@ class Engine:
                 job.error = Refusal("unavailable", self.failure or "The store has failed.")
             self.deliver(jobs)
             return
+        times = GroupTimes(time.time_ns())
+        for job in jobs:
+            job.times = times
         try:
             known = self._find(jobs)
             failed = self._do_all(jobs, known)
-            self._commit({job.name for job in jobs} - failed)
+            self._commit({job.name for job in jobs} - failed, times)
         except Exception as error:  # noqa: BLE001 - memory may be ahead of the disk: load again
             refusal = self._translate(error)
             if isinstance(refusal, NotLeader):
@@ -393,16 +400,18 @@ class Engine:
     def _audit(job: Job, action: str, now: int, subject: str = "") -> base.AuditRow:
         return base.AuditRow(now, job.origin.key, job.origin.address, action, job.name, subject)
 
-    def _commit(self, names: Iterable[str]) -> None:
+    def _commit(self, names: Iterable[str], times: GroupTimes) -> None:
         sessions = [self.sessions[name] for name in sorted(names) if name in self.sessions]
         changes: list[base.Change] = [change for session in sessions if (change := session.pending_change())]
         if changes:
-            begun = time.monotonic()
+            begun, begun_at = time.monotonic(), time.time_ns()
             self.store.append(changes)
             self._succeeded()
             self.commits.append((self.last_commit, self.last_commit - begun))
             self.instruments.commit_seconds.observe(self.last_commit - begun)
+            times.commit = begun_at, time.time_ns()
             for session in sessions:
+                times.consulted[session.settings.name] = list(session.consulted)
                 for started, ended in session.consulted:
                     self.instruments.consultation_seconds.observe((ended - started) / 1e9)
                 session.mark_committed()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.tracing import Tracing
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
 
 Result = TypeVar("Result")
@@ -27,6 +28,7 @@ class Handoff:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._elsewhere: dict[str, tuple[float, NotLeader]] = {}
         self.acts: Counter[str] = Counter()  # carried out for each campaign, here or by the leader
+        self.tracing: Tracing | None = None
 
     def start(self) -> None:
         """Start the writer; results come to the running event loop."""
@@ -54,6 +56,7 @@ class Handoff:
         self.waiting += size
         assert self._loop is not None  # noqa: S101 - start() came first
         job.waiter = self._loop.create_future()
+        asked = time.time_ns()
         self.engine.submit(job)
         try:
             result = await job.waiter
@@ -61,6 +64,9 @@ class Handoff:
             if error.address:
                 self._elsewhere[job.name] = time.monotonic(), error
             raise
+        finally:
+            if self.tracing and job.times:
+                self.tracing.record(job.name, asked, job.times)
         self.acts[job.name] += isinstance(job, ActionJob)
         return result
 

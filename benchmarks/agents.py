@@ -33,7 +33,8 @@ from make_tables import fill
 from real_agents import AGENTS, MODULES
 
 PAGE = Path(__file__).parents[1] / "docs" / "agents.md"
-TEACHERS = ("tal", "tal(gamma1=0)", "tal(gamma1=0.5)", "twl", "blt", "none")
+TEACHERS = {name: (name, False) for name in ("tal", "tal(gamma1=0)", "tal(gamma1=0.5)", "twl", "blt", "none")}
+COLUMNS = {**TEACHERS, "blt, binary reveals": ("blt", True)}
 MEANS = ((0.8, 0.4, 0.2), (0.1, 0.9, 0.3), (0.3, 0.9, 0.1))
 BEST_ARM = 1
 TAUGHT_SHARE = 0.8
@@ -42,11 +43,18 @@ TAUGHT_SHARE = 0.8
 def teach(maker: object, horizon: int, runs: int, seed: int) -> Iterator[str]:
     """Yield for each teacher whether the agent was taught, with the share of its last pulls of the best arm."""
     instance = tutelage.instance(np.array(MEANS))
-    for teacher in TEACHERS:
+    for teacher, is_binary in COLUMNS.values():
         clients: list[Any] = [maker, "ucb1", "ucb1"]
         try:
             result = tutelage.simulate(
-                instance, teacher, clients, horizon=horizon, runs=runs, seed=seed, checkpoints=10
+                instance,
+                teacher,
+                clients,
+                horizon=horizon,
+                runs=runs,
+                seed=seed,
+                checkpoints=10,
+                binary_reveals=is_binary,
             )
         except InputError as error:
             yield "refuses fractions" if "binary" in str(error) else f"fails: {error}"
@@ -62,7 +70,7 @@ def teach(maker: object, horizon: int, runs: int, seed: int) -> Iterator[str]:
 
 def make_table(libraries: Sequence[str], horizon: int, runs: int, seed: int) -> Iterator[Sequence[str]]:
     """Yield a row for each agent."""
-    yield "agent", *(f"`{teacher}`" for teacher in TEACHERS)
+    yield "agent", *(f"`{name}`" if name in TEACHERS else name for name in COLUMNS)
     for library, agents in AGENTS.items():
         module = MODULES[library]
         if library not in libraries or (module and importlib.util.find_spec(module) is None):

@@ -18,6 +18,7 @@ def simulate_once(
     exclude=None,
     exclude_after=None,
     engine="step",
+    binary_reveals=False,
     **options,
 ):
     """Play run ``run`` of a teacher; by default the horizon is the only checkpoint."""
@@ -32,5 +33,6 @@ def simulate_once(
         exclude=exclude or {},
         exclude_after=exclude_after,
         engine=engine,
+        binary_reveals=binary_reveals,
     )
     return simulate_run(request, 0, run, **options)

@@ -150,7 +150,7 @@ def test_orders_by_example():
     assert rule_arrays.numbers[:, 0].tolist() == [0.25, 0.0, 0.3]
     assert rule_arrays.active.tolist() == [True, False, True]
     assert (rule_arrays.num_active, rule_arrays.leading_arm, rule_arrays.target) == (2, -1, -1)
-    assert rule_arrays_of(KEEP, KEEP, leading_arm=0, target=1)[-3:-1] == (0, 1)
+    assert rule_arrays_of(KEEP, KEEP, leading_arm=0, target=1)[-4:-2] == (0, 1)
 
 
 # -------------------------------------------------------------------------------- KEEP, SET and ALIGN

@@ -52,6 +52,11 @@ def shock(key: Any, round: int, source: int) -> float:
     return math.sqrt(-2.0 * math.log((first + 1) * 2.0**-53)) * math.cos(second * (math.tau * 2.0**-53))
 
 
+def uniform_at(key: Any, place: int, source: int) -> float:
+    """Compute the uniform number in [0, 1) of a place and a source, as :func:`shock` computes normal ones."""
+    return (_mix(int(key[0]) + _mix(source + 1) + place * _GOLDEN) >> 11) * 2.0**-53
+
+
 _GOLDEN, _WORD = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF
 
 

@@ -41,6 +41,7 @@ class SimulationRequest:
     a client is also excluded once it has not pulled for more than that many of its usual intervals.
     ``engine`` says how clients are played (docs/speed.md): ``step`` goes round by round, ``auto`` and ``leap`` leap
     where that has the same distribution; ``leap`` refuses requests in which nobody can.
+    With ``binary_reveals`` only 0 and 1 are revealed (``rules.round_reveal``).
     ``command`` is the command that simulates it, empty for what only Python can ask for.
     ``simulator.make_request`` checks all of it.
     """
@@ -55,6 +56,7 @@ class SimulationRequest:
     exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
     exclude_after: float | None = None
     engine: Engine = DEFAULT_ENGINE
+    binary_reveals: bool = False
     command: str = ""
 
     @property

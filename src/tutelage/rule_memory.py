@@ -21,6 +21,7 @@ class RuleArrays(NamedTuple):
     leading_arm: int  # -1: none
     target: int  # -1: none
     watches_wander: bool  # whether any of the rules uses the client's wander
+    rounding_key: NDArray[np.uint64]  # [1] key of binary reveals; [0]: rewards are revealed as the rules say
 
 
 class RuleMemory(NamedTuple):

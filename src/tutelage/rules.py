@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tutelage.draws import uniform_at
 from tutelage.errors import InputError
 from tutelage.levelling import reveal_free_level, reveal_level, update_wander
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
@@ -175,12 +177,17 @@ class Shift(_Rule):
 
 Rule = Keep | Set | Align | Level | FreeLevel | Lift | Sink | Shift
 KEEP, ALIGN = Keep(), Align()
+NO_ROUNDING: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 
 
 def make_rule_arrays(
-    rules: tuple[Rule, ...], active_arms: tuple[int, ...], leading_arm: int | None, target: int | None
+    rules: tuple[Rule, ...],
+    active_arms: tuple[int, ...],
+    leading_arm: int | None,
+    target: int | None,
+    rounding_key: NDArray[np.uint64] = NO_ROUNDING,
 ) -> RuleArrays:
-    """Return the arrays of a directive."""
+    """Return the arrays of a directive; binary reveals need a key of their rounding."""
     num_arms = len(rules)
     numbers = np.zeros((num_arms, NUM_NUMBERS))
     for arm, rule in enumerate(rules):
@@ -196,6 +203,7 @@ def make_rule_arrays(
         leading_arm=-1 if leading_arm is None else leading_arm,
         target=-1 if target is None else target,
         watches_wander=any(rule.kind == FREE_LEVEL_KIND for rule in rules),
+        rounding_key=rounding_key,
     )
 
 
@@ -237,6 +245,16 @@ def reveal(rule_arrays: RuleArrays, memory: RuleMemory, arm: int, reward: float,
     elif kind == SHIFT_KIND:
         reward = _shift(rule_arrays, memory, arm, reward)
     return reward
+
+
+def round_reveal(value: float, key: NDArray[np.uint64], client: int, number: int) -> float:
+    """Return 1 with the probability ``value``, clipped to [0, 1], else 0: the binary reveal of a client's pull.
+
+    ``number`` counts the client's pulls from 1.  The draw depends on the key, client and number only, so a ledger
+    that is replayed has the same one, and no choice that was made before knows it.  The mean of what is revealed
+    stays ``value``.
+    """
+    return 1.0 if uniform_at(key, number, client) < clip(value) else 0.0
 
 
 def half_width(pulls: float, num_arms: int, delta: float) -> float:

@@ -1,11 +1,12 @@
 """Independent random generators from one seed.
 
 ``SeedSequence(seed)`` spawns one child per run.  A run's child spawns the teacher's generator, and for every
-client a generator of its rewards, one of its policy and one of when it acts, and a key of the shocks that
-clients share.  A shock is a hash of this key and the round, not the next number of a stream, so that any
-client can compute it at any time.  Nothing depends on the number
-of workers, the order of the clients or the number of runs or clients: run r of 10 is run r of 1,000, and
-client m of 5 draws the same numbers as client m of 50.  All teachers of one comparison use the same children.
+client a generator of its rewards, one of its policy and one of when it acts, and keys of the shocks that
+clients share and of the rounding of binary reveals.  A shock is a hash of its key and the round, not the next
+number of a stream, so that any client can compute it at any time; so is the number that rounds a reveal.
+Nothing depends on the number of workers, the order of the clients or the number of runs or clients: run r of 10
+is run r of 1,000, and client m of 5 draws the same numbers as client m of 50.  All teachers of one comparison
+use the same children.
 
 The bit generator is SFC64.  Its state of four words fits in one row of an array, so compiled code uses
 thousands of streams without a Python object for each (docs/decisions/0002-streams.md).
@@ -54,6 +55,11 @@ def agent_seed(seed: int, run: int, client: int) -> AgentSeed:
 def shock_key(seed: int, run: int) -> NDArray[np.uint64]:
     """Return the key of the run's shocks, uint64 [1] (``draws.shock``)."""
     return SeedSequence(seed, spawn_key=(run, 2)).generate_state(1, np.uint64).astype(np.uint64)
+
+
+def rounding_key(seed: int, run: int) -> NDArray[np.uint64]:
+    """Return the key of the run's numbers that round revealed rewards, uint64 [1] (``rules.round_reveal``)."""
+    return SeedSequence(seed, spawn_key=(run, 3)).generate_state(1, np.uint64).astype(np.uint64)
 
 
 def client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:

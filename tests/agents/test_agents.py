@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import tutelage
 from tutelage.agents import PolicyMaker, adapt
@@ -122,6 +123,9 @@ def _raise(*arguments):
         ({"update": _raise}, r"agent .*broken.* of client 0 failed in update\(\): KeyError"),
         ({"select": lambda: 5}, "of client 0 selected 5, but arms are 0 to 4"),
         ({"select": lambda: -1}, "of client 0 selected -1, but arms are 0 to 4"),
+        ({"select": lambda: True}, "of client 0 selected True, but arms are 0 to 4"),
+        ({"select": lambda: None}, "of client 0 selected None, but arms are 0 to 4"),
+        ({"select": lambda: float("nan")}, "of client 0 selected nan, but arms are 0 to 4"),
         ({"select": lambda: "arm 1"}, "of client 0 selected 'arm 1', but arms are 0 to 4"),
     ],
 )
@@ -135,6 +139,51 @@ def test_what_an_agent_does_wrong_is_one_sentence(change, message):
 
     with pytest.raises(InputError, match=message):
         simulate([broken, *COMPILED[1:]], teachers="none", horizon=20)
+
+
+def test_arms_of_numpy_are_whole_numbers():
+    """Whatever numpy calls a whole number is an arm."""
+
+    def make(num_arms, seed):
+        agent = Cycle(num_arms, seed)
+        agent.select = lambda: np.int64(2)
+        return agent
+
+    assert simulate(make, teachers="none", horizon=5, runs=1)["pulls"].values[0, 0, :, -1, 2].tolist() == [5] * 5
+
+
+def test_a_maker_that_returns_the_same_object_again_is_refused():
+    """For two clients, in two runs and in a check: the object would have learned before."""
+    same = Cycle(5, 0)
+    for clients in ([lambda *_: same] * 5, [lambda *_: same, *COMPILED[1:]]):
+        with pytest.raises(InputError, match="returned the same object as before, which has learned: return a new one"):
+            simulate(clients, teachers="none", horizon=5)
+    with pytest.raises(InputError, match="returned the same object as before"):
+        tutelage.check_agent(lambda *_: same)
+
+
+def test_binary_reveals_are_0_and_1_and_a_saved_result_keeps_them(tmp_path):
+    """An agent sees only 0 and 1 of observed fractions and of gamma; their mean is gamma; a file is simulated again."""
+    seen = []
+
+    def make(num_arms, seed):
+        agent = Cycle(num_arms, seed)
+        agent.update = lambda arm, reward: seen.append(reward)
+        return agent
+
+    simulate(make, teachers="tal(gamma1=0.3)", horizon=400, runs=1, binary_reveals=True)
+    assert set(seen) == {0.0, 1.0}
+    assert binomtest(int(sum(seen)), len(seen), 0.3).pvalue > 1e-6
+    result = simulate("agent(make=ucb1)", teachers=["blt"], runs=1, binary_reveals=True)
+    assert result.attrs["command"].endswith("--binary-reveals")
+    tutelage.save(result, tmp_path / "result.nc")
+    assert tutelage.verify(tmp_path / "result.nc").reproduced
+    assert_equal_runs(result, simulate("ucb1", teachers=["blt"], runs=1, binary_reveals=True))
+    assert not result["cost"].equals(simulate("ucb1", teachers=["blt"], runs=1)["cost"])
+    with pytest.raises(InputError, match="Invalid binary_reveals=1: use True or False"):
+        simulate(make, binary_reveals=1)
+    with pytest.raises(InputError, match="No client can leap with binary reveals"):
+        simulate("ucb1", binary_reveals=True, engine="leap")
 
 
 @pytest.mark.parametrize(

@@ -100,15 +100,17 @@ def test_an_agent_that_reads_fractions_as_successes_is_misled_by_them():
     """Its verdict with a constant 0.5 is no, and BLT is unclear."""
     found = check_agent(ThompsonOfSuccesses, **FEW)
     assert found.measures.reading == "as 1"
-    assert answers(found) == {"0": "yes", "0.5": "no", "1": "no", "blt": "unclear"}
+    assert answers(found)["blt"] == "unclear"
+    assert {name: answers(found)[name] for name in ("0", "0.5", "1")} == {"0": "yes", "0.5": "no", "1": "no"}
+    assert found.verdicts[-1].teacher == "blt, binary reveals"
 
 
 def test_an_agent_that_takes_zeros_and_ones_only_is_told_so():
     """It is not shown a fraction where it cannot take one, and BLT, which shows them, is refused."""
     found = check_agent(OnlyZeroAndOne, **FEW)
     assert found.measures.reading == "refused: Rewards must be binary."
-    assert list(answers(found)) == ["0", "1", "blt"]
-    assert answers(found)["blt"] == "no"
+    assert [each.teacher.partition("(")[0] for each in found.verdicts] == ["tal", "tal", "blt", "blt, binary reveals"]
+    assert [each.answer for each in found.verdicts[2:]] == ["no", "unclear"]
 
 
 def test_an_agent_that_never_tries_an_arm_cannot_be_taught():

@@ -4,9 +4,11 @@ The engine compiles ``choose`` and ``learn`` as those of any policy; they call b
 (``engine/agent_group.py``), so that rewards, rules, delays and records are those of the compiled loop.
 """
 
+import contextlib
 import ctypes
 import importlib
 import json
+import weakref
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -46,6 +48,9 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[Any], s
     """Pass the revealed reward to the client's agent."""
     if parameters[UPDATE_ADDRESS] != 0.0:
         call_update(parameters[UPDATE_ADDRESS], parameters[CLIENT], arm, reward)
+
+
+_MADE: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # objects of makers that are in use
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,18 @@ class AgentPolicy:
         except Exception as error:
             reason = describe_code_error(error, self.function)
             raise InputError(f"The agent {self.make} cannot be made: {reason}.") from error
+        self._check_new(made)
         return adapt(made, num_arms, seed)
+
+    def _check_new(self, made: Any) -> None:
+        """Raise ``InputError`` if an object was made before; one that cannot be referred to weakly is not checked."""
+        if _MADE.get(id(made)) is made:
+            raise InputError(
+                f"The agent {self.make} returned the same object as before, which has learned: return a new one at "
+                "each call."
+            )
+        with contextlib.suppress(TypeError):
+            _MADE[id(made)] = made
 
     def describe(self, num_arms: int) -> dict[str, Any]:
         """Return the class of an agent, and the versions of the packages that it and its parts come from."""

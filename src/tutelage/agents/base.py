@@ -12,6 +12,7 @@ An agent's maker is a function ``make(num_arms, seed)`` that returns a new agent
 learned, and each has a seed of its own (docs/decisions/0011-agents.md).
 """
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -23,6 +24,7 @@ from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import AgentSeed
+from tutelage.text import format_value
 
 
 @runtime_checkable
@@ -39,6 +41,20 @@ class Agent(Protocol):
 
 
 AgentMaker = Callable[[int, int], Any]
+
+
+def read_arm(chosen: Any, num_arms: int) -> int:
+    """Return the arm that an agent selected; -1 unless it is a whole number, of Python or numpy, in 0 .. K - 1."""
+    try:
+        arm = -1 if isinstance(chosen, bool) else operator.index(chosen)
+    except TypeError:
+        return -1
+    return arm if 0 <= arm < num_arms else -1
+
+
+def describe_choice(chosen: Any, num_arms: int) -> str:
+    """Return what is wrong with what an agent selected."""
+    return f"selected {format_value(chosen)}, but arms are 0 to {num_arms - 1}"
 
 
 @dataclass

@@ -28,6 +28,7 @@ _FIELD_OPTIONS = {
     "arms": "--arm",
     "clients": "--client",
     "open_registration": "--open-registration",
+    "binary_reveals": "--binary-reveals",
 }  # whose names differ
 
 
@@ -77,6 +78,10 @@ def create(
             metavar="S", parser=whole_number, show_default="0", help="Seed of the teacher's random numbers, at least 0."
         ),
     ] = None,
+    binary_reveals: Annotated[
+        bool | None,
+        typer.Option("--binary-reveals", help="Reveal only the lowest and the highest reward, by random rounding."),
+    ] = None,
     start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Create the campaign even if it has one arm or cannot end by its horizon.")
@@ -95,6 +100,7 @@ def create(
         "high": high,
         "weights": None if weights is None else _parse_weights(weights),
         "seed": seed,
+        "binary_reveals": binary_reveals,
         "start": start,
     }
     from tutelage.service.configuration import read_toml

@@ -70,6 +70,9 @@ def simulate(
             "between pulls, at least 1.",
         ),
     ] = None,
+    binary_reveals: Annotated[
+        bool, typer.Option("--binary-reveals", help="Reveal only 0 and 1, for agents that refuse fractions.")
+    ] = False,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     engine: options.Engine = simulator.DEFAULT_ENGINE,
@@ -128,6 +131,7 @@ def simulate(
             exclude=options.client_rounds("--exclude", exclude),
             exclude_after=exclude_after,
             engine=engine,
+            binary_reveals=binary_reveals,
         )
         request = dataclasses.replace(request, command=simulator.write_command(request, checkpoints))
     unsaved: Exception | None = None

@@ -7,7 +7,6 @@ Such runs take turns within a process; Python code would not run in parallel any
 
 import contextlib
 import ctypes
-import operator
 import random
 import threading
 from collections.abc import Iterator
@@ -17,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.agents.agent_policy import CLIENT, SELECT, SELECT_ADDRESS, UPDATE, UPDATE_ADDRESS, AgentPolicy
+from tutelage.agents.base import describe_choice, read_arm
 from tutelage.code_errors import describe_code_error
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
 from tutelage.seeding import agent_seed
-from tutelage.text import format_value
 
 SLICE = 1 << 12  # most rounds in one compiled call with agents, so that it can be cancelled
 _TURN = threading.Lock()
@@ -69,14 +68,10 @@ class AgentGroup:
             chosen = self.selects[client]()
         except BaseException as error:  # noqa: BLE001 - compiled code cannot pass it on
             return self._fail(client, "select", error)
-        try:
-            arm = operator.index(chosen)
-        except TypeError:
-            arm = -1
-        if not 0 <= arm < self.num_arms:
-            fault = f"selected {format_value(chosen)}, but arms are 0 to {self.num_arms - 1}"
+        arm = read_arm(chosen, self.num_arms)
+        if arm < 0:
+            fault = describe_choice(chosen, self.num_arms)
             self.error = InputError(f"The agent {self._name(client)} of client {client} {fault}.")
-            return -1
         return arm
 
     def _update(self, client: int, arm: int, reward: float) -> None:

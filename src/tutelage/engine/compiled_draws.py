@@ -79,6 +79,12 @@ def shock(key: Any, round: int, source: int) -> float:
     return radius * math.cos(float(second) * (math.tau * _TO_UNIT))
 
 
+def uniform_at(key: Any, place: int, source: int) -> float:
+    """Compute the same number as ``draws.uniform_at``, with words that wrap around."""
+    words = key[0] + mix(np.uint64(source) + np.uint64(1)) + np.uint64(place) * _GOLDEN
+    return (mix(words) >> np.uint64(11)) * _TO_UNIT  # type: ignore[no-any-return]
+
+
 def mix(value: Any) -> Any:
     """Mix 64 bits, as SplitMix64 does with its state."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -103,6 +109,7 @@ TWINS: dict[Callable[..., Any], Any] = {
     draws.exponential: distributions.random_standard_exponential,
     draws.gamma: distributions.random_standard_gamma,
     draws.shock: shock,
+    draws.uniform_at: uniform_at,
     distributions.next_double: next_double,
     distributions.next_uint64: next_uint64,
 }

@@ -20,7 +20,7 @@ from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory, clip
-from tutelage.rules import ALIGN_KIND, cost, reveal
+from tutelage.rules import ALIGN_KIND, cost, reveal, round_reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
@@ -115,6 +115,7 @@ def advance(  # noqa: PLR0915 - one loop, so that its variables stay in register
             total_cost, is_first_left_out = memory.costs[client], memory.is_first_left_out[client]
             checkpoint = memory.next_checkpoints[client]
             may_leap = LEAPS and activity == 1.0 and delay == 0 and trace.arms.shape[1] == 0
+            may_leap = may_leap and rule_arrays.rounding_key.size == 0
             next_attempt, pause = 0, 1
             arm, reward, pending = (
                 memory.pending_arm[client],
@@ -126,6 +127,8 @@ def advance(  # noqa: PLR0915 - one loop, so that its variables stay in register
                     aligns = rule_arrays.kinds[arm] == ALIGN_KIND
                     aligned = 1.0 if aligns and random(reward_stream) < reward_arrays.global_means[arm] else 0.0
                     value = reveal(rule_arrays, rule_memory, arm, reward, aligned)
+                    if rule_arrays.rounding_key.size > 0:
+                        value = round_reveal(value, rule_arrays.rounding_key, client, number)
                     total_cost += cost(reward, value)
                     revealed[arm] += value
                     seen = clip(value)  # of rewards beyond [0, 1]

@@ -34,9 +34,9 @@ from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
-from tutelage.rules import make_rule_arrays
+from tutelage.rules import NO_ROUNDING, make_rule_arrays
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome, count_messages
-from tutelage.seeding import client_streams, shock_key, teacher_generator
+from tutelage.seeding import client_streams, rounding_key, shock_key, teacher_generator
 from tutelage.teachers.base import Directive, Evidence
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
@@ -87,6 +87,7 @@ class _Simulation:
         self.reward_arrays = request.instance.reward_arrays()._replace(
             shock_key=read_only(shock_key(request.seed, run))
         )
+        self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
         self.acting = ActivityArrays(*request.instance.conditions.arrays(num_clients))
         self.policies = group_clients(request.policies, request.instance.rewards, num_arms, request.engine)
         self.agents, self.slice = agents, _SLICE if agents is None else agent_group.SLICE
@@ -177,7 +178,7 @@ class _Simulation:
         directive = ask_directive(self.teacher, self.problem, self.state)
         published = (directive.rules, directive.active_arms, directive.leading_arm, directive.target)
         if published != self.published:  # most often only the quota is new
-            self.published, self.rule_arrays = published, make_rule_arrays(*published)
+            self.published, self.rule_arrays = published, make_rule_arrays(*published, self.rounding_key)
         self.directive: Directive = directive
         memory = self.memory
         if directive.restarts > self.restarts:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tutelage.agents import AgentMaker
 from tutelage.agents.agent_policy import AgentPolicy
-from tutelage.agents.base import Agent
+from tutelage.agents.base import Agent, describe_choice, read_arm
 from tutelage.code_errors import describe_code_error
 from tutelage.engine.agent_group import seeded_globally
 from tutelage.errors import InputError
@@ -67,16 +67,15 @@ class _Player:
 
     def play(self, run: int, phases: Sequence[tuple[int, Callable[[int], float]]], arms: int = 0) -> NDArray[np.int64]:
         """Return the arms of all rounds; each phase has a number of rounds and the reward of an arm."""
-        seed, chosen = agent_seed(self.seed, run, 0), []
+        seed, chosen, num_arms = agent_seed(self.seed, run, 0), [], arms or self.num_arms
         with seeded_globally(seed):
-            agent: Agent = self.policy.make_agent(arms or self.num_arms, seed)
+            agent: Agent = self.policy.make_agent(num_arms, seed)
             for rounds, reward_of in phases:
                 for _ in range(rounds):
-                    arm = int(agent.select())
-                    if not 0 <= arm < (arms or self.num_arms):
-                        raise InputError(
-                            f"The agent {self.policy.make} selected {arm}, but arms are 0 to {self.num_arms - 1}."
-                        )
+                    selected = agent.select()
+                    arm = read_arm(selected, num_arms)
+                    if arm < 0:
+                        raise InputError(f"The agent {self.policy.make} {describe_choice(selected, num_arms)}.")
                     agent.update(arm, reward_of(arm))
                     chosen.append(arm)
         return np.array(chosen)

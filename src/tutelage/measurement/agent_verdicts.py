@@ -167,7 +167,10 @@ def judge(measures: AgentMeasures, setting: TheorySetting) -> tuple[AgentVerdict
         _judge_constant(sharing, history, measures, setting)
         for sharing, history in zip(measures.sharings, measures.histories, strict=True)
     ]
-    return *found, _judge_blt(measures, setting)
+    found.append(_judge_blt(measures, setting))
+    if measures.reading in {"as 1", "as 0", "unclear"} or measures.reading.startswith("refused"):
+        found.append(_judge_binary_blt(measures))
+    return tuple(found)
 
 
 def _judge_constant(
@@ -209,6 +212,15 @@ def _judge_constant(
         decides_by,
         guarantee.regret.value,
         guarantee.cost.value,
+    )
+
+
+def _judge_binary_blt(measures: AgentMeasures) -> AgentVerdict:
+    """Judge BLT that reveals 0 and 1 only, which no theorem is about: it has no bounds."""
+    if all(each.untried == len(each.least) for each in measures.sharings):
+        return AgentVerdict("blt, binary reveals", "no", "it never tries some arm, whatever it is shown")
+    return AgentVerdict(
+        "blt, binary reveals", "unclear", "it would be shown 0 and 1 only, whose means blt levels: simulate it"
     )
 
 

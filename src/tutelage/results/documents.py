@@ -65,6 +65,7 @@ class RequestDocument(Struct, frozen=True):
     exclude: dict[str, int]
     exclude_after: float | None
     engine: Engine
+    binary_reveals: bool
 
 
 class LearningDocument(Struct, frozen=True):
@@ -200,6 +201,7 @@ def describe_request(request: SimulationRequest) -> RequestDocument:
         exclude=_by_client(dict(sorted(request.exclude.items()))),
         exclude_after=request.exclude_after,
         engine=request.engine,
+        binary_reveals=request.binary_reveals,
     )
 
 

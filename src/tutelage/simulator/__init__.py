@@ -77,6 +77,7 @@ def simulate(
     exclude: Mapping[int, int] | None = None,
     exclude_after: float | None = None,
     engine: "Engine | str" = DEFAULT_ENGINE,
+    binary_reveals: bool = False,
     progress: ProgressOption = False,
 ) -> "xr.Dataset":
     """Simulate teachers, all with the same random numbers, and return every run.
@@ -100,6 +101,8 @@ def simulate(
             intervals.
         engine: ``step`` plays round by round; ``auto`` and ``leap`` leap over rounds where that does not change
             the distribution of any result, and ``leap`` refuses where nobody can.
+        binary_reveals: Reveal only 0 and 1, for agents that refuse fractions: 1 with a probability of the reward
+            that the teacher would reveal (docs/agents.md).
         progress: True draws a bar on standard error; a function is called from time to time with the number of
             finished runs of all teachers.
 
@@ -121,6 +124,7 @@ def simulate(
         exclude=exclude,
         exclude_after=exclude_after,
         engine=engine,
+        binary_reveals=binary_reveals,
     )
     with show_progress(progress, request.runs * len(request.teachers)) as callback:
         result = simulate_request(request, workers=workers, executor=executor, progress=callback)

@@ -25,6 +25,7 @@ def write_command(request: SimulationRequest, checkpoints: str) -> str:
     words = ["tutelage", "simulate", request.instance.name]
     words += [word for label in request.teacher_labels for word in ("--teacher", label)]
     words += [str(word) for name, value in options.items() if value != "" for word in (name, value)]
+    words += ["--binary-reveals"] * request.binary_reveals
     for name, rounds in (("--stop", real.stops), ("--exclude", sorted(request.exclude.items()))):
         words += [word for client, round in rounds for word in (name, f"{client}:{round}")]
     return shlex.join(words)

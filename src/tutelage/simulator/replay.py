@@ -43,6 +43,7 @@ def restore_request(dataset: "xr.Dataset") -> SimulationRequest:
         exclude={int(client): round for client, round in document["exclude"].items()},
         exclude_after=document["exclude_after"],
         engine=document.get("engine", "step"),  # there was no other one
+        binary_reveals=document.get("binary_reveals", False),
     )
     return dataclasses.replace(request, command=str(dataset.attrs.get("command", "")))
 

@@ -47,6 +47,7 @@ def make_request(
     exclude: Mapping[int, int] | None = None,
     exclude_after: float | None = None,
     engine: str = DEFAULT_ENGINE,
+    binary_reveals: bool = False,
 ) -> SimulationRequest:
     """Resolve and check the arguments of :func:`tutelage.simulate`.  Raises ``InputError``."""
     horizon = check_whole("horizon", horizon, 1, LARGEST_HORIZON)
@@ -60,6 +61,8 @@ def make_request(
         loaded = dataclasses.replace(loaded, conditions=conditions)
     if exclude_after is not None:
         exclude_after = check_number("exclude_after (usual intervals)", exclude_after, 1)
+    if not isinstance(binary_reveals, bool):
+        raise InputError(f"Invalid binary_reveals={format_value(binary_reveals)}: use True or False.")
     request = SimulationRequest(
         instance=loaded,
         teachers=chosen,
@@ -71,6 +74,7 @@ def make_request(
         exclude=_check_exclusions({} if exclude is None else exclude, loaded, horizon),
         exclude_after=exclude_after,
         engine=parse_engine(engine),
+        binary_reveals=binary_reveals,
     )
     _check_leaps(request)
     _check_size(request)
@@ -91,6 +95,8 @@ def parse_engine(name: str) -> Engine:
 
 
 def _check_leaps(request: SimulationRequest) -> None:
+    if request.engine == "leap" and request.binary_reveals:
+        raise InputError("No client can leap with binary reveals: use the engine auto or step.")
     if request.engine == "leap" and not any(can_leap(each, request.instance.rewards) for each in request.policies):
         raise InputError(
             "No client can leap: no policy does so with rewards="

@@ -6,6 +6,8 @@ import pytest
 from tests.simulated_run import simulate_once
 
 from tutelage import instances
+from tutelage.distributions import parse_distribution
+from tutelage.instances.base import Instance, equal_weights
 from tutelage.request import make_problem
 from tutelage.service.campaigns.campaign import Campaign, CampaignSetup, RewardScale
 from tutelage.service.campaigns.snapshot_format import StoredState, dump_campaign, restore_campaign
@@ -34,6 +36,39 @@ def traced(instance, clients, teacher, horizon, seed, **options):
 # With gaps so large every teacher settles that can: on the paper's instance none would in so few rounds.
 MEANS = "0.9,0.2,0.5\n0.8,0.1,0.9\n0.9,0.3,0.1\n0.7,0.2,0.3\n0.9,0.1,0.2\n"
 KNOWING = ("ng", "none", "known(target=1)", "jun(target=1)", "ace(target=1)")
+
+
+BETA = "beta(concentration=4)"  # observed rewards are fractions
+
+
+@pytest.mark.parametrize("spec", ["tal(gamma1=0.5)", "blt", "change-detector(teacher=blt)"])
+@pytest.mark.parametrize("rewards", ["bernoulli", BETA])
+def test_binary_reveals_are_those_of_the_lab(spec, rewards):
+    """Only 0 and 1 are revealed, the same ones as in the simulator, at the same cost."""
+    means = np.array([row.split(",") for row in MEANS.split()], dtype=float)
+    instance, horizon = Instance("five", means, equal_weights(5), parse_distribution(rewards)), 400
+    teacher = TEACHERS.parse(spec)
+    run = traced(instance, "ucb1", teacher, horizon, 3, binary_reveals=True)
+    problem = make_problem(instance, horizon, teacher)
+    campaign = Campaign(CampaignSetup(teacher, problem, RewardScale(), seed=3, binary_reveals=True))
+    for round in range(horizon):
+        arms, observed = (values[:, round].tolist() for values in (run.trace.arms, run.trace.observed))
+        assert campaign.step(range(5), arms, observed, [False] * 5).revealed == run.trace.revealed[:, round].tolist()
+    assert set(np.unique(run.trace.revealed)) == {0.0, 1.0}
+    assert [client.cost for client in campaign.clients] == run.costs[:, -1].tolist()
+
+
+def test_a_binary_campaign_rounds_beyond_its_horizon_and_leaves_bypassed_pulls():
+    """Every reveal is an end of the range, but a bypassed pull's client has been shown the reward itself."""
+    problem = Problem(1, 2, 3, (1.0,))
+    campaign = Campaign(CampaignSetup(TEACHERS.parse("none"), problem, RewardScale(-2.0, 6.0), binary_reveals=True))
+    steps = [campaign.step([0], [0], [3.0], [False]) for _ in range(60)]
+    shown = [step.revealed[0] for step in steps]
+    assert steps[-1].directives == [0]
+    assert set(shown[:30]) == set(shown[30:]) == {-2.0, 6.0}
+    cost = campaign.cost
+    assert campaign.step([0], [0], [3.0], [True]).revealed == [3.0]
+    assert campaign.cost == cost
 
 
 @pytest.mark.parametrize("excluded", [{}, {1: 200, 3: 201, 0: 900}])

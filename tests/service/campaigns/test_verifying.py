@@ -118,3 +118,16 @@ def test_a_row_after_the_head_is_a_fault(store_file, tmp_path, far):
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
         (fault,) = verify_ledger(reader, "c")[1]
     assert "has rows after its head" in fault
+
+
+def test_binary_reveals_in_the_ledger_are_computed_again(tmp_path):
+    """Every revealed reward is an end of the range, and the ledger agrees with what is computed from it."""
+    path = tmp_path / "t.db"
+    bench = EngineBench(path)
+    bench.create(clients=("a", "b"), horizon=60, teacher="blt", low=-1.0, high=3.0, binary_reveals=True)
+    for number in range(40):
+        bench.pull(*(sent(f"{number}{m}", m, "xy"[number % 2], 1.5) for m in "ab"))
+    assert {row.revealed for row in bench.store.read("c", 0, 1000) if hasattr(row, "revealed")} == {-1.0, 3.0}
+    bench.store.close()
+    with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
+        assert verify_ledger(reader, "c")[1] == []

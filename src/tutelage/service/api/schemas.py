@@ -41,6 +41,11 @@ BeyondHorizon = Annotated[
 ]
 
 
+BinaryReveals = Annotated[
+    bool, describe("Whether only the smallest and the largest reward are revealed, by seeded random rounding.")
+]
+
+
 class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
     """A campaign to create."""
 
@@ -57,6 +62,7 @@ class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
         describe("Weight of each client, in the order of clients or by name; equal if null."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=MAX_WHOLE, description="Seed of the teacher's random numbers.")] = 0
+    binary_reveals: BinaryReveals = False
     start: Annotated[bool, describe("Whether to start the campaign at once.")] = False
     strict: Annotated[bool, describe("Whether to refuse the campaign if there are warnings.")] = False
 
@@ -91,6 +97,7 @@ class CampaignSummary(msgspec.Struct):
     low: Low
     high: High
     seed: Annotated[int, describe("Seed of the teacher's random numbers.")]
+    binary_reveals: BinaryReveals
     open_registration: OpenRegistration
     weights: Annotated[tuple[float, ...] | None, describe("Weight of each client; null if all are equal.")]
     arms: Arms

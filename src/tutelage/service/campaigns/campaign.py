@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, state_size
-from tutelage.rules import KEEP, SET_KIND, Rule, cost, make_rule_arrays, reveal
-from tutelage.seeding import teacher_generator
+from tutelage.rules import KEEP, NO_ROUNDING, SET_KIND, Rule, cost, make_rule_arrays, reveal, round_reveal
+from tutelage.seeding import rounding_key, teacher_generator
 from tutelage.service.campaigns.evidence import CollectedEvidence
 from tutelage.teachers.base import Directive, Evidence, Problem, Report, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
@@ -79,11 +79,16 @@ class ClientMemory:
         self.cost = cost
         self.memory = RuleMemory(self.pulls, self.observed, self.revealed, self.rule_state)  # type: ignore[arg-type]
 
-    def reveal(self, rule_arrays: RuleArrays, arm: int, reward: float) -> float:
-        """Count a pull and return the reward to reveal for it, both in [0, 1]."""
+    def reveal(self, rule_arrays: RuleArrays, arm: int, reward: float, place: tuple[int, int] | None = None) -> float:
+        """Count a pull and return the reward to reveal for it, both in [0, 1].
+
+        ``place`` is the pull's client and its number among the client's pulls, for a binary reveal.
+        """
         self.pulls[arm] += 1
         self.observed[arm] += reward
         value = float(reveal(rule_arrays, self.memory, arm, reward, 0.0))
+        if place is not None:
+            value = round_reveal(value, rule_arrays.rounding_key, *place)
         self.cost += cost(reward, value)
         self.revealed[arm] += value
         return value
@@ -91,12 +96,16 @@ class ClientMemory:
 
 @dataclass(frozen=True)
 class CampaignSetup:
-    """What never changes in a campaign: its teacher and problem, the scale of its rewards, the teacher's seed."""
+    """What never changes in a campaign: its teacher and problem, the scale of its rewards, the seed.
+
+    With ``binary_reveals`` only the ends of the scale are revealed.
+    """
 
     teacher: Teacher
     problem: Problem
     scale: RewardScale
     seed: int = 0
+    binary_reveals: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +147,7 @@ class Campaign:
         self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
         self.excluded: list[int] = []
         self.consultations = self.restarts = self.windows = 0
+        self.rounding_key = rounding_key(setup.seed, 0) if setup.binary_reveals else NO_ROUNDING
         self.left_out: set[int] = set()  # clients whose next step the present window leaves out
         self.collected = CollectedEvidence(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
@@ -177,7 +187,8 @@ class Campaign:
         Clients and arms are numbers, rewards in the sender's units.  ``bypassed`` marks pulls whose client
         has been shown the reward itself.
 
-        Pulls beyond the horizon are revealed as observed.
+        Pulls beyond the horizon are revealed as observed, or with binary reveals rounded.  A bypassed pull is
+        counted with the reward that its client has been shown.
 
         A window has no bypassed pulls, and of each client none of the first step in which it has others: they may
         have been made before the consultation that began the window.
@@ -186,12 +197,15 @@ class Campaign:
         rounds, counts = self.rounds, self.counts
         unit = self.setup.scale.to_units(rewards)
         numbers: list[int] = []
+        places: list[tuple[int, int] | None] = []  # of binary reveals
+        is_binary = self.setup.binary_reveals
         is_evidence: list[bool] = []
         left_out, has_windows = self.left_out, self.windows > 0
         for client, arm, reward, was_bypassed in zip(clients, arms, unit, bypassed, strict=True):
             round = rounds[client] = rounds[client] + 1
             number = counts[client][arm] = counts[client][arm] + 1
             numbers.append(number)
+            places.append((client, round) if is_binary and not was_bypassed else None)
             is_evidence.append(round <= horizon)
             if round <= horizon and not (has_windows and (was_bypassed or client in left_out)):
                 observe(client, arm, reward)
@@ -214,9 +228,10 @@ class Campaign:
         if not all(is_evidence):
             shown = [late or not known for late, known in zip(bypassed, is_evidence, strict=True)]
             directives = [directives[0] if known else 0 for known in is_evidence]
-        for client, arm, sent, reward, is_shown in zip(clients, arms, rewards, unit, shown, strict=True):
+        each = zip(clients, arms, rewards, unit, shown, places, strict=True)
+        for client, arm, sent, reward, is_shown, place in each:
             applied = keeping_rules if is_shown else rules
-            value = memories[client].reveal(applied, arm, reward)
+            value = memories[client].reveal(applied, arm, reward, place)
             is_kept = value == reward and applied.kinds[arm] != SET_KIND
             revealed.append(sent if is_kept else to_sender(value))
         return Step(numbers, revealed, directives, decision)
@@ -265,8 +280,9 @@ class Campaign:
             self.collected.clear()
             self.left_out = set(range(len(self.clients)))
         self.directive: Directive = directive
-        self.rule_arrays = _make_rule_lists(directive.rules, directive)
-        self.keeping_rule_arrays = _make_rule_lists((KEEP,) * self.setup.problem.num_arms, directive)
+        self.rule_arrays = _make_rule_lists(directive.rules, directive, self.rounding_key)
+        kept = (KEEP,) * self.setup.problem.num_arms
+        self.keeping_rule_arrays = _make_rule_lists(kept, directive, self.rounding_key)
         self.collected.await_quota(directive.quota)
         if directive.target != self.target:
             self.target = directive.target
@@ -274,7 +290,7 @@ class Campaign:
                 client.rule_state[OFF_TARGET] = 0.0
 
 
-def _make_rule_lists(rules: tuple[Rule, ...], directive: Directive) -> RuleArrays:
+def _make_rule_lists(rules: tuple[Rule, ...], directive: Directive, key: NDArray[np.uint64]) -> RuleArrays:
     """Rules as arrays, with lists where possible, which are read in a third of the time."""
-    arrays = make_rule_arrays(rules, directive.active_arms, directive.leading_arm, directive.target)
+    arrays = make_rule_arrays(rules, directive.active_arms, directive.leading_arm, directive.target, key)
     return arrays._replace(kinds=arrays.kinds.tolist(), active=arrays.active.tolist())

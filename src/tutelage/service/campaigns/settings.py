@@ -30,6 +30,7 @@ class Settings:
 
     With ``open_registration``, ``clients`` may be empty, and more clients register until the start.
     ``weights`` are in the order of the clients; None is 1/M each.  ``seed`` is the teacher's.
+    With ``binary_reveals`` only ``low`` and ``high`` are revealed.
     Raises ``InputError`` for invalid settings.
     """
 
@@ -43,6 +44,7 @@ class Settings:
     high: float = 1.0
     weights: tuple[float, ...] | None = None
     seed: int = 0
+    binary_reveals: bool = False
 
     def __post_init__(self) -> None:
         check_campaign_name(self.name)
@@ -91,7 +93,9 @@ class Settings:
     def setup(self, clients: Sequence[str]) -> CampaignSetup:
         """Return the setup of a campaign with these clients."""
         teacher = parse_teacher(self.teacher, self.arms)
-        return CampaignSetup(teacher, self.problem(clients), RewardScale(self.low, self.high), self.seed)
+        return CampaignSetup(
+            teacher, self.problem(clients), RewardScale(self.low, self.high), self.seed, self.binary_reveals
+        )
 
     def encode(self) -> str:
         """Return the settings as JSON."""

@@ -117,7 +117,7 @@ def test_faults_name_their_place(server, changed, field):
             "colour",
             (
                 "The field colour is unknown; the fields are name, arms, horizon, teacher, clients, "
-                "open_registration, low, high, weights, seed, start, strict."
+                "open_registration, low, high, weights, seed, binary_reveals, start, strict."
             ),
         ),
     ],

@@ -44,7 +44,7 @@ class ActivityArrays(NamedTuple):
     last_rounds: NDArray[np.int64]  # [M] the last round in which a client acts
 
 
-def advance(  # noqa: PLR0915 - one loop, so that its variables stay in registers
+def advance(  # noqa: PLR0912, PLR0915 - one loop, so that its variables stay in registers
     memory: Memory,
     record: RoundRecord,
     trace: PullTrace,

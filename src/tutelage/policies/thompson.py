@@ -7,14 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.draws import beta, index, random
-from tutelage.policies.base import Learner, PolicyBase
+from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch
+from tutelage.policies.support.thompson_constant import pull_ones, pull_zeros
+from tutelage.policies.support.thompson_teaching import pull_taught
 from tutelage.registry import parameter
 
 
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest draw from its posterior Beta(1 + successes, 1 + failures), arms in order.
 
-    The state holds the K successes, then the K failures.  Equal draws are broken uniformly at random.
+    The state holds the K successes, then the K failures, then numbers that only a leap uses.  Equal draws are
+    broken uniformly at random.
     """
     state, num_arms = learner.state, learner.counts.size
     best, ties, highest = 0, 0, -1.0
@@ -43,6 +46,40 @@ def learn(arm: int, reward: float, learner: Learner, parameters: NDArray[np.floa
     state[num_arms + arm] += 1.0 - success
 
 
+def leap(
+    round: int, learner: Learner, prospect: Prospect, stretch: Stretch, parameters: NDArray[np.float64], stream: Any
+) -> int:
+    """Leap where all rewards are 1 and always were, where all are 0, or all but those of one arm.
+
+    The proofs are those of ``support/thompson_constant.py`` and ``support/thompson_teaching.py``.
+    """
+    num_arms, state = learner.counts.size, learner.state
+    successes, failures, numbers = state[:num_arms], state[num_arms : 2 * num_arms], state[2 * num_arms :]
+    num_ones, num_zeros, other = 0, 0, 0
+    for arm in range(num_arms):
+        mean = prospect.means[arm]
+        if parameters[0] == 1.0 and prospect.is_constant[arm] and 0.0 < mean < 1.0:  # no trial
+            return 0
+        if mean == 1.0 and failures[arm] == 0.0:
+            num_ones += 1
+        if mean == 0.0 and successes[arm] == 0.0:
+            num_zeros += 1
+        else:
+            other = arm
+    if num_arms == 1 or prospect.one_arm:
+        return 0
+    if num_ones == num_arms:
+        return pull_ones(stream, successes, prospect, stretch, numbers)
+    if num_zeros == num_arms:
+        return pull_zeros(stream, failures, prospect, stretch, numbers)
+    if num_zeros == num_arms - 1:
+        rounds = pull_taught(stream, other, successes, failures, prospect, stretch, numbers)
+        if prospect.is_constant[other]:
+            stretch.ones[other] = 0
+        return rounds
+    return 0
+
+
 @dataclass(frozen=True)
 class ThompsonSampling(PolicyBase):
     """Thompson sampling from Beta(1, 1) priors."""
@@ -53,9 +90,11 @@ class ThompsonSampling(PolicyBase):
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
+    leap = staticmethod(leap)
 
     def state_size(self, num_arms: int) -> int:
-        return 2 * num_arms
+        """Successes and failures of each arm, and 2 K numbers that a leap writes and forgets."""
+        return 4 * num_arms
 
     def parameters(self) -> tuple[float, ...]:
         return (1.0 if self.update == "fractional" else 0.0,)

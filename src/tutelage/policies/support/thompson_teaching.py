@@ -1,0 +1,243 @@
+"""The leap of Thompson sampling while it is taught: one arm shows its rewards, the others show nothing but zeros.
+
+The target's draw is X ~ Beta(a, b), a - 1 its successes and b - 1 its failures.  Every other arm k has
+shown zeros only, so its draw is theta_k ~ Beta(1, a_k), a_k = 1 + its failures.  Shapes: K arms.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.binomial import binomial, stirling_error
+from tutelage.draws import exponential, gamma, random
+from tutelage.policies.base import Prospect, Stretch
+
+_MOST_CANDIDATES = 0.25  # share of rounds beyond which comparing all draws in every round is faster
+_SHORTEST = 4  # rounds worth the computation of a bound
+_GUARD = 1.0 + 1e-9  # above the relative rounding error of a probability, so that bounds are bounds
+
+
+def log_chance_above(a: float, b: float, other: float) -> float:
+    """log P(theta > X), theta ~ Beta(1, other) and X ~ Beta(a, b): E (1 - X)^other = B(a, b + other) / B(a, b).
+
+    Of the four log-gamma functions, by Stirling's formula, only differences of close numbers are taken.
+    """
+    total = a + b
+    errors = stirling_error(b + other) - stirling_error(b) - stirling_error(total + other) + stirling_error(total)
+    rise = (b - 0.5) * math.log1p(other / b) - (total - 0.5) * math.log1p(other / total)
+    return rise + other * math.log1p(-a / (total + other)) + errors
+
+
+def pull_taught(
+    stream: Any,
+    target: int,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+    bounds: NDArray[np.float64],
+) -> int:
+    """Play a stretch in which only the target may succeed, with probability ``prospect.means[target]``.
+
+    Returns its rounds.  ``successes`` [K], 0 for all arms but the target, and ``failures`` [K] are updated.
+    ``bounds`` [K] is room for numbers.
+
+    Exact for one round: with p_k = P(theta_k > X) and sum p_k <= 1, propose arm k with probability p_k and accept it
+    with the probability, given theta_k > X, that theta_k exceeds the other theta_j, too; pull the target where no
+    arm is accepted.  So arm k is pulled with probability P(theta_k is the largest).  In -log(1 - theta), which
+    is exponential with rate a_k for theta_k: given theta_k > X, X is Beta(a, b + a_k), and -log(1 - theta_k) is
+    -log(1 - X) + E / a_k, as exponentials have no memory (:func:`_exceeds_others`).
+
+    Exact for a stretch (Lewis and Shedler 1979, thinning): p_k falls with a and grows with b.  So as long as the
+    target has had at most z zeros since (a, b), p_k <= q_k = p_k(a, b + z), whatever the order of its rewards.
+    With probability q = sum q_k a round is a *candidate*; the gap to the next candidate is geometric, and all
+    pulls in it are the target's, with a binomial number of zeros that does not depend on the gap's length.  In a
+    candidate round arm k is drawn with probability q_k / q and proposed with probability p_k / q_k.  Where a gap
+    has more than the z zeros, it is cut right after zero z + 1, whose place among the pulls is uniform given their
+    number (:func:`_find_zero`): the bounds were valid up to there, and no candidate comes before.
+    """
+    done, has_ended = 0, False
+    while done < prospect.rounds and not has_ended:
+        length, zeros, total = _plan(target, successes, failures, prospect, bounds)
+        length = min(length, prospect.rounds - done)
+        if total > _MOST_CANDIDATES:
+            done += _step(stream, target, successes, failures, prospect, stretch, length)
+        else:
+            done += _thin(stream, target, successes, failures, prospect, stretch, bounds, total, zeros, length)
+        for arm in range(failures.size):
+            has_ended = has_ended or stretch.pulls[arm] == prospect.room[arm]
+    return done
+
+
+def _plan(
+    target: int,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    bounds: NDArray[np.float64],
+) -> tuple[int, int, float]:
+    """Return how many rounds and zeros of the target come next at most, and the sum of the q_k, written in ``bounds``.
+
+    Any numbers are exact; these are fast: the pulls have so many zeros hardly ever, and either fewer than one
+    candidate is expected, or the zeros multiply no p_k by more than about exp(0.7).
+    """
+    a, b, most = 1.0 + successes[target], 1.0 + failures[target], 1.0
+    for arm in range(failures.size):
+        if arm != target:
+            most = max(most, 1.0 + failures[arm])
+    few = 0.7 * b * (a + b) / (a * most)
+    length = int(a + b)
+    while length >= _SHORTEST:
+        expected = length * (1.0 - prospect.means[target])
+        zeros = int(expected + 4.0 * math.sqrt(expected))
+        total = _bound(target, a, b + zeros, failures, bounds)
+        if total * length <= 1.0 or (total <= _MOST_CANDIDATES and zeros <= few):
+            return length, zeros, total
+        length //= 2
+    return max(_SHORTEST, int((a + b) / 16.0)), 0, 1.0
+
+
+def _bound(target: int, a: float, b: float, failures: NDArray[np.float64], bounds: NDArray[np.float64]) -> float:
+    """Write P(theta_k > X), X ~ Beta(a, b), in ``bounds`` [K], 0 for the target; return their sum."""
+    total = 0.0
+    for arm in range(failures.size):
+        bounds[arm] = 0.0
+        if arm != target:
+            bounds[arm] = math.exp(log_chance_above(a, b, 1.0 + failures[arm])) * _GUARD
+        total += bounds[arm]
+    return total
+
+
+def _step(
+    stream: Any,
+    target: int,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+    rounds: int,
+) -> int:
+    """Play at most so many rounds in which all draws are compared; return how many."""
+    for done in range(rounds):
+        arm = _compare(stream, target, successes, failures)
+        _pull(stream, arm, arm == target, successes, failures, prospect, stretch)
+        if stretch.pulls[arm] == prospect.room[arm]:
+            return done + 1
+    return rounds
+
+
+def _pull(
+    stream: Any,
+    arm: int,
+    is_target: bool,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+) -> None:
+    """Pull an arm once."""
+    stretch.pulls[arm] += 1
+    if is_target and random(stream) < prospect.means[arm]:
+        successes[arm] += 1.0
+        stretch.ones[arm] += 1
+    else:
+        failures[arm] += 1.0
+
+
+def _compare(stream: Any, target: int, successes: NDArray[np.float64], failures: NDArray[np.float64]) -> int:
+    """Return the arm with the largest draw, in -log(1 - theta)."""
+    x, y = gamma(stream, 1.0 + successes[target]), gamma(stream, 1.0 + failures[target])
+    best, highest = target, math.log1p(x / y)  # X = x / (x + y)
+    for arm in range(failures.size):
+        if arm != target:
+            value = exponential(stream) / (1.0 + failures[arm])
+            if value > highest:
+                best, highest = arm, value
+    return best
+
+
+def _thin(
+    stream: Any,
+    target: int,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+    bounds: NDArray[np.float64],
+    total: float,
+    zeros: int,
+    length: int,
+) -> int:
+    """Play at most ``length`` rounds, until the target has more than ``zeros`` zeros or the stretch ends.
+
+    ``bounds`` [K] are the q_k, 0 for the target, and ``total`` is their sum.
+    """
+    first, most = 1.0 + successes[target], 1.0 + failures[target] + zeros
+    done = 0
+    while done < length:
+        gap = exponential(stream) / -math.log1p(-total)
+        free = min(length - done, prospect.room[target] - stretch.pulls[target])
+        pulls = int(min(gap, float(free)))
+        found = binomial(stream, pulls, 1.0 - prospect.means[target])
+        if 1.0 + failures[target] + found > most:
+            allowed = int(most - failures[target])  # this zero ends the part
+            pulls, found = _find_zero(stream, pulls, found, allowed), allowed
+        successes[target] += pulls - found
+        failures[target] += found
+        stretch.pulls[target] += pulls
+        stretch.ones[target] += pulls - found
+        done += pulls
+        if gap >= free or 1.0 + failures[target] > most:
+            break
+        done += 1
+        arm = _draw_candidate(stream, bounds, total)
+        a, b, other = 1.0 + successes[target], 1.0 + failures[target], 1.0 + failures[arm]
+        is_pulled = random(stream) * bounds[arm] < math.exp(log_chance_above(a, b, other))
+        if is_pulled and _exceeds_others(stream, target, arm, a, b, failures):
+            bounds[arm] *= (most + other) / (first + most + other)  # q_k with a_k one larger
+            total = 0.0
+            for each in range(bounds.size):
+                total += bounds[each]
+        else:
+            arm = target
+        _pull(stream, arm, arm == target, successes, failures, prospect, stretch)
+        if stretch.pulls[arm] == prospect.room[arm] or 1.0 + failures[target] > most:
+            break
+    return done
+
+
+def _find_zero(stream: Any, pulls: int, zeros: int, number: int) -> int:
+    """Return in which of ``pulls`` pulls, of which ``zeros`` showed 0 in random order, zero ``number`` came."""
+    left = number
+    for pull in range(1, pulls + 1):
+        if random(stream) * (pulls - pull + 1) < zeros:
+            zeros -= 1
+            left -= 1
+            if left == 0:
+                return pull
+    return pulls
+
+
+def _draw_candidate(stream: Any, bounds: NDArray[np.float64], total: float) -> int:
+    """Draw an arm with probabilities proportional to ``bounds`` [K]."""
+    left, last = random(stream) * total, 0
+    for arm in range(bounds.size):
+        if bounds[arm] > 0.0:
+            last = arm
+            left -= bounds[arm]
+            if left < 0.0:
+                break
+    return last
+
+
+def _exceeds_others(stream: Any, target: int, arm: int, a: float, b: float, failures: NDArray[np.float64]) -> bool:
+    """Draw whether theta of ``arm`` is the largest, given that it exceeds the target's X ~ Beta(a, b)."""
+    own = 1.0 + failures[arm]
+    x, y = gamma(stream, a), gamma(stream, b + own)
+    value = math.log1p(x / y) + exponential(stream) / own
+    for other in range(failures.size):
+        if other not in (arm, target) and exponential(stream) > value * (1.0 + failures[other]):
+            return False
+    return True

@@ -75,9 +75,9 @@ MUTANTS = [
     (teaching, {"a, b + zeros, failures": "a, b, failures"}, "taught, history"),
     (teaching, {"pulls, 1.0 - prospect": "pulls, prospect"}, "taught, history"),
     (teaching, FEW_ZEROS | {"left = number": "left = number + 1"}, "taught, few failures"),
-    (teaching, {"gamma(stream, b + own)": "gamma(stream, b)"}, "taught, twelve arms"),
-    (teaching, {"+ exponential(stream) / own": ""}, "taught, twelve arms"),
-    (teaching, {"(most + other) / (first": "(most - other) / (first"}, "taught, few failures"),
+    (teaching, {"gamma(stream, b + own)": "gamma(stream, b)"}, "taught, twenty arms"),
+    (teaching, {"+ exponential(stream) / own": ""}, "taught, twenty arms"),
+    (teaching, {"(most + other) / (first": "(most - other) / (first"}, "taught, two failures"),
     (teaching, {"random(stream) * bounds[arm] <": "bounds[arm] <"}, "taught, history"),
     (teaching, {"done += 1\n        arm = _draw": "arm = _draw"}, "taught, history"),
 ]

@@ -26,7 +26,8 @@ CASES = {
     "taught, history": (Case((0, 30, 0), (8, 8, 3), (0, 0.4, 0)), 10),
     "taught, ones": (Case((5, 0), (30, 9), (1, 0)), 10),
     "taught, few failures": (Case((40, 0, 0), (12, 4, 4), (0.95, 0, 0)), 12),
-    "taught, twelve arms": (Case((0,) * 11 + (40,), (3,) * 11 + (20,), (0,) * 11 + (0.9,)), 2),
+    "taught, two failures": (Case((20, 0, 0), (6, 1, 1), (1, 0, 0)), 10),
+    "taught, twenty arms": (Case((*[0] * 19, 30), (*[2] * 19, 7), (*[0] * 19, 1)), 1),
 }
 FALSE_ALARM = 1e-8
 

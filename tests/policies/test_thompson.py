@@ -32,7 +32,7 @@ def test_counts_zeros_and_ones():
     before = generator_words(client.stream)
     for arm, reward in [(0, 1.0), (0, 1.0), (0, 0.0), (2, 0.0)]:
         client.see(arm, reward)
-    assert client.learner.state.tolist() == [2, 0, 0, 1, 0, 1]
+    assert client.learner.state[:6].tolist() == [2, 0, 0, 1, 0, 1]
     assert generator_words(client.stream) == before
 
 
@@ -53,7 +53,7 @@ def test_fractional_adds_the_reward_itself():
     before = generator_words(client.stream)
     for reward in (0.25, 1.0, 0.0):
         client.see(0, reward)
-    assert client.learner.state.tolist() == [1.25, 0, 1.75, 0]
+    assert client.learner.state[:4].tolist() == [1.25, 0, 1.75, 0]
     assert generator_words(client.stream) == before
 
 

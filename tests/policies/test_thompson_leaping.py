@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests import leap_comparison
 from tests.policies.test_thompson_leaps import CASES
 from tests.policies.thompson_laws import Case, mutated, p_value_of_law, play
 
 from tutelage.policies.support import thompson_constant as constant
 from tutelage.policies.support import thompson_teaching as teaching
+from tutelage.rules import KEEP, Set
 
 RUNS = 20_000
 TIMES = (30, 300, 2000)
@@ -38,6 +40,22 @@ def test_leaping_is_stepping_in_law(name):
     for leapt, stepped in zip(leaping, stepping, strict=True):
         for place in np.ndindex(leapt.shape[1:]):
             assert_same_law(leapt[:, *place], stepped[:, *place])
+
+
+ZERO, ONE = Set(0.0), Set(1.0)
+TAUGHT = {
+    "learning from ones": leap_comparison.Case("ts", (0.5, 0.4, 0.3), (ONE, ONE, ONE), quota=(60, 60, 60)),
+    "learning from zeros": leap_comparison.Case("ts", (0.5, 0.4, 0.3), (ZERO, ZERO, ZERO), quota=(60, 60, 60)),
+    "teaching": leap_comparison.Case("ts", (0.3, 0.6, 0.2), (KEEP, ZERO, ZERO), (((0.0, 40),),) * 3, target=0),
+}
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_the_engine_leaps_with_the_same_distribution(name):
+    """Pulls at several times, segment sums, cost and quota rounds of 3,000 clients whose rewards a rule changes."""
+    leaping, stepping = (leap_comparison.play(TAUGHT[name], 3000, *each) for each in (("leap", 1), ("step", 2)))
+    assert leap_comparison.differences(leaping, stepping) == []
+    assert leaping.leapt > 0.0
 
 
 def assert_same_law(one, other):

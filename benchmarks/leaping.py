@@ -1,0 +1,95 @@
+"""Measure how long one run takes with each engine, as a table of docs/speed.md.
+
+    python benchmarks/leaping.py [--horizons 1000000,10000000,100000000] [--longest SECONDS] [--turns N]
+
+There are two parts, both on the paper's instance, in one process, on one core, with compiled kernels: seconds of
+a whole run with a teacher; and client-steps per second of clients without a teacher.  With the engine ``auto``
+these are effective: rounds that clients leap over count as if they were played.
+"""
+
+import time
+from collections.abc import Sequence
+
+from arguments import make_parser
+
+from tutelage.engine.simulation import simulate_run
+from tutelage.simulator import make_request
+
+TAUGHT = (
+    ("twl(gamma1=1,gamma2=0)", "ucb1"),
+    ("twl(gamma1=1,gamma2=0)", "eps-greedy"),
+    ("tal(gamma1=0,gamma2=0)", "ts"),
+)
+POLICIES = ("ucb1", "eps-greedy", "ts")
+ENGINES = ("step", "auto")
+HORIZONS = (10**6, 10**7, 10**8)
+SHORT_HORIZON = 50_000
+SHORT_RUNS = 5  # in one measurement at that horizon
+CHECKPOINTS = "logarithmic"
+
+
+def measure_run(teacher: str, policy: str, horizon: int, engine: str, turns: int, runs: int = 1) -> float:
+    """Return the fewest seconds of ``turns`` measurements of one run; the kernels are compiled before."""
+    arguments = ("paper", teacher, policy)
+    settings = {"seed": 1, "checkpoints": CHECKPOINTS, "engine": engine}
+    simulate_run(make_request(*arguments, horizon=1000, runs=1, **settings), 0, 0)
+    request = make_request(*arguments, horizon=horizon, runs=runs, **settings)
+    seconds = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        for run in range(runs):
+            simulate_run(request, 0, run)
+        seconds.append((time.perf_counter() - began) / runs)
+    return min(seconds)
+
+
+def measure_taught(horizons: Sequence[int], longest: float, turns: int) -> list[str]:
+    """Return the rows of runs with a teacher; stepping is left out where it would take more than ``longest`` seconds.
+
+    How long it would take is estimated from the horizon before, in proportion to the rounds.
+    """
+    rows = ["| teacher | policy | T | `step`, seconds | `auto`, seconds | ratio |", "|---|---|---|---|---|---|"]
+    for teacher, policy in TAUGHT:
+        rate = 0.0  # seconds per round of stepping
+        for horizon in horizons:
+            leaping = measure_run(teacher, policy, horizon, "auto", turns)
+            stepped = ratio = "-"
+            if rate * horizon <= longest:
+                stepping = measure_run(teacher, policy, horizon, "step", 1)
+                rate = stepping / horizon
+                stepped, ratio = f"{stepping:.2f}", f"{stepping / leaping:.3g}"
+            rows.append(f"| `{teacher}` | `{policy}` | {horizon:,} | {stepped} | {leaping:.3f} | {ratio} |")
+            print(rows[-1], flush=True)
+    return rows
+
+
+def measure_untaught(turns: int) -> list[str]:
+    """Return the rows of clients without a teacher."""
+    rows = ["| policy | `step`, million/s | `auto`, million/s |", "|---|---|---|"]
+    for policy in POLICIES:
+        steps = SHORT_HORIZON * make_request("paper", "none", policy).instance.num_clients
+        rates = [
+            steps / measure_run("none", policy, SHORT_HORIZON, engine, turns, SHORT_RUNS) / 1e6 for engine in ENGINES
+        ]
+        rows.append(f"| `{policy}` | {rates[0]:.3g} | {rates[1]:.3g} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    """Measure and print both tables."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--horizons", default=",".join(map(str, HORIZONS)), help="horizons T, increasing (%(default)s)")
+    parser.add_argument(
+        "--longest", type=float, default=30.0, metavar="SECONDS", help="longest run that is stepped (%(default)s)"
+    )
+    parser.add_argument("--turns", type=int, default=3, metavar="N", help="measurements, of which the fastest counts")
+    arguments = parser.parse_args()
+    horizons = [int(each) for each in arguments.horizons.split(",")]
+    tables = [measure_taught(horizons, arguments.longest, arguments.turns), measure_untaught(arguments.turns)]
+    print()
+    print("\n\n".join("\n".join(table) for table in tables))
+
+
+if __name__ == "__main__":
+    main()

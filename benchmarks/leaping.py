@@ -9,6 +9,7 @@ these are effective: rounds that clients leap over count as if they were played.
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from arguments import make_parser
 
@@ -30,10 +31,9 @@ CHECKPOINTS = "logarithmic"
 
 def measure_run(teacher: str, policy: str, horizon: int, engine: str, turns: int, runs: int = 1) -> float:
     """Return the fewest seconds of ``turns`` measurements of one run; the kernels are compiled before."""
-    arguments = ("paper", teacher, policy)
-    settings = {"seed": 1, "checkpoints": CHECKPOINTS, "engine": engine}
-    simulate_run(make_request(*arguments, horizon=1000, runs=1, **settings), 0, 0)
-    request = make_request(*arguments, horizon=horizon, runs=runs, **settings)
+    make = partial(make_request, "paper", teacher, policy, seed=1, checkpoints=CHECKPOINTS, engine=engine)
+    simulate_run(make(horizon=1000, runs=1), 0, 0)
+    request = make(horizon=horizon, runs=runs)
     seconds = []
     for _ in range(turns):
         began = time.perf_counter()

@@ -96,6 +96,6 @@ def test_files(number, capsys, tmp_path, monkeypatch):
             value = f"[{number}]" if field == "horizons" else number
             (tmp_path / "e.toml").write_text(experiment.replace(line, f"{field} = {value}"))
             assert is_sentence(error_of(capsys, 2, "run", "e.toml")), field
-    for field in ("port", "max_body", "max_waiting_pulls", "shutdown_timeout", "body_timeout"):
+    for field in ("port", "max_body", "max_waiting_pulls", "max_cached_pulls", "shutdown_timeout", "body_timeout"):
         (tmp_path / "s.toml").write_text(f"{field} = {number}\n")
         assert is_sentence(error_of(capsys, 2, "config", "--config", "s.toml")), field

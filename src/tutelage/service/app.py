@@ -36,7 +36,9 @@ HTML = "text/html; charset=utf-8"
 def build(store: Store, configuration: Configuration, *, stopping: Callable[[], None] = lambda: None) -> Gateway:
     """Return the application on an open store.  ``stopping`` is called if the store has failed permanently."""
     address, insecure = configuration.advertise or "", configuration.insecure
-    handoff = Handoff(store, address=address, most_waiting=configuration.max_waiting_pulls)
+    handoff = Handoff(
+        store, address=address, most_waiting=configuration.max_waiting_pulls, most_cached=configuration.max_cached_pulls
+    )
     handoff.tracing = open_tracing()
     readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)
     # Threads of their own, so that requests that read much do not keep keys from being read.

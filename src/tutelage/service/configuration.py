@@ -102,6 +102,13 @@ class ServerSettings:
         metavar="N",
         help="Maximum number of pulls that wait to be stored; further pulls are refused with status 429.",
     )
+    max_cached_pulls: int = setting(
+        250_000,
+        minimum=0,
+        maximum=100_000_000,
+        metavar="N",
+        help="Maximum number of the newest pulls, of all campaigns together, kept in memory for replays.",
+    )
     body_timeout: float = setting(
         10.0, above=0, maximum=3600, metavar="SECONDS", help="Maximum time for a request body to arrive, in seconds."
     )

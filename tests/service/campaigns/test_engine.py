@@ -226,6 +226,36 @@ def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     assert [bool(cache.get(id)) for id in "123"] == [False, False, True]
 
 
+def test_the_caches_of_all_campaigns_have_one_bound(bench):
+    """The campaign that was least recently pulled forgets first, reads do not count, and replays still answer."""
+    bench.engine.most_cached = 5
+    for name in "de":
+        bench.create(name=name)
+    answers = {name: bench.do(PullJob(name, pulls=[sent(f"{name}{n}") for n in range(2)])) for name in "dce"}
+    bench.look(lambda session: session.position)  # of c, which pulled before e
+    cached = {name: len(session.cache) for name, session in bench.engine.sessions.items()}
+    assert cached == {"c": 2, "d": 0, "e": 2}
+    for name in "dce":
+        again = bench.do(PullJob(name, pulls=[sent(f"{name}{n}") for n in range(2)]))
+        assert [(pull.id, pull.reward) for pull in again] == [(pull.id, pull.reward) for pull in answers[name]]
+        assert all(pull.replayed for pull in again)
+    bench.do(PullJob("d", pulls=[sent("d3")]))
+    bench.do(PullJob("d", pulls=[sent("d4")]))
+    assert {name: len(session.cache) for name, session in bench.engine.sessions.items()} == {"c": 0, "d": 2, "e": 2}
+
+
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "ended"])
+def test_a_campaign_that_is_over_holds_no_pulls(bench, is_stopped):
+    """Also one that ran to its horizon; both still know their pulls."""
+    bench.create(name="d", horizon=3)
+    pulls = [sent(f"{client}{n}", client=client) for client in "ab" for n in range(3)]
+    bench.do(PullJob("d", pulls=pulls[:-1]))
+    assert len(bench.engine.sessions["d"].cache) == 5
+    bench.do(ActionJob("d", act="stop") if is_stopped else PullJob("d", pulls=pulls[-1:]))
+    assert len(bench.engine.sessions["d"].cache) == 0
+    assert all(pull.replayed for pull in bench.do(PullJob("d", pulls=pulls[:-1])))
+
+
 @pytest.mark.parametrize("ids", [range(100, 130), range(130, 100, -1)], ids=["rising", "falling"])
 def test_only_ids_that_may_be_stored_are_looked_up(bench, monkeypatch, ids):
     """After a start the store is asked about ids up to its last one; rising ids cost no look."""

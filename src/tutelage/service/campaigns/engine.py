@@ -33,6 +33,7 @@ MOST_COMMITS = 4_096  # whose durations are remembered
 RENEW_SECONDS, PROBE_SECONDS, RECOVERY_SECONDS = 3.0, 2.5, 0.5  # the last between probes while the store fails
 STILL_FULL_SECONDS = 10.0  # a probe that succeeds sooner after a full disk does not count
 MOST_NAMED = 20  # campaigns in a line of the log
+MOST_CACHED = 250_000  # pulls: about 100 MB
 LEASE_SECONDS = 8.0  # of the ten that the store gives: a process may have been halted longer than that
 _END = object()
 NOBODY = Origin()
@@ -110,9 +111,12 @@ class Engine:
         deliver: Callable[[Sequence[Job]], None],
         *,
         address: str = "",
+        most_cached: int = MOST_CACHED,
         now: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         self.store, self.deliver, self.address, self.now = store, deliver, address, now
+        self.most_cached = most_cached  # pulls in the caches of all campaigns
+        self._cached: dict[str, int] = {}  # pulls in each cache, the one least recently pulled first
         self.instruments = Instruments()
         self.sessions: dict[str, Session] = {}
         self.led: set[str] = set()  # campaigns taken over, including those that are not in memory now
@@ -206,6 +210,7 @@ class Engine:
         try:
             lost = self.led - set(self.store.renew(list(self.led), self.address))
         except base.StoreError:
+            self._cached.clear()
             self.sessions.clear()  # whether the leases are held shows when the campaigns are loaded again
         else:
             for name in lost:
@@ -216,6 +221,7 @@ class Engine:
         self.instruments.count_lease(name, "lost")
         self.sessions.pop(name, None)
         self.led.discard(name)
+        self._cached.pop(name, None)
         self.tallies.pop(name, None)
 
     def _report_leadership(self) -> None:
@@ -324,6 +330,25 @@ class Engine:
                 elif job.error is None:
                     job.error = Refusal("unavailable", "Nothing was written: send the request again.")
         self.deliver(jobs)
+        self._bound_caches(jobs)
+
+    def _bound_caches(self, jobs: Sequence[Job]) -> None:
+        """Empty the caches of campaigns that are over, and the least recently used ones beyond the bound."""
+        for job in jobs:
+            if isinstance(job, PullJob):
+                self._cached[job.name] = self._cached.pop(job.name, 0)
+        for name in {job.name for job in jobs}:
+            session = self.sessions.get(name)
+            if session is not None and session.is_over:
+                session.cache.clear()
+            self._cached[name] = 0 if session is None else len(session.cache)
+            if not self._cached[name]:
+                del self._cached[name]
+        while sum(self._cached.values()) > self.most_cached:
+            name = next(iter(self._cached))
+            del self._cached[name]
+            if name in self.sessions:
+                self.sessions[name].cache.clear()
 
     def _do_all(self, jobs: Sequence[Job], known: dict[str, dict[str, base.StoredPull]]) -> set[str]:
         """Carry out these jobs in memory; return the campaigns that failed and must be loaded again."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, Job, PullJob
+from tutelage.service.campaigns.engine import MOST_CACHED, ActionJob, CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.tracing import Tracing
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
@@ -22,8 +22,10 @@ LED_ELSEWHERE_SECONDS = 1.0  # how long the leader of a campaign is remembered
 class Handoff:
     """Passes jobs to the writer's thread; all results of a group come back in one call of the event loop."""
 
-    def __init__(self, store: Store, *, address: str = "", most_waiting: int = 50_000) -> None:
-        self.engine = Engine(store, self._deliver, address=address)
+    def __init__(
+        self, store: Store, *, address: str = "", most_waiting: int = 50_000, most_cached: int = MOST_CACHED
+    ) -> None:
+        self.engine = Engine(store, self._deliver, address=address, most_cached=most_cached)
         self.most_waiting, self.waiting = most_waiting, 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._elsewhere: dict[str, tuple[float, NotLeader]] = {}

@@ -53,3 +53,9 @@ class PullCache:
             self.forgotten = max(self.forgotten, max(self._older, default=""))
             self._corrected &= self._newer.keys()
             self._older, self._newer = self._newer, {}
+
+    def clear(self) -> None:
+        """Drop all pulls; the store has them."""
+        self.forgotten = max(self.forgotten, max(self._older, default=""), max(self._newer, default=""))
+        self._corrected.clear()
+        self._older, self._newer = {}, {}

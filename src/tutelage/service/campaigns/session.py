@@ -84,6 +84,14 @@ class Session:
             raise Refusal("not-started", f"The campaign {self.name} has not started.")
         return self.campaign
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the campaign is stopped, or every client that is not excluded has reached the horizon."""
+        if self.campaign is None or self.status == "stopped":
+            return self.status == "stopped"
+        horizon, is_evidence = self.settings.horizon, self.campaign.collected.is_evidence
+        return all(made >= horizon or not is_evidence[client] for client, made in enumerate(self.campaign.rounds))
+
     def _extend_digest(self, *what: Any) -> None:
         """Extend the hash of all rows so far, which reveals any change of a stored row."""
         self.digest = hashlib.blake2b(_ENCODER.encode((self.digest, what)), digest_size=16).digest()

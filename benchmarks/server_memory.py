@@ -1,4 +1,4 @@
-"""Measure the memory of a server after pulls of many campaigns, with and without a bound on what it keeps.
+"""Measure the memory of a server after pulls of many campaigns, with and without a bound on its newest pulls.
 
     python benchmarks/server_memory.py [--campaigns 10] [--pulls 100000]
 

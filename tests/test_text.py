@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tutelage.text import (
     UNKNOWN,
     format_axis_number,
+    format_bytes,
     format_count,
     format_duration,
     format_name,
@@ -27,6 +28,15 @@ from tutelage.text import (
 def test_one_and_many(number, text):
     """Only one is without an s."""
     assert format_count(number, "run") == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1 byte"), (999, "999 bytes"), (1000, "1 kB"), (4096, "4.1 kB"), (999_600, "1 MB"), (1_500_000_000, "1.5 GB")],
+)
+def test_sizes_have_three_digits(number, text):
+    """In the unit that leaves one to three of them before the point."""
+    assert format_bytes(number) == text
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,14 @@ def format_count(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def format_bytes(number: int) -> str:
+    """A size in decimal units: ``512 bytes``, ``4.1 kB``, ``1.5 GB``."""
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if number >= 999.5 * 1000 ** (power - 1):
+            return f"{number / 1000**power:.3g} {unit}"
+    return format_count(number, "byte")
+
+
 def format_runs(some: int, runs: int) -> str:
     """How many of the runs: ``3 of 20 runs``, ``all 20 runs``, ``none of the 20 runs``, ``its only run``."""
     if not some:

@@ -1,5 +1,6 @@
 """What an operator does around a server: settings, stores, keys, mistakes and what is said of them."""
 
+import contextlib
 import io
 import json
 import os
@@ -17,9 +18,11 @@ import httpx
 import pytest
 
 from tests.cli.commands import error_of, free_port, output_of, running_server
+from tutelage import stores
 from tutelage.cli.app import execute
 from tutelage.errors import InputError
 from tutelage.service.configuration import load_configuration, read_toml
+from tutelage.testing.ledger_rows import grow
 
 
 @pytest.fixture(autouse=True)
@@ -79,12 +82,32 @@ def test_a_new_key_is_printed_with_its_store(here, capsys):
     assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--config", "other.toml")
 
 
+def test_the_size_of_a_store(here, capsys):
+    """As text and as JSON; a full table says what a pull takes, an empty one does not."""
+    url = f"sqlite:///{here}/t.db"
+    with contextlib.closing(stores.open_store(url)) as store:
+        store.create("c", "{}", 1, 17_000_000, "{}")
+        assert grow(store, store.lead("c", "here"), 0, 50) == 50
+        printed = output_of(capsys, "db", "stats", "--store", url)
+        document = json.loads(output_of(capsys, "db", "stats", "--store", url, "--json"))
+    assert document["first"] == "1970-01-01T00:00:17Z"
+    assert document["log_bytes"] > 0
+    pulls = document["tables"][0]
+    assert (pulls["name"], pulls["rows"]) == ("pulls", 50)
+    assert f"bytes per pull   {document['bytes_per_pull']:,.0f}, with indexes" in printed
+    assert "oldest campaign  1970-01-01T00:00:17Z, " in printed
+    assert "bytes per pull   \N{EN DASH}" in output_of(
+        capsys, "db", "upgrade", "--store", "sqlite:///e.db"
+    ) + output_of(capsys, "db", "stats", "--store", "sqlite:///e.db")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("key", "list"),
         ("key", "revoke", "a", "--yes"),
         ("db", "check"),
+        ("db", "stats"),
         ("db", "backup", "copy.db"),
         ("ledger", "verify"),
         ("ledger", "export", "c"),

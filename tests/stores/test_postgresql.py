@@ -42,6 +42,15 @@ def _end_lease(sql):
     sql("UPDATE heads SET lease_until = clock_timestamp() - interval '1 second'")
 
 
+def test_the_log_is_measured_if_that_is_allowed(url, sql):
+    """It is that of the whole server, and only members of pg_monitor see it."""
+    assert stores.measure(url).log_bytes > 0
+    sql("CREATE ROLE limited LOGIN")
+    sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO limited")
+    size = stores.measure(url.replace("postgres@", "limited@"))
+    assert (size.log_bytes, size.first) == (None, 1)
+
+
 def test_a_valid_lease_keeps_others_out(url, sql, opened):
     """Another store gets nothing until the lease has ended, by the database's clock, or was given up."""
     first, second = opened(stores.open_store(url)), opened(stores.open_store(url))

@@ -1,15 +1,23 @@
-"""``tutelage db``: create, upgrade, check and back up a store."""
+"""``tutelage db``: create, upgrade, check, measure and back up a store."""
 
 import json
 import sys
-from typing import Annotated
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
-from tutelage.cli.printing import checked_output
+from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.table_cells import create_table
+from tutelage.text import UNKNOWN, format_bytes, format_rough_duration
 
-app = typer.Typer(help="Create, check and back up a store.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from tutelage.stores.base import StoreSize
+
+app = typer.Typer(help="Create, check, measure and back up a store.", no_args_is_help=True)
 
 
 @app.command()
@@ -44,6 +52,57 @@ def check(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fal
         raise typer.Exit(1)
     with checked_output():
         sys.stdout.write("" if as_json else "No damage was found.\n")
+
+
+@app.command()
+def stats(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
+    """Print how large a store is: rows and bytes of each table, bytes per pull, log and age.
+
+    A server may use the store at the same time.  All of a SQLite file is read.
+    """
+    from tutelage import stores
+
+    with store_url(store, config) as url:
+        size = stores.measure(url)
+    with checked_output():
+        if as_json:
+            tables = [table._asdict() for table in size.tables]
+            times = {"first": _format_time(size.first), "last": _format_time(size.last)}
+            document = asdict(size) | {"tables": tables, "bytes_per_pull": size.bytes_per_pull} | times
+            sys.stdout.write(json.dumps(document) + "\n")
+        else:
+            _print_size(size)
+
+
+def _print_size(size: "StoreSize") -> None:
+    printer, table = Printer(), create_table("rows", "size", first="table")
+    for name, rows, bytes in size.tables:
+        table.add_row(name, f"{rows:,}", UNKNOWN if bytes is None else format_bytes(bytes))
+    printer.print(table, "")
+    per_pull, free = size.bytes_per_pull, size.free_bytes
+    log = (
+        "not allowed to read it: needs the role pg_monitor" if size.log_bytes is None else format_bytes(size.log_bytes)
+    )
+    printer.print_definitions(
+        [
+            ("database", format_bytes(size.bytes) + (f", {format_bytes(free)} of it free" if free else "")),
+            ("bytes per pull", UNKNOWN if per_pull is None else f"{per_pull:,.0f}, with indexes"),
+            ("write-ahead log", log),
+            ("oldest campaign", _describe_time(size.first)),
+            ("last row", _describe_time(size.last)),
+        ]
+    )
+
+
+def _format_time(microseconds: int | None) -> str | None:
+    return None if microseconds is None else f"{datetime.fromtimestamp(microseconds // 10**6, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _describe_time(microseconds: int | None) -> str:
+    if microseconds is None:
+        return "none"
+    age = max(time.time() - microseconds / 1e6, 0.0)
+    return f"{_format_time(microseconds)}, {format_rough_duration(age)} ago"
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tutelage.registry import Table
 from tutelage.stores.address import invalid_url
-from tutelage.stores.base import Database, Keys, Reader, Store
+from tutelage.stores.base import Database, Keys, Reader, Store, StoreSize
 
 _INSTALLED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -22,7 +22,7 @@ STORES: Table[Database] = Table(
         "postgresql": "tutelage.stores.postgresql.database:PostgresqlDatabase",
         "postgres": "tutelage.stores.postgresql.database:PostgresqlDatabase",  # libpq's other name
     },
-    needs=("open_store", "open_keys", "open_reader", "upgrade", "check", "backup"),
+    needs=("open_store", "open_keys", "open_reader", "upgrade", "check", "measure", "backup"),
 )
 
 
@@ -65,6 +65,11 @@ def upgrade(url: str) -> str:
 def check(url: str) -> list[str]:
     """Return what is wrong with a store, one sentence each.  Raises as :func:`open_store` does."""
     return find_database(url).check()
+
+
+def measure(url: str) -> StoreSize:
+    """Return how large a store is, also while it is served."""
+    return find_database(url).measure()
 
 
 def backup(url: str, path: str) -> str:

@@ -219,6 +219,38 @@ class KeyRow:
     revoked: int | None = None
 
 
+class TableSize(NamedTuple):
+    """A table: its rows, and the bytes of them and their indexes; None where the database does not count them."""
+
+    name: str
+    rows: int
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class StoreSize:
+    """How large a store is.
+
+    ``bytes`` is the whole database, ``free_bytes`` the part that later rows fill first (None: not known), and
+    ``log_bytes`` its write-ahead log: of PostgreSQL, that of all databases of the server, None without the
+    role ``pg_monitor``.  ``first`` is when the oldest campaign was created, ``last`` when the newest of the
+    campaigns' last rows was made; None if there is no campaign, or no row.
+    """
+
+    tables: tuple[TableSize, ...]
+    bytes: int
+    free_bytes: int | None
+    log_bytes: int | None
+    first: int | None
+    last: int | None
+
+    @property
+    def bytes_per_pull(self) -> float | None:
+        """The bytes of the table of pulls, with its indexes, over its rows."""
+        pulls = next(table for table in self.tables if table.name == "pulls")
+        return pulls.bytes / pulls.rows if pulls.bytes is not None and pulls.rows else None
+
+
 class Reader(Protocol):
     """Reads what is committed, on a connection of its own; no database snapshot is held between two calls."""
 
@@ -336,6 +368,9 @@ class Database(Protocol):
 
     def check(self) -> list[str]:
         """Return what is wrong with the store, one sentence each."""
+
+    def measure(self) -> StoreSize:
+        """Count rows and bytes; a server may use the store meanwhile."""
 
     def backup(self, target: Path) -> str:
         """Copy the store to a new file; return a sentence about it.  Raises ``InputError`` if it cannot."""

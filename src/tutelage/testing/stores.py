@@ -472,6 +472,26 @@ class StoreContract:
         assert store.audit(rows[1].number, 2) == rows[2:4]
         assert [row.number for row in rows] == sorted({row.number for row in rows})
 
+    def test_its_size_counts_rows_and_times(self, store: Any, address: str) -> None:
+        """Rows of each table, also while the store is open, with the first and the last time."""
+        before = stores.measure(address)
+        assert (before.first, before.last, before.bytes_per_pull) == (17, None, None)
+        token = store.lead("c", "here")
+        grow(store, token, 0, 500)
+        store.append([change(token, 500, entry(501))])
+        store.create_key(_key("k"))
+        store.create("empty", "{}", 1, 12, "{}")
+        size = stores.measure(address)
+        rows = {table.name: table.rows for table in size.tables}
+        expected = {"pulls": 500, "entries": 1, "snapshots": 0, "states": 2, "campaigns": 2, "keys": 1, "audit": 0}
+        assert rows == expected
+        assert (size.first, size.last) == (12, store.read("c", 500, 1)[0].time)
+        bytes = {table.name: table.bytes for table in size.tables if table.bytes is not None}
+        if bytes:
+            assert 40 * 500 < bytes["pulls"] == 500 * (size.bytes_per_pull or 0)
+            assert max(bytes.values()) == bytes["pulls"]
+        assert size.bytes > 0
+
     def test_keys_are_made_beside_a_server_and_without_one(self, address: str, opened: Opener) -> None:
         """The first key needs no server; another is made, and seen, while one runs."""
         with_none = opened(stores.open_keys(address))

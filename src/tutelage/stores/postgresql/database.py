@@ -8,10 +8,12 @@ import sqlalchemy
 
 from tutelage.errors import InputError
 from tutelage.stores.address import invalid_url
+from tutelage.stores.base import StoreSize
 from tutelage.stores.postgresql.connection import connect, explain_error, hide_password, translated_errors
 from tutelage.stores.postgresql.store import SCHEMA_LOCK, PostgresqlKeys, PostgresqlReader, PostgresqlStore
 from tutelage.stores.sql import migrations
 from tutelage.stores.sql.integrity import find_faults
+from tutelage.stores.sql.measuring import measure_tables
 from tutelage.stores.sql.schema import VERSION, VERSION_TABLE, check_version
 
 
@@ -45,6 +47,12 @@ class PostgresqlDatabase:
         """Check triggers and positions."""
         with contextlib.closing(self.open_reader()) as reader:
             return find_faults(reader._run, sqlite=False)  # noqa: SLF001
+
+    def measure(self) -> StoreSize:
+        """Count rows and bytes; the write-ahead log can be read by members of the role pg_monitor."""
+        with contextlib.closing(self.open_reader()) as reader:
+            bytes, total, log = reader.count_bytes()
+            return measure_tables(reader._run, bytes, total=total, free=None, log=log)  # noqa: SLF001
 
     def backup(self, target: Path) -> str:
         """Raise ``InputError`` with the command that makes a backup."""

@@ -60,6 +60,13 @@ _FIND: LiteralString = (
     "FROM unnest(%s::text[]) AS wanted (wanted_id) CROSS JOIN LATERAL "
     '(SELECT * FROM pulls WHERE campaign = %s AND id = wanted_id COLLATE "C" LIMIT 1) AS found'
 )
+_TABLE_BYTES: LiteralString = (
+    "SELECT relname::text, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE relid = to_regclass(relname)"
+)
+_DATABASE_BYTES: LiteralString = (
+    "SELECT pg_database_size(current_database()), has_function_privilege('pg_ls_waldir()', 'execute')"
+)
+_LOG_BYTES: LiteralString = "SELECT coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
 
 
 class PostgresqlReader(SqlReader):
@@ -110,6 +117,13 @@ class PostgresqlReader(SqlReader):
             yield
             with translated_errors(self._url):
                 connection.execute("COMMIT")
+
+    def count_bytes(self) -> tuple[dict[str, int], int, int | None]:
+        """Return the bytes of each table with its indexes, of the database, and of the write-ahead log if allowed."""
+        tables = dict(self._execute(_TABLE_BYTES, ()).fetchall())
+        total, may_read_log = self._execute(_DATABASE_BYTES, ()).fetchone() or (0, False)
+        log = self._execute(_LOG_BYTES, ()).fetchone() if may_read_log else None
+        return tables, int(total), int(log[0]) if log else None
 
     def close(self) -> None:
         """Close the connection."""

@@ -12,9 +12,10 @@ import sqlalchemy
 
 from tutelage.errors import InputError
 from tutelage.stores.address import invalid_url
-from tutelage.stores.base import StoreBroken, StoreInUse
+from tutelage.stores.base import StoreBroken, StoreInUse, StoreSize
 from tutelage.stores.sql import migrations
 from tutelage.stores.sql.integrity import find_faults
+from tutelage.stores.sql.measuring import measure_tables
 from tutelage.stores.sql.schema import APPLICATION_ID, VERSION
 from tutelage.stores.sqlite import database_file
 from tutelage.stores.sqlite.connection import connect, translated_errors
@@ -71,6 +72,22 @@ class SqliteDatabase:
         """Check pages, indexes, triggers and positions."""
         with contextlib.closing(self.open_reader()) as reader:
             return _find_damage(self.path) or find_faults(reader._run, sqlite=True)  # noqa: SLF001
+
+    def measure(self) -> StoreSize:
+        """Count rows and bytes: SQLite reads the whole file for it."""
+        with (
+            contextlib.closing(self.open_reader()) as reader,
+            contextlib.closing(connect(self.path, mode="ro")) as pragmas,
+        ):
+            page_size, free = _read_number(pragmas, "page_size"), _read_number(pragmas, "freelist_count")
+            log = database_file.read_status(self.path.with_name(f"{self.path.name}-wal"))
+            return measure_tables(
+                reader._run,  # noqa: SLF001
+                reader.count_bytes(),
+                total=self.path.stat().st_size,
+                free=free * page_size,
+                log=log.st_size if log else 0,
+            )
 
     def backup(self, target: Path) -> str:
         """Copy the file with VACUUM INTO next to the target, verify the copy and rename it."""

@@ -32,6 +32,9 @@ _FIND = (
 )
 _FINDS = {size: f"{_FIND}({', '.join('?' * size)})" for size in _IDS}
 _LEAD = "UPDATE heads SET token = token + 1, leader = ? WHERE campaign = ? RETURNING token"
+_BYTES = (
+    "SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name) WHERE aggregate = TRUE GROUP BY tbl_name"
+)
 _DUPLICATE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 
 
@@ -61,6 +64,12 @@ class SqliteReader(SqlReader):
         finally:
             with translated_errors(self.path):
                 self._connection.execute("COMMIT")
+
+    def count_bytes(self) -> dict[str, int]:
+        """Return the bytes of each table with its indexes; empty if this SQLite does not count them."""
+        if not self._execute("SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')", ()).fetchone()[0]:
+            return {}
+        return dict(self._execute(_BYTES, ()).fetchall())
 
     def close(self) -> None:
         """Close the connection."""

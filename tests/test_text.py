@@ -21,6 +21,7 @@ from tutelage.text import (
     quote_for_shell,
     round_percents,
     shorten_name,
+    shorten_names,
 )
 
 
@@ -131,6 +132,43 @@ def test_a_shortened_name_fits(name):
         head, tail = cut.strip("\u2068\u2069").split("…")
         assert name.startswith(head)
         assert name.endswith(tail)
+
+
+HOSTS = tuple(
+    f"{region}.shop-{service}-{number:03}.prod.example.com"
+    for region in ("eu-west-1", "us-east-1")
+    for service in ("frontend", "checkout")
+    for number in range(1, 13)
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "texts"),
+    [
+        (HOSTS[:12], 17, ["…op-frontend-001…", "…op-frontend-002…"]),
+        (HOSTS, 17, ["eu-w…rontend-001…", "eu-w…rontend-002…"]),
+        ((*HOSTS[:2], "short"), 12, ["eu-…end-001…", "eu-…end-002…", "short"]),
+        (("arm-with-a-rather-long-name-21", "short"), 16, ["arm-wit…-name-21", "short"]),
+        (("ש" * 15 + "אב" + "ש" * 15, "ש" * 15 + "ג" + "ש" * 16), 8, None),
+    ],
+)
+def test_names_are_shortened_where_they_differ(names, columns, texts):
+    """Names that are alike at both ends show the piece in which they differ; others lose their middles."""
+    found = shorten_names(names, columns)
+    assert texts is None or [found[name] for name in names[: len(texts)]] == texts
+    assert len(set(found.values())) == len(names)
+    assert all(len(text.strip("\u2068\u2069")) <= columns for text in found.values())
+
+
+_PARTS = st.sampled_from(["eu-west-1.", "us-east-1.", "shop", "frontend", "x" * 9, "-", "001", "002", ".example.com"])
+
+
+@given(st.sets(st.lists(_PARTS, max_size=9).map("".join), min_size=2, max_size=40), st.integers(8, 20))
+def test_different_names_have_different_texts(names, columns):
+    """Whatever the names have in common, each text fits and tells its name from all others."""
+    found = shorten_names(tuple(sorted(names)), columns)
+    assert len(set(found.values())) == len(names)
+    assert max(map(len, found.values())) <= columns
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

@@ -4,11 +4,12 @@ Everything that is printed, drawn or sent to a person passes one of these functi
 again (a SPEC, JSON, a CSV file) does not.
 """
 
+import functools
 import math
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 UNKNOWN = "\N{EN DASH}"  # where a figure is not known
@@ -181,15 +182,71 @@ def format_controls(text: str) -> str:
 def shorten_name(name: str, columns: int) -> str:
     """A name in at most ``columns`` columns, without its middle if need be: names differ at their ends."""
     text = format_name(name)
-    if sum(map(_columns_of, text)) <= columns:
+    if _count_columns(text) <= columns:
         return text
     inner = text.removeprefix(_ISOLATE).removesuffix(_END)
     head = _cut(inner, (columns - 1) // 2)
-    tail = _cut(inner[::-1], columns - 1 - sum(map(_columns_of, head)))[::-1]
+    tail = _cut(inner[::-1], columns - 1 - _count_columns(head))[::-1]
     while tail and unicodedata.combining(tail[0]):  # its letter has been left out
         tail = tail[1:]
     cut = f"{head}…{tail}"
     return f"{_ISOLATE}{cut}{_END}" if inner != text else cut
+
+
+@functools.lru_cache(128)  # asked for the same names each second
+def shorten_names(names: tuple[str, ...], columns: int) -> Mapping[str, str]:
+    """Names by their text in at most ``columns`` (8 or more) columns: different names have different texts.
+
+    Names that look alike without their middles are cut where they differ instead: ``…frontend-006…``.  Those
+    that differ in too many places end with their number among ``names``: ``eu-west-1…#12``.
+    """
+    texts = {name: shorten_name(name, columns) for name in names}
+    head = columns // 4
+    if _count_common(texts) >= head:  # all names begin with it
+        head = 0
+    for group in _find_equal(texts, names):
+        _cut_at_differences(group, texts, columns, head)
+    alike = {name for group in _find_equal(texts, names) for name in group}
+    for number, name in enumerate(names, 1):
+        if name in alike:
+            texts[name] = f"{shorten_name(name, 2 * columns)[: columns - 2 - len(str(number))]}…#{number}"
+    return texts
+
+
+def _count_common(texts: Collection[str]) -> int:
+    """The number of characters with which all texts begin: those of the first and the last in order."""
+    first, last = min(texts), max(texts)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(last)))
+
+
+def _find_equal(texts: Mapping[str, str], names: Iterable[str]) -> list[list[str]]:
+    """The groups of different names that have one text."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(texts[name], []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _cut_at_differences(group: list[str], texts: dict[str, str], columns: int, head: int) -> None:
+    """Give names the piece at which they first differ from each other, after their first ``head`` columns."""
+    whole = {name: format_name(name).removeprefix(_ISOLATE).removesuffix(_END) for name in group}
+    start = _count_common(whole.values())
+    common_end = _count_common([text[::-1] for text in whole.values()])
+    for name, text in whole.items():
+        end = max(len(text) - common_end, start)
+        before = f"{_cut(text, head)}…"
+        after = "…" if end < len(text) else ""
+        room = columns - _count_columns(before) - len(after)
+        piece = _cut(text[:end][::-1], room)[::-1]
+        if len(piece) < end - start:
+            room, after = columns - _count_columns(before) - 1, "…"
+            piece = _cut(text[start:], room)
+        isolate, close = (_ISOLATE, _END) if text != format_name(name) else ("", "")
+        texts[name] = f"{isolate}{before}{piece}{after}{close}"
+    for smaller in _find_equal(texts, group):
+        if len(smaller) < len(group):
+            _cut_at_differences(smaller, texts, columns, head)
 
 
 def _cut(characters: str, columns: int) -> str:
@@ -242,6 +299,10 @@ def _spell_out(character: str) -> str:
     if kind not in _INVISIBLE and not (kind == "Zs" and character != " "):
         return character
     return f"\\u{ord(character):04x}" if character <= "\uffff" else f"\\U{ord(character):08x}"
+
+
+def _count_columns(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
 def _columns_of(character: str) -> int:

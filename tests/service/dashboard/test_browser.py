@@ -234,6 +234,40 @@ def test_on_a_phone_long_names_differ(site, see):
         assert cell.bounding_box()["height"] <= 50  # two lines
 
 
+def test_host_names_differ_and_are_copied_whole(site, see):
+    """Names that are alike at both ends have different labels within their cards; a tooltip and a copy hold them."""
+    hosts, arms = (
+        [f"eu-west-1.{kind}-{number:03}.prod.example.com" for number in range(6)]
+        for kind in ("shop-frontend", "WWWWWWWWWW-variant")
+    )
+    site.play("hosts", hosts, arms, rounds=60)
+    for viewport in (PHONE, {"width": 1280, "height": 900}):
+        page = see(viewport=viewport, permissions=["clipboard-read", "clipboard-write"]).page
+        page.goto(f"{site.whole}/c/hosts/")
+        for names, places in (
+            (hosts, ["#quota tbody th [data-name]:visible", "#behind td:first-child [data-name]"]),
+            (arms, ["#quota thead [data-name]", "#arms text.name:visible", "#share text.end:visible"]),
+        ):
+            for place in places:
+                labels = page.locator(place)
+                assert labels.evaluate_all("(all) => all.map((each) => each.dataset.name)") == names, place
+                texts = labels.evaluate_all("(all) => all.map((each) => each.lastChild.textContent)")
+                assert len(set(texts)) == len(names), place
+                cut = """(all) => all.filter((each) => {
+                  const box = each.getBoundingClientRect(), card = each.closest("section").getBoundingClientRect();
+                  return box.left < card.left || box.right > card.right;
+                }).length"""
+                assert viewport == PHONE or not labels.evaluate_all(cut), place
+        expect(page.locator("#arms text.name title").first).to_have_text(arms[0])
+        for place, copied in (
+            (page.locator("#arms text.name:visible").last, arms[-1]),
+            (page.locator("#behind"), hosts[0]),
+        ):
+            place.select_text()
+            page.keyboard.press("Control+C")
+            assert copied in page.evaluate("navigator.clipboard.readText()")
+
+
 def luminance(colour):
     """Relative luminance of ``rgb(r, g, b)`` by WCAG."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]

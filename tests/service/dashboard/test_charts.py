@@ -49,7 +49,7 @@ def test_an_arm_keeps_its_colour():
     for active in (range(9), (2, 5, 8), (5, 8)):
         view = factories.learning_view(4, 9, active=active)
         chart, _ = draw_shares(view, choose_window(view))
-        labels = re.findall(r'class="end ([^"]*)">arm 0(\d)<', chart)
+        labels = re.findall(r'class="end ([^"]*)"><title>arm 0(\d)<', chart)
         assert len(labels) == min(len(active), 7)
         assert all(colour_of(int(arm)) == kind for kind, arm in labels)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tutelage.service.dashboard.axes import Axis, line, pad_range, svg, text, ticks
+from tutelage.service.dashboard.axes import Axis, line, name_label, pad_range, svg, text, ticks
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
-from tutelage.text import format_axis_number, format_count, shorten_name
+from tutelage.text import format_axis_number, format_count, shorten_names
 
 MAX_ARMS_DRAWN = 24
 _ROW = 23.0
@@ -136,15 +136,17 @@ def _draw_frame(
             text(axis(tick), bottom + 18, label, "tick", "middle"),
         ]
     for number, arm in enumerate(drawn):
-        name = shorten_name(view.metrics.arms[arm], int(axis.start / 8))
-        kind = _css_class(view, estimates, arm)
-        parts.append(text(axis.start - 10, _row_y(number) + 4, name, f"name {kind}", "end"))
+        name, kind = view.metrics.arms[arm], _css_class(view, estimates, arm)
+        short = shorten_names(view.metrics.arms, int(axis.start / 8))[name]
+        parts.append(
+            name_label(axis.start - 10, _row_y(number) + 4, name, short, axis.start - 14, f"name {kind}", "end")
+        )
     return parts
 
 
-def _finish(parts: list[str], rows: int, axis: Axis, threshold: float | None, label: str) -> str:
+def _finish(parts: list[str], rows: int, axis: Axis, threshold: float | None, description: str) -> str:
     """Add the dashed line at which arms are ruled out."""
     bottom = 12 + _ROW * rows
     if threshold is not None:
         parts.append(line(axis(threshold), 2, axis(threshold), bottom, "bound"))
-    return svg(axis.end + 20, bottom + 26, parts, label.format(format_count(rows, "arm")))
+    return svg(axis.end + 20, bottom + 26, parts, description.format(format_count(rows, "arm")))

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.text import format_name
+
 Array = NDArray[np.float64]
+# The width of characters in pixels, at the size in static/style.css, of which wide fonts need no more.
+_WIDTHS = dict.fromkeys("iljtfrI.,:;'|!()[] -", 5.0) | dict.fromkeys("mwMW@%…—", 12.0)
+_USUAL_WIDTH, _WIDTH_OF_IDEOGRAPHS = 8.0, 12.0
 _LABEL_WIDTH = 75.0  # with its margins
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
@@ -42,6 +47,19 @@ def svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
 def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
     """A label; ``kind`` is a class of the style sheet."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(content)}</text>'
+
+
+def name_label(x: float, y: float, name: str, short: str, most: float, kind: str, anchor: str = "start") -> str:
+    """A name at most ``most`` pixels wide; its tooltip, and what a reader copies, is the whole name."""
+    whole = html.escape(format_name(name))
+    default = {True: _WIDTH_OF_IDEOGRAPHS, False: _USUAL_WIDTH}
+    width = sum(_WIDTHS.get(character, default[character > "\u1100"]) for character in short)
+    fit = f' textLength="{most:.0f}" lengthAdjust="spacingAndGlyphs"' if width > most else ""
+    copied = f' data-name="{whole}"' if short != format_name(name) else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{fit}{copied}>'
+        f"<title>{whole}</title>{html.escape(short)}</text>"
+    )
 
 
 def line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:

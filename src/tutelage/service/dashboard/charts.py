@@ -13,7 +13,7 @@ from tutelage.service.dashboard import axes
 from tutelage.service.dashboard.arms import ArmEstimates
 from tutelage.service.dashboard.axes import Axis
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
-from tutelage.text import format_axis_number, round_percents, shorten_name
+from tutelage.text import format_axis_number, format_name, round_percents, shorten_names
 
 MAX_COLOURED = 7
 MAX_GREY, MAX_GREY_NARROW = 20, 5
@@ -78,23 +78,24 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
     across = [x(seconds) for seconds in ago]
     parts += [axes.path(across, [y(v) for v in shares[:, arm]], "line ruled-out") for arm in grey]
     ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
-    name_columns = 11 if is_narrow else 18
+    margin, short = (100.0 if is_narrow else 140.0), shorten_names(metrics.arms, 11 if is_narrow else 17)
     places = axes.spread_labels([place for place, _ in ends], 14, top, bottom)
     for (_, arm), place in zip(ends, places, strict=True):
         kind = colour_of(arm)
         parts.append(axes.path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
-        parts.append(axes.text(right + 6, place + 4, shorten_name(metrics.arms[arm], name_columns), f"end {kind}"))
+        name = metrics.arms[arm]
+        parts.append(axes.name_label(right + 6, place + 4, name, short[name], margin - 8, f"end {kind}"))
     parts += axes.draw_time_axis(x, bottom + 20)
     percents = round_percents(shares[-1])
     label = "Share of pulls over time: " + ", ".join(
-        f"{shorten_name(metrics.arms[arm], 40)} {percents[arm]} %" for arm in coloured
+        f"{format_name(metrics.arms[arm])} {percents[arm]} %" for arm in coloured
     )
     caption = "Coloured: active arms."
     if len(active) > len(coloured):
         caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
         caption += f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
-    return axes.svg(right + (100 if is_narrow else 140), bottom + 28, parts, label), caption
+    return axes.svg(right + margin, bottom + 28, parts, label), caption
 
 
 def colour_of(arm: int) -> str:

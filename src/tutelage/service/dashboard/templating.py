@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tutelage.service.monitoring.status import StatusItem
-from tutelage.text import UNKNOWN, format_duration, format_name, format_percent, format_rough_duration, shorten_name
+from tutelage.text import UNKNOWN, format_duration, format_name, format_percent, format_rough_duration, shorten_names
 
 _ICON_COLOURS = {
     "red": "b3261e",
@@ -51,7 +51,7 @@ def environment() -> jinja2.Environment:
         "number": lambda value: f"{value:,.0f}",
         "percent": format_percent,
         "precise": lambda value: f"{value:.3f}" if math.isfinite(value) else UNKNOWN,
-        "short_name": shorten_name,
+        "short_name": lambda name, names, columns: shorten_names(names, columns)[name],
         "with_code": mark_code,
     }
     return made

@@ -20,6 +20,24 @@ const replacePanel = (name, html, mark) => {
   panel.dataset.mark = mark;
 };
 
+// What a reader copies holds whole names where the page shows shortened ones.
+const copyNames = (event) => {
+  const selection = getSelection();
+  let text = selection.toString(), from = 0;
+  const isCopied = (each) => each.getClientRects().length && selection.containsNode(each, true);
+  const labels = [...document.querySelectorAll("[data-name]")].filter(isCopied);
+  for (const label of labels) {
+    const short = label.lastChild.textContent, at = text.indexOf(short, from);
+    if (at < 0 && labels.length > 1) continue; // at an end of the selection, a part of a label
+    text = at < 0 ? label.dataset.name : text.slice(0, at) + label.dataset.name + text.slice(at + short.length);
+    from = Math.max(at, 0) + label.dataset.name.length;
+  }
+  if (!labels.length) return;
+  event.clipboardData.setData("text/plain", text);
+  event.preventDefault();
+};
+document.addEventListener("copy", copyNames);
+
 const update = async () => {
   try {
     const have = [...page.querySelectorAll("section")].map((each) => each.dataset.mark).join(".");

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import numpy as np
 import pytest
 from tests.client.fake_server import FakeServer, client_of
 
@@ -34,8 +35,19 @@ def test_an_agent_plays_in_three_lines():
         assert [(pull["client"], pull["arm"], pull["reward"]) for pull in server.pulls] == [
             ("anna", arm, REWARDS[arm]) for arm in ("red", "blue", "green", "red")
         ]
-        with pytest.raises(IndexError, match="The agent selected 2, but arms are 0 to 1"):
-            play(client, "anna", Cycle(), ["red", "blue"], REWARDS.get, rounds=3)
+
+
+@pytest.mark.parametrize("chosen", [2, -1, True, np.True_, 1.0, 1.7, float("nan"), None, "1"])
+def test_what_is_not_the_number_of_an_arm_is_refused(chosen):
+    """In one sentence, before anything is sent; a whole number of numpy is an arm."""
+    server, agent = FakeServer(), Cycle()
+    agent.select = lambda: chosen
+    with client_of(server) as client:
+        with pytest.raises(IndexError, match=r"^The agent selected .*, but arms are the whole numbers 0 to 1\.$"):
+            play(client, "anna", agent, ["red", "blue"], REWARDS.get, rounds=3)
+        assert not server.pulls
+        agent.select = lambda: np.int64(1)
+        assert play(client, "anna", agent, ["red", "blue"], REWARDS.get, rounds=3) == {"blue": 3}
 
 
 @pytest.mark.parametrize("is_async", [False, True])

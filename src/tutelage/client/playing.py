@@ -1,6 +1,7 @@
 """Play an agent, an object with the methods ``select`` and ``update``, as a client of a live campaign."""
 
 import inspect
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,12 +25,13 @@ def play(
     ``agent`` has the methods ``select`` and ``update``; ``tutelage.agents.adapt`` makes one of an object of another
     library.  ``arms`` are the campaign's arms in the order of the agent's numbers.  ``pull(arm)`` pulls an arm and
     returns the observed reward.  The agent sees the revealed reward as a share of the range ``scale``, which should
-    be the campaign's.  Raises what :meth:`Client.reveal` raises, and ``IndexError`` for an arm that does not exist.
+    be the campaign's.  Raises what :meth:`Client.reveal` raises, and ``IndexError`` for what is not the number
+    of an arm.
     """
     pulls = Counter[str]()
     for _ in range(rounds):
-        number = int(agent.select())
-        arm = _name_of(arms, number)
+        number = _read_arm(agent.select(), len(arms))
+        arm = arms[number]
         agent.update(number, _scaled(client.reveal(name, arm, pull(arm)).reward, scale))
         pulls[arm] += 1
     return pulls
@@ -48,8 +50,8 @@ async def play_async(
     """Do the same with an :class:`AsyncClient`; ``pull`` may be a coroutine function."""
     pulls = Counter[str]()
     for _ in range(rounds):
-        number = int(agent.select())
-        arm = _name_of(arms, number)
+        number = _read_arm(agent.select(), len(arms))
+        arm = arms[number]
         observed = pull(arm)
         if inspect.isawaitable(observed):
             observed = await observed
@@ -58,10 +60,15 @@ async def play_async(
     return pulls
 
 
-def _name_of(arms: Sequence[str], number: int) -> str:
-    if not 0 <= number < len(arms):
-        raise IndexError(f"The agent selected {number}, but arms are 0 to {len(arms) - 1}.")
-    return arms[number]
+def _read_arm(chosen: Any, num_arms: int) -> int:
+    """Return the arm that an agent selected, a whole number of Python or numpy; ``True`` and 1.0 are not arms."""
+    try:
+        number = -1 if isinstance(chosen, bool) else operator.index(chosen)
+    except TypeError:
+        number = -1
+    if not 0 <= number < num_arms:
+        raise IndexError(f"The agent selected {chosen!r}, but arms are the whole numbers 0 to {num_arms - 1}.")
+    return number
 
 
 def _scaled(reward: float, scale: tuple[float, float]) -> float:

@@ -98,7 +98,8 @@ class ClientMemory:
 class CampaignSetup:
     """What never changes in a campaign: its teacher and problem, the scale of its rewards, the seed.
 
-    With ``binary_reveals`` only the ends of the scale are revealed.
+    With ``binary_reveals`` only the ends of the scale are revealed.  Random numbers are those of the simulation's
+    ``run`` with this seed.
     """
 
     teacher: Teacher
@@ -106,6 +107,7 @@ class CampaignSetup:
     scale: RewardScale
     seed: int = 0
     binary_reveals: bool = False
+    run: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +149,12 @@ class Campaign:
         self.counts = [[0] * size[1] for _ in range(size[0])]  # of them, by arm
         self.excluded: list[int] = []
         self.consultations = self.restarts = self.windows = 0
-        self.rounding_key = rounding_key(setup.seed, 0) if setup.binary_reveals else NO_ROUNDING
+        self.rounding_key = rounding_key(setup.seed, setup.run) if setup.binary_reveals else NO_ROUNDING
         self.left_out: set[int] = set()  # clients whose next step the present window leaves out
         self.collected = CollectedEvidence(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
         self.target: int | None = None
-        self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, 0))
+        self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, setup.run))
         self.publish()
 
     @property

@@ -10,6 +10,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 UNKNOWN = "\N{EN DASH}"  # where a figure is not known
@@ -126,6 +127,12 @@ def format_duration(seconds: float) -> str:
 def format_rough_duration(seconds: float) -> str:
     """A duration, in whole minutes from two minutes on."""
     return format_duration(60 * round(seconds / 60) if seconds >= 120 else seconds)
+
+
+def format_second(microseconds: int) -> str:
+    """A time, in microseconds since 1970, to the second in UTC: ``2026-01-31T12:00:00Z``."""
+    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # --------------------------------------------------------------------------------------- words and values

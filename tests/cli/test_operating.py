@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -101,10 +102,31 @@ def test_the_size_of_a_store(here, capsys):
     ) + output_of(capsys, "db", "stats", "--store", "sqlite:///e.db")
 
 
+def test_a_key_is_rotated_and_ends(here, capsys):
+    """The new secret is printed alone, what becomes of the old one next to it, and the list has both times."""
+    output_of(capsys, "key", "create", "eye", "--role", "viewer", "--campaign", "c", "--expires", "30d")
+    assert execute(["key", "rotate", "eye", "--yes", "--overlap", "2h"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"tutelage_\S{43}\n", out)
+    old, new = err.splitlines()
+    assert old.startswith("The old secret of the key eye is valid until 20")
+    line = output_of(capsys, "key", "list")
+    assert re.fullmatch(r"eye: viewer of c, created \S+, expires \S+, never used, old secret valid until \S+\n", line)
+    assert new.removeprefix("The new one expires ").removesuffix(".") in line
+    assert "rotate key c eye" in output_of(capsys, "audit")
+    output_of(capsys, "key", "revoke", "eye", "--yes")
+    assert "was revoked: make a new one" in error_of(capsys, 1, "key", "rotate", "eye", "--yes")
+    assert "Unknown key 'z'" in error_of(capsys, 1, "key", "rotate", "z", "--yes")
+    assert "Invalid --overlap 'long'" in error_of(capsys, 2, "key", "rotate", "eye", "--yes", "--overlap", "long")
+    output_of(capsys, "key", "create", "eye", "--role", "viewer", "--expires", "2999-01-01")
+    assert "eye: viewer, created" in output_of(capsys, "key", "list")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("key", "list"),
+        ("key", "rotate", "a", "--yes"),
         ("key", "revoke", "a", "--yes"),
         ("db", "check"),
         ("db", "stats"),
@@ -280,7 +302,8 @@ class Terminal(io.StringIO):
 def test_what_cannot_be_undone_is_asked_once(here, capsys, monkeypatch):
     """On a terminal; without one it needs --yes, and without an answer nothing is done."""
     output_of(capsys, "key", "create", "boss", "--role", "admin")
-    for command in (("key", "revoke", "boss"), ("campaign", "exclude", "c", "a"), ("campaign", "delete", "c")):
+    commands = (("key", "revoke", "boss"), ("key", "rotate", "boss"))
+    for command in (*commands, ("campaign", "exclude", "c", "a"), ("campaign", "delete", "c")):
         assert "add --yes" in error_of(capsys, 2, *command)
         monkeypatch.setattr(sys, "stdin", Terminal("\n"))
         assert error_of(capsys, 1, *command).endswith(" This cannot be undone. [y/N] Nothing was changed.\n")

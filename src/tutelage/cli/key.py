@@ -1,11 +1,10 @@
-"""``tutelage key``: create, list and revoke the keys of a live server, in its store."""
+"""``tutelage key``: create, list, rotate and revoke the keys of a live server, in its store."""
 
 import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +14,18 @@ from tutelage.cli.audit import audit_row
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, Yes, confirm, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
+from tutelage.text import format_second
 
-app = typer.Typer(help="Create, list and revoke keys of the live server.")
+app = typer.Typer(help="Create, list, rotate and revoke keys of the live server.")
+
+Expires = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        show_default=False,
+        help="When the key ends: a duration, as in 12h or 90d, or a time in UTC, as in 2030-01-31.",
+    ),
+]
 
 
 @app.command()
@@ -26,7 +35,10 @@ def create(
         str, typer.Option(metavar="ROLE", show_default=False, help="What the key permits: admin, reporter or viewer.")
     ],
     campaign: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default=False, help="Campaign that a reporter may send pulls to.")
+        str | None,
+        typer.Option(
+            metavar="NAME", show_default="all", help="Only campaign that the key is valid for; a reporter needs one."
+        ),
     ] = None,
     client: Annotated[
         list[str] | None,
@@ -36,6 +48,7 @@ def create(
             help="Client that a reporter may send pulls for; repeat the option for other clients.",
         ),
     ] = None,
+    expires: Expires = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -45,16 +58,17 @@ def create(
     The key is printed only this once, on standard output.
     """
     from tutelage.service.api.access import make_key
+    from tutelage.service.api.key_rotation import read_expiry
 
-    secret, row = make_key(name, role, campaign, client or [], time.time_ns() // 1000)
+    now = time.time_ns() // 1000
+    until = None if expires is None else read_expiry(expires, now)
+    secret, row = make_key(name, role, campaign, client or [], now, until)
     with _keys(store, config, create=True) as keys:
         keys.create_key(row, audit_row("create key", row.campaign or "", name))
-        notes = [*keys.notes, f"The key {name} is in the store {keys.url}.", *_list_warnings(keys, row)]
+        end = f" and expires {format_second(until)}" if until else ""
+        notes = [*keys.notes, f"The key {name} is in the store {keys.url}{end}.", *_list_warnings(keys, row)]
         url = keys.url
-    with checked_output():
-        printed = json.dumps({"name": name, "key": secret, "store": url}) if as_json else secret
-        sys.stdout.write(f"{printed}\n")
-    sys.stderr.writelines(f"{line}\n" for line in notes)
+    _print_secret(name, secret, url, notes, as_json=as_json)
 
 
 @app.command("list")
@@ -67,11 +81,44 @@ def list_keys(store: StoreUrl = None, config: ConfigFile = None, as_json: Json =
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps({"keys": [_as_json(row) for row in rows]}) + "\n")
+        now = time.time_ns() // 1000
         for row in rows if not as_json else []:
-            where = f" of {row.campaign}" if row.campaign else ""
-            where += f" for {', '.join(row.clients)}" if row.clients else ""
-            revoked = f", revoked {_format_time(row.revoked)}" if row.revoked else ""
-            sys.stdout.write(f"{row.name}: {row.role}{where}, created {_format_time(row.created)}{revoked}\n")
+            sys.stdout.write(_describe(row, now) + "\n")
+
+
+@app.command()
+def rotate(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    overlap: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION", help="How long the old secret stays valid, as in 30s, 15min, 12h or 7d; 0 ends it."
+        ),
+    ] = "1h",
+    expires: Expires = None,
+    yes: Yes = False,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Replace the secret of a key, and print the new one.
+
+    The name and the rights stay as they are.  A key that expires is again valid for as long as it was made for,
+    unless --expires says otherwise.
+    """
+    from tutelage.service.api import key_rotation
+
+    now = time.time_ns() // 1000
+    lasting = key_rotation.read_duration("--overlap", overlap)
+    until = None if expires is None else key_rotation.read_expiry(expires, now)
+    with _keys(store, config, create=False) as keys:
+        secret, row = key_rotation.rotate(_find_key(keys, name), now, lasting, until)
+        confirm(f"Replace the secret of the key {name}?", yes=yes)
+        keys.rotate_key(row, audit_row("rotate key", row.campaign or "", name))
+        url = keys.url
+    ends = [f"The old secret of the key {name} is valid until {format_second(row.old_until or now)}."]
+    ends += [f"The new one expires {format_second(row.expires)}."] if row.expires else []
+    _print_secret(name, secret, url, ends, as_json=as_json)
 
 
 @app.command()
@@ -90,8 +137,8 @@ def revoke(
     with _keys(store, config, create=False) as keys:
         confirm(f"Revoke the key {name}?", yes=yes)
         keys.revoke_key(name, now, audit_row("revoke key", "", name))
-        row = next(row for row in keys.keys() if row.name == name)  # noqa: SIM118 - a store's
-    done = "was revoked" if row.revoked == now else f"was already revoked {_format_time(row.revoked or 0)}"
+        row = _find_key(keys, name)
+    done = "was revoked" if row.revoked == now else f"was already revoked {format_second(row.revoked or 0)}"
     with checked_output():
         sys.stdout.write((json.dumps(_as_json(row)) if as_json else f"The key {name} {done}.") + "\n")
 
@@ -104,8 +151,24 @@ def _keys(store: str | None, config: Path | None, *, create: bool) -> Iterator[K
         yield keys
 
 
+def _find_key(keys: Keys, name: str) -> KeyRow:
+    """Return a key by its name.  Raises ``CampaignNotFound``."""
+    for row in keys.keys():  # noqa: SIM118 - a store's
+        if row.name == name:
+            return row
+    raise CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
+
+
+def _print_secret(name: str, secret: str, url: str, notes: Iterable[str], *, as_json: bool) -> None:
+    """Print a secret on standard output, and what there is to say about it on standard error."""
+    with checked_output():
+        printed = json.dumps({"name": name, "key": secret, "store": url}) if as_json else secret
+        sys.stdout.write(f"{printed}\n")
+    sys.stderr.writelines(f"{line}\n" for line in notes)
+
+
 def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
-    """List what a reporter's key names that does not exist."""
+    """List what a key names that does not exist."""
     from tutelage.service.api.ledger_pages import load_names
     from tutelage.service.campaigns.settings import decode_settings
 
@@ -124,16 +187,24 @@ def _list_warnings(reader: Reader, key: KeyRow) -> Iterator[str]:
             yield f"The campaign {key.campaign} has no client {client!r}{advice}."
 
 
-def _as_json(row: KeyRow) -> dict[str, object]:
-    return {
-        "name": row.name,
-        "role": row.role,
-        "campaign": row.campaign,
-        "clients": list(row.clients),
-        "created": _format_time(row.created),
-        "revoked": None if row.revoked is None else _format_time(row.revoked),
-    }
+def _as_json(row: KeyRow) -> object:
+    import msgspec
+
+    from tutelage.service.api.ledger_pages import describe_key
+
+    return msgspec.to_builtins(describe_key(row))
 
 
-def _format_time(microseconds: int) -> str:
-    return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _describe(row: KeyRow, now: int) -> str:
+    """Return the line of a key in the list."""
+    where = f" of {row.campaign}" if row.campaign else ""
+    where += f" for {', '.join(row.clients)}" if row.clients else ""
+    facts = [f"created {format_second(row.created)}"]
+    if row.expires is not None:
+        facts.append(f"{'expires' if row.expires > now else 'expired'} {format_second(row.expires)}")
+    facts.append("never used" if row.used is None else f"last used {format_second(row.used)}")
+    if row.old_until is not None and row.old_until > now:
+        facts.append(f"old secret valid until {format_second(row.old_until)}")
+    if row.revoked is not None:
+        facts.append(f"revoked {format_second(row.revoked)}")
+    return f"{row.name}: {row.role}{where}, {', '.join(facts)}"

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import platform
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from tutelage.service.api.campaign_routes import campaign_routes
 from tutelage.service.api.documentation_routes import documentation_routes
 from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.gateway import Gateway, Page
+from tutelage.service.api.key_routes import key_routes
 from tutelage.service.api.ledger_routes import ledger_routes
 from tutelage.service.api.login_routes import login_routes, render_refusal
 from tutelage.service.api.monitoring_routes import monitoring_routes
@@ -20,8 +22,10 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
+from tutelage.service.campaigns.engine import KeyUseJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.configuration import Configuration, find_command_server, parse_teacher_names
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
@@ -30,6 +34,7 @@ from tutelage.stores.base import Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
 KEYS_SECONDS = 1.0
+KEY_USES_SECONDS = 60.0
 HTML = "text/html; charset=utf-8"
 
 
@@ -68,6 +73,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         yield
         for task in tasks:
             task.cancel()
+        await _note_key_uses(access, handoff)
         await handoff.stop()
         await forwarder.close()
         renderer.close()
@@ -84,6 +90,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         *pull_routes(handoff),
         *campaign_routes(handoff, readers, parse_teacher_names(configuration.own_teachers)),
         *ledger_routes(handoff, readers),
+        *key_routes(readers),
         *monitoring_routes(handoff, monitor),
         *login_routes(access),
         *page_routes(monitor, renderer),
@@ -109,9 +116,13 @@ def _name_server(configuration: Configuration) -> str:
 async def _refresh_keys(
     access: AccessControl, readers: Readers, handoff: Handoff, stopping: Callable[[], None]
 ) -> None:
-    """Read the keys every second, and end the server if its store cannot be trusted any more."""
+    """Read the keys every second, store when they were used, and end the server if its store has failed for good."""
+    noted = time.monotonic()
     while True:
         await asyncio.sleep(KEYS_SECONDS)
+        if time.monotonic() - noted >= KEY_USES_SECONDS:
+            noted = time.monotonic()
+            await _note_key_uses(access, handoff)
         if handoff.engine.broken:
             LOG.critical("stopping", extra={"reason": handoff.engine.failure})
             stopping()
@@ -122,3 +133,10 @@ async def _refresh_keys(
         except StoreError as error:
             access.has_failed = True
             handoff.engine.faults.report("keys", str(error))
+
+
+async def _note_key_uses(access: AccessControl, handoff: Handoff) -> None:
+    """Store when keys were last used; while the store fails, their next use is stored."""
+    if uses := access.take_uses():
+        with contextlib.suppress(Refusal):
+            await handoff.ask(KeyUseJob("", uses=uses))

@@ -20,7 +20,7 @@ exists: the database itself refuses it.
 Times are whole microseconds since 1970, UTC.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -205,9 +205,11 @@ Role = Literal["admin", "reporter", "viewer"]
 
 @dataclass(frozen=True)
 class KeyRow:
-    """An access key: the SHA-256 of its secret, its role, and for a reporter its campaign and clients.
+    """An access key: the SHA-256 of its secret, its role, and the campaign and clients that it is limited to.
 
-    Without clients, the key is valid for all of them.
+    Without a campaign, the key is valid for all of them, and so it is without clients.  ``created`` is when its
+    secret was made, ``expires`` when it ends and ``used`` when it was last used, to about a minute.  The secret
+    of ``old_digest``, which was replaced, is valid until ``old_until``.
     """
 
     name: str
@@ -217,6 +219,10 @@ class KeyRow:
     clients: tuple[str, ...]
     created: int
     revoked: int | None = None
+    expires: int | None = None
+    used: int | None = None
+    old_digest: bytes | None = None
+    old_until: int | None = None
 
 
 class TableSize(NamedTuple):
@@ -277,7 +283,7 @@ class Reader(Protocol):
 
 
 class Keys(Reader, Protocol):
-    """A reader that can also create and revoke keys, whether or not a server is running.
+    """A reader that can also create, rotate and revoke keys, whether or not a server is running.
 
     A row of the audit log is added in the transaction of the act that it is about.
     """
@@ -296,6 +302,12 @@ class Keys(Reader, Protocol):
 
     def create_key(self, key: KeyRow, audit: AuditRow | None = None) -> None:
         """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
+
+    def rotate_key(self, key: KeyRow, audit: AuditRow | None = None) -> None:
+        """Replace the secret and the times of the key that has ``old_digest`` now; it counts as unused again.
+
+        Raises ``CampaignNotFound`` if no valid key of this name has that digest.
+        """
 
     def revoke_key(self, name: str, time: int, audit: AuditRow | None = None) -> None:
         """Mark a key as revoked permanently; the first time counts.  Raises ``CampaignNotFound``."""
@@ -343,6 +355,9 @@ class Store(Keys, Protocol):
 
     def append(self, changes: Sequence[Change]) -> None:
         """Commit all changes, of different campaigns, in one transaction, or none: see above."""
+
+    def note_key_uses(self, uses: Mapping[bytes, int]) -> None:
+        """Store when secrets of these digests were last used; a later time that is stored already stays."""
 
     def probe(self) -> None:
         """Commit a heartbeat; raises what an ``append`` would raise now."""

@@ -412,6 +412,7 @@ class StoreContract:
         token = store.lead("c", "here")
         _stop_and_export(store, token, grow(store, token, 0, 3))
         store.create_key(_key("of c", role="reporter", campaign="c"))
+        store.create_key(_key("admin of c", campaign="c"))
         store.create_key(_key("of all", role="reporter"))
         store.delete("c")
         store.create("c", "{}", 1, 1, "{}")
@@ -438,6 +439,34 @@ class StoreContract:
         assert store.keys()[1] == again
         with pytest.raises(CampaignNotFound, match="'z'"):
             store.revoke_key("z", 1)
+
+    def test_a_key_is_rotated_once_by_its_old_digest(self, store: Any) -> None:
+        """Secret and times are new, name and rights are not; not after another rotation, or a revocation."""
+        first = dataclasses.replace(_key("é", "reporter", "c", ("x",)), expires=2**60)
+        store.create_key(first)
+        assert store.keys() == [first]
+        new = dataclasses.replace(first, digest=b"new", created=7, expires=9, old_digest=first.digest, old_until=8)
+        store.rotate_key(new)
+        assert store.keys() == [new]
+        for stale in (new, dataclasses.replace(new, name="z", old_digest=b"new")):
+            with pytest.raises(CampaignNotFound, match="meanwhile"):
+                store.rotate_key(stale)
+        store.revoke_key("é", 10)
+        with pytest.raises(CampaignNotFound):
+            store.rotate_key(dataclasses.replace(new, digest=b"newest", old_digest=b"new"))
+        assert store.keys() == [dataclasses.replace(new, revoked=10)]
+
+    def test_the_last_use_of_a_key_is_the_latest(self, store: Any) -> None:
+        """Whichever of two servers says it last; a replaced secret is unused, and an unknown one changes nothing."""
+        first, second = _key("a"), _key("b")
+        for key in (first, second):
+            store.create_key(key)
+        store.note_key_uses({first.digest: 2**50, b"unknown": 1})
+        store.note_key_uses({first.digest: 40, second.digest: 3})
+        assert [key.used for key in list(store.keys())] == [2**50, 3]
+        store.rotate_key(dataclasses.replace(first, digest=b"new", old_digest=first.digest, old_until=6))
+        store.note_key_uses({first.digest: 2**51})
+        assert [key.used for key in list(store.keys())] == [None, 3]
 
     def test_the_audit_log_outlives_what_it_is_about(self, store: Any) -> None:
         """Each row comes with its act or not at all, in order, and stays when the campaign or key is gone."""

@@ -1,26 +1,32 @@
 """Who is let in, by one table over the quick route and the others."""
 
 import asyncio
+import dataclasses
 import functools
+import json
 import time
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
 from tutelage.client import AsyncClient, CheckFailure
 from tutelage.errors import InputError
+from tutelage.service import app
 from tutelage.service.api import access
 from tutelage.service.api.access import AccessControl, digest_of, make_key
+from tutelage.service.api.key_rotation import read_expiry, rotate
 from tutelage.service.api.problems import HttpProblem
+from tutelage.text import format_second
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
 WRITES = [("POST", "/v1/campaigns/c/pulls", PULL), ("POST", "/v1/campaigns/c/start", None)]
 READS = [("GET", "/v1/campaigns/c", None), ("GET", "/docs", None), ("GET", "/v1/campaigns/c/ledger", None)]
 
 
-def key(server, name, role, campaign=None, clients=()):
+def key(server, name, role, campaign=None, clients=(), expires=None):
     """A new key's header."""
-    secret, row = make_key(name, role, campaign, clients, 1)
+    secret, row = make_key(name, role, campaign, clients, 1, expires)
     server.store.create_key(row)
     server.keys_changed()
     return {"authorization": f"Bearer {secret}"}
@@ -106,6 +112,120 @@ def test_a_reporter_has_its_campaign_and_clients(server):
     assert server.pull(PULL, name="none", headers=mine).status_code == 403
 
 
+def test_a_key_of_one_campaign_is_good_for_it_alone(server):
+    """An administrator's and a viewer's: 403 at every other campaign and at what concerns all of them."""
+    server.create()
+    server.create(name="d")
+    only = "is for the campaign c only"
+    everything = f"{only}, and this address concerns all campaigns."
+    elsewhere = [("GET", "/metrics", None), ("GET", "/v1/audit", None), ("GET", "/v1/keys", None)]
+    for role in ("admin", "viewer"):
+        headers = key(server, f"{role} of c", role, "c")
+        assert statuses(server, READS, headers) == [200] * 3
+        assert statuses(server, WRITES, headers) == [200 if role == "admin" else 403] * 2
+        listed = server.call("GET", "/v1/campaigns", headers=headers).json()["campaigns"]
+        assert [one["name"] for one in listed] == ["c"]
+        assert server.call("GET", "/", headers=headers).headers["location"] == "c/c/"
+        for method, path, body in (*READS[::2], *WRITES):
+            refused = server.call(method, path.replace("campaigns/c", "campaigns/d"), body, headers=headers)
+            assert refused.status_code == 403
+            assert role == "viewer" or refused.json()["detail"] == f"The key admin of c {only}."
+        assert server.call("GET", "/c/d/", headers=headers).status_code == 403
+        for method, path, body in elsewhere:
+            refused = server.call(method, path, body, headers=headers)
+            assert refused.status_code == 403
+            assert role == "viewer" or refused.json()["detail"].endswith(everything)
+    made = server.call("POST", "/v1/campaigns", {"name": "e"}, headers=key(server, "another", "admin", "c"))
+    assert made.json()["detail"].endswith(everything)
+
+
+def test_a_key_ends_at_its_expiry(server, monkeypatch):
+    """At that moment, with its time in the answer; also in the login form."""
+    server.create()
+    end = time.time_ns() // 1000 + 10**9
+    headers = key(server, "brief", "admin", expires=end)
+    assert statuses(server, WRITES + READS, headers) == [200] * 5
+    monkeypatch.setattr(access.time, "time_ns", lambda: end * 1000)
+    refused = server.call("GET", "/v1/campaigns", headers=headers)
+    assert refused.status_code == 401
+    assert (
+        refused.json()["detail"]
+        == f"The key brief expired at {format_second(end)}: ask an administrator for a new one."
+    )
+    form = {"key": headers["authorization"].partition(" ")[2]}
+    signed_in = server.call("POST", "/login", data=form)
+    assert signed_in.status_code == 401
+
+
+def test_a_rotated_keys_old_secret_ends_with_the_overlap(server, monkeypatch):
+    """Both are good until then, and never longer than the old one was made for."""
+    server.create()
+    old = key(server, "app", "reporter", "c")
+    (row,) = server.store.keys()
+    now = time.time_ns() // 1000
+    secret, changed = rotate(row, now, 10**9)
+    server.store.rotate_key(changed)
+    server.keys_changed()
+    new = {"authorization": f"Bearer {secret}"}
+    assert statuses(server, WRITES, old) == statuses(server, WRITES, new) == [200, 403]
+    monkeypatch.setattr(access.time, "time_ns", lambda: (now + 10**9) * 1000)
+    assert statuses(server, WRITES[:1], old) == [401]
+    assert statuses(server, WRITES[:1], new) == [200]
+    brief = dataclasses.replace(row, created=now - 50, expires=now + 100)
+    assert rotate(brief, now, 10**9)[1].old_until == now + 100
+    assert rotate(brief, now, 10**9)[1].expires == now + 150
+    assert rotate(brief, now, 10**9, now + 7)[1].expires == now + 7
+
+
+def test_the_last_use_of_a_key_is_stored_and_listed(serve, monkeypatch):
+    """Of each secret that was accepted, also at the end of the server, and nothing of those that were refused."""
+    monkeypatch.setattr(app, "KEY_USES_SECONDS", 0.0)
+    monkeypatch.setattr(app, "KEYS_SECONDS", 0.01)
+    server = serve()
+    before = time.time_ns() // 1000
+    boss = key(server, "boss", "admin")
+    key(server, "idle", "viewer", expires=2**52)
+    server.call("GET", "/v1/campaigns", headers=boss)
+    while server.store.keys()[0].used is None:
+        server.loop.run_until_complete(asyncio.sleep(0.02))
+    assert before < server.store.keys()[0].used < time.time_ns() // 1000
+    used, idle = server.call("GET", "/v1/keys", headers=boss).json()["keys"]
+    assert (used["name"], used["role"], used["expires"], used["revoked"]) == ("boss", "admin", None, None)
+    assert used["last_used"] >= f"{format_second(before)[:-1]}"
+    assert (idle["last_used"], idle["expires"][:19] + "Z") == (None, format_second(2**52))
+    assert "tutelage_" not in json.dumps([used, idle])
+    monkeypatch.setattr(app, "KEY_USES_SECONDS", 1e9)
+    monkeypatch.setattr(server.gateway.access, "_uses", {digest_of("x"): 1})
+    written = []
+    monkeypatch.setattr(server.store, "note_key_uses", written.append)
+    server.loop.run_until_complete(app._note_key_uses(server.gateway.access, server.gateway.handoff))
+    assert written == [{digest_of("x"): 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "microseconds"),
+    [
+        ("90d", 90 * 86_400 * 10**6),
+        ("12 h", 12 * 3_600 * 10**6),
+        ("2030-01-31", datetime(2030, 1, 31, tzinfo=UTC).timestamp() * 10**6),
+        ("2030-01-31T01:00+01:00", datetime(2030, 1, 31, tzinfo=UTC).timestamp() * 10**6),
+    ],
+)
+def test_an_expiry_is_a_duration_or_a_time(text, microseconds):
+    """From now, or in UTC unless a zone is given."""
+    now = 0 if text[-1] in "dh" else 5
+    assert read_expiry(text, now) == microseconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "90", "1.5d", "-1d", "0d", "36501d", "9" * 400 + "d", "1969-01-01", "9999-13"]
+)
+def test_no_expiry_is_made_of_this(text):
+    """A sentence with the value instead."""
+    with pytest.raises(InputError, match="Invalid --expires"):
+        read_expiry(text, 5)
+
+
 def test_a_revoked_key_is_dead_and_the_door_stays_shut(server):
     """Revoking the only key does not make the server keyless again."""
     server.create()
@@ -183,7 +303,14 @@ def test_a_key_is_256_random_bits_of_which_the_digest_is_kept():
 
 @pytest.mark.parametrize(
     ("role", "campaign", "clients"),
-    [("boss", None, ()), ("reporter", None, ()), ("admin", "c", ()), ("viewer", None, ("a",)), ("reporter", "a b", ())],
+    [
+        ("boss", None, ()),
+        ("reporter", None, ()),
+        ("admin", None, ("a",)),
+        ("viewer", "c", ("a",)),
+        ("reporter", "a b", ()),
+        ("admin", "a b", ()),
+    ],
 )
 def test_no_key_is_made_of_this(role, campaign, clients):
     """A sentence instead."""

@@ -20,6 +20,7 @@ from tutelage.errors import InputError
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.campaigns.settings import check_campaign_name, check_names, name_fault
 from tutelage.stores.base import KeyRow, Role
+from tutelage.text import format_second
 
 MAX_KEY_AGE = 5.0  # seconds since the keys were read, after which they are not trusted
 MAX_KEY_WAIT = 2.0  # seconds that a request waits for the keys, if the process stood still
@@ -42,11 +43,13 @@ class Caller:
     role: Role
     campaign: str | None = None
     clients: frozenset[str] = frozenset()
+    expires: int | None = None  # microseconds since 1970
 
-    def check_campaign(self, campaign: str) -> None:
-        """Raise :class:`HttpProblem` unless the key is valid for this campaign."""
+    def check_campaign(self, campaign: str | None) -> None:
+        """Raise :class:`HttpProblem` unless the key is valid for this campaign; None is all campaigns."""
         if self.campaign is not None and self.campaign != campaign:
-            raise HttpProblem("forbidden", f"The key {self.name} is for the campaign {self.campaign} only.")
+            what = "" if campaign else ", and this address concerns all campaigns"
+            raise HttpProblem("forbidden", f"The key {self.name} is for the campaign {self.campaign} only{what}.")
 
     def check_clients(self, clients: Iterable[str]) -> None:
         """Raise :class:`HttpProblem` unless the key is valid for these clients."""
@@ -70,8 +73,10 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
-def make_key(name: str, role: str, campaign: str | None, clients: Iterable[str], now: int) -> tuple[str, KeyRow]:
-    """Return the secret of a new key and its row.  Raises ``InputError``."""
+def make_key(
+    name: str, role: str, campaign: str | None, clients: Iterable[str], now: int, expires: int | None = None
+) -> tuple[str, KeyRow]:
+    """Return the secret of a new key and its row; times are microseconds since 1970.  Raises ``InputError``."""
     if fault := name_fault(name):
         raise InputError(f"The key's name {name!r} {fault}.")
     if role not in _ALLOWED:
@@ -79,16 +84,14 @@ def make_key(name: str, role: str, campaign: str | None, clients: Iterable[str],
     names = tuple(clients)
     if role == "reporter" and campaign is None:
         raise InputError("A reporter's key is for one campaign: name it with --campaign.")
-    if role != "reporter" and (campaign is not None or names):
-        raise InputError(
-            f"A key with the role {role} is for all campaigns: only a reporter takes --campaign and --client."
-        )
+    if role != "reporter" and names:
+        raise InputError(f"A key with the role {role} is for all clients: only a reporter takes --client.")
     if campaign is not None:
         check_campaign_name(campaign)
     check_names("client", names, 100_000)
     secret, digest = new_secret()
     valid: Role = "admin" if role == "admin" else "reporter" if role == "reporter" else "viewer"
-    return secret, KeyRow(name, digest, valid, campaign, names, now)
+    return secret, KeyRow(name, digest, valid, campaign, names, now, expires=expires)
 
 
 class AccessControl:
@@ -100,6 +103,7 @@ class AccessControl:
     def __init__(self, *, insecure: bool = False) -> None:
         self.insecure = insecure
         self._callers: dict[bytes, tuple[bytes, Caller]] = {}
+        self._uses: dict[bytes, int] = {}
         self.has_keys = False  # whether a key was ever created; from then on every request needs one
         self._read_at: float | None = None
         self._read = asyncio.Event()
@@ -109,9 +113,11 @@ class AccessControl:
         """Replace the keys by those just read."""
         rows = list(keys)
         self._callers = {
-            row.digest: (row.digest, Caller(row.name, row.role, row.campaign, frozenset(row.clients)))
+            digest: (digest, Caller(row.name, row.role, row.campaign, frozenset(row.clients), expires))
             for row in rows
             if row.revoked is None
+            for digest, expires in ((row.old_digest, row.old_until), (row.digest, row.expires))
+            if digest is not None
         }
         self.has_keys = bool(rows)
         self._read_at, self.has_failed = time.monotonic(), False
@@ -156,14 +162,32 @@ class AccessControl:
         return caller
 
     def find_caller(self, secret: str) -> Caller | None:
-        """Return the owner of a valid key.
+        """Return the owner of a valid key, if this is one, and note that it is used."""
+        try:
+            return self.find_by_digest(digest_of(secret))
+        except HttpProblem:
+            return None
+
+    def find_by_digest(self, digest: bytes) -> Caller:
+        """Return the owner of a valid key, and note that it is used.  Raises :class:`HttpProblem`.
 
         The digest of what was sent is looked up.  Nobody can choose a digest piece by piece, so that the time
         of the search reveals nothing about stored keys.
         """
-        digest = digest_of(secret)
-        found = self._callers.get(digest)
-        return found[1] if found and hmac.compare_digest(found[0], digest) else None
+        found, now = self._callers.get(digest), time.time_ns() // 1000
+        if found is None or not hmac.compare_digest(found[0], digest):
+            raise HttpProblem("unauthorized", "The key is unknown or has been revoked.")
+        caller = found[1]
+        if caller.expires is not None and now >= caller.expires:
+            ended = f"The key {caller.name} expired at {format_second(caller.expires)}"
+            raise HttpProblem("unauthorized", f"{ended}: ask an administrator for a new one.")
+        self._uses[digest] = now
+        return caller
+
+    def take_uses(self) -> dict[bytes, int]:
+        """Return when secrets, by digest, were last used since the last call, in microseconds since 1970."""
+        uses, self._uses = self._uses, {}
+        return uses
 
     def _identify(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller:
         if not self.has_keys:
@@ -173,10 +197,7 @@ class AccessControl:
         secret = _find_secret(headers)
         if secret is None:
             raise HttpProblem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
-        caller = self.find_caller(secret)
-        if caller is None:
-            raise HttpProblem("unauthorized", "The key is unknown or has been revoked.")
-        return caller
+        return self.find_by_digest(digest_of(secret))
 
 
 def find_address(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:

@@ -43,7 +43,11 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
     change = partial(show, "POST", role="admin")
     changed = partial(change, answer=ChangedCampaign)
     return [
-        route("GET", _ALL, to.list_campaigns, "viewer", "List all campaigns", answer=CampaignList),
+        route(
+            *("GET", _ALL, to.list_campaigns, "viewer", "List all campaigns"),
+            answer=CampaignList,
+            takes_campaign_keys=True,
+        ),
         changed(_ALL, to.create, summary="Create a campaign", body=NewCampaign, status=201),
         show("GET", _ONE, to.show, "viewer", "Show a campaign"),
         route(
@@ -69,9 +73,13 @@ class CampaignHandlers:
         self.handoff, self.readers, self.own_teachers = handoff, readers, own_teachers
 
     async def list_campaigns(self, call: Call) -> CampaignList:
-        """List the campaigns of the store, whichever server leads them."""
+        """List the campaigns of the store, whichever server leads them.
+
+        A key of one campaign sees only this one.
+        """
         listings = await self.readers.read(lambda reader: reader.campaigns())
-        found = [await self._summarize_if_there(one.name) for one in listings]
+        own = [one.name for one in listings if call.caller.campaign in {None, one.name}]
+        found = [await self._summarize_if_there(name) for name in own]
         return CampaignList([one for one in found if one is not None])
 
     async def create(self, call: Call) -> Response:
@@ -108,7 +116,6 @@ class CampaignHandlers:
 
     async def show_access(self, call: Call) -> CampaignAccess:
         """Whether the address, the campaign and the key of a client are right, and whether pulls are taken."""
-        call.caller.check_campaign(call.name)
         status = await self.handoff.ask(ReadJob(call.name, look=attrgetter("status")))
         return CampaignAccess(call.name, status)
 
@@ -118,7 +125,6 @@ class CampaignHandlers:
         Registering a client again changes nothing.
         """
         client: ClientReference = call.body
-        call.caller.check_campaign(call.name)
         call.caller.check_clients([client.client])
         return Registration(client.client, await self._act(call, "register", client.client))
 

@@ -41,11 +41,8 @@ def documentation_routes(routes: Sequence[Route], root_path: str = "") -> list[R
             return Response(_read_from_package(name), 200, _CACHED, _PACKAGE_FILES[name])
         raise HttpProblem("not-found", "There is no such file.")
 
-    return [
-        Route("GET", "/openapi.json", send_document, "viewer"),
-        Route("GET", "/docs", send_page, "viewer"),
-        Route("GET", "/docs/{file}", send_file, "viewer"),
-    ]
+    page = functools.partial(Route, "GET", role="viewer", takes_campaign_keys=True)
+    return [page("/openapi.json", send_document), page("/docs", send_page), page("/docs/{file}", send_file)]
 
 
 def _read_own(name: str) -> bytes:

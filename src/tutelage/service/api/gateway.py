@@ -121,6 +121,7 @@ class Gateway:
         reply.key = caller.name
         if route is None:
             raise _describe_missing(methods)
+        route.check_campaign(caller, parameters)
         content = await self._read_body(headers, receive)
         if content:
             _check_encoding(headers)

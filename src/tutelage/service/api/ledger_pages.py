@@ -5,8 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from tutelage.service.api.schemas import AuditPage, AuditRecord, DecisionPage, DecisionRecord, LedgerPage, LedgerRow
-from tutelage.stores.base import AuditRow, EntryRow, PullRow, Reader, StoredCampaign, entries_after
+from tutelage.service.api.schemas import (
+    AuditPage,
+    AuditRecord,
+    DecisionPage,
+    DecisionRecord,
+    KeyRecord,
+    LedgerPage,
+    LedgerRow,
+)
+from tutelage.stores.base import AuditRow, EntryRow, KeyRow, PullRow, Reader, StoredCampaign, entries_after
 from tutelage.text import name_arms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,6 +101,21 @@ def describe_audit(row: AuditRow) -> AuditRecord:
     return AuditRecord(row.number, time, row.actor, row.source, row.action, campaign, subject)
 
 
+def describe_key(row: KeyRow) -> KeyRecord:
+    """Return a key as the API and the command print it."""
+    return KeyRecord(
+        name=row.name,
+        role=row.role,
+        campaign=row.campaign,
+        clients=row.clients,
+        created=_format_time(row.created),
+        expires=_format_if_set(row.expires),
+        last_used=_format_if_set(row.used),
+        revoked=_format_if_set(row.revoked),
+        old_secret_until=_format_if_set(row.old_until),
+    )
+
+
 def _read_registered(reader: Reader, name: str) -> Iterator[str]:
     """Yield the clients that were registered; nobody is after the first start."""
     for entry in entries_after(reader, name):
@@ -110,3 +133,7 @@ def parse_time(text: str) -> int:
 def _format_time(microseconds: int) -> str:
     time = (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
     return time.replace("+00:00", "Z")
+
+
+def _format_if_set(microseconds: int | None) -> str | None:
+    return None if microseconds is None else _format_time(microseconds)

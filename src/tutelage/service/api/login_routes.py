@@ -42,7 +42,7 @@ def login_routes(access: AccessControl) -> list[Route]:
             return _form(onward, message, 429, {"Retry-After": str(wait)})
         caller = access.find_caller(secret.strip())
         if caller is None:
-            return _form(onward, "This key is unknown or has been revoked.", 401)
+            return _form(onward, "This key is unknown, has expired or has been revoked.", 401)
         if caller.role == "reporter":
             message = "A reporter's key cannot show pages: use the key of a viewer or an administrator."
             return _form(onward, message, 403)
@@ -111,7 +111,7 @@ def render_refusal(
         is_signed_in = f"{COOKIE}=".encode() in headers.get(b"cookie", b"")
         return render_message_page(title, problem.detail, root, signed_in=is_signed_in)
     query = scope.get("query_string", b"").decode("latin-1")
-    is_stale = b"cookie" in headers and "unknown" in problem.detail
+    is_stale = b"cookie" in headers and any(word in problem.detail for word in ("unknown", "expired"))
     return render_login_page(
         root,
         path + (f"?{query}" if query else ""),

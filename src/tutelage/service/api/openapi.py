@@ -23,6 +23,7 @@ _TAGS: Mapping[str, str] = {
     "campaigns": "Create, start, stop, list and delete campaigns.",
     "pulls": "Exchange observed rewards for rewards to reveal.",
     "ledger": "Read what happened in a campaign.",
+    "keys": "Read who has access.",
     "monitoring": "Observe the server and its campaigns.",
 }
 _SECURITY_SCHEMES = {

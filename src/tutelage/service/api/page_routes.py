@@ -29,7 +29,7 @@ def page_routes(monitor: Monitor, renderer: PageRenderer) -> list[Route]:
     """The routes of the pages and of their files: ``/``, ``/c/NAME/...`` and ``/static/...``."""
     handlers = PageHandlers(monitor, renderer)
     return [
-        Route("GET", "/", handlers.show_index, "viewer"),
+        Route("GET", "/", handlers.show_index, "viewer", takes_campaign_keys=True),
         Route("GET", "/c/{name}", handlers.add_slash, "viewer"),
         Route("GET", "/c/{name}/", handlers.show_campaign, "viewer"),
         Route("GET", "/c/{name}/panels", handlers.send_panels, "viewer"),
@@ -55,6 +55,8 @@ class PageHandlers:
         self.monitor, self.renderer, self.thresholds = monitor, renderer, monitor.thresholds
 
     async def show_index(self, call: Call) -> Response:
+        if call.caller.campaign is not None:
+            return RedirectResponse(f"c/{call.caller.campaign}/", headers=HEADERS)
         return await self._send(call, pages.render_index_page, await self.monitor.all_views())
 
     async def show_campaign(self, call: Call) -> Response:

@@ -60,7 +60,6 @@ def pull_routes(handoff: Handoff) -> list[Route]:
         """
         name, caller = call.name, call.caller
         pulls, is_single = call.body
-        caller.check_campaign(name)
         caller.check_clients(pull.client for pull in pulls)
         responses: list[PullResponse] = await handoff.ask(PullJob(name, pulls=pulls))
         reports = sum([pull.bypassed for pull in pulls])

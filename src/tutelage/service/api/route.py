@@ -46,6 +46,12 @@ class Route:
     refused: Callable[[str, Any], object] | None = None  # called with a refusal's kind and the body, if it was read
     is_frequent: bool = False  # successful requests are not logged
     max_key_age: float | None = None  # seconds for which keys stay good while the store is away, if not as usual
+    takes_campaign_keys: bool = False  # although the path names no campaign: the handler shows only the key's own
+
+    def check_campaign(self, caller: Caller, parameters: Mapping[str, str]) -> None:
+        """Raise :class:`HttpProblem` if the key is limited to another campaign than that of the path."""
+        if self.role != "anyone" and not self.takes_campaign_keys:
+            caller.check_campaign(parameters.get("name"))
 
     def read_body(self, content: bytes) -> Any:
         """Decode a body.  Raises :class:`HttpProblem`."""

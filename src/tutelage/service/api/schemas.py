@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tutelage.service.campaigns.messages import describe
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
 from tutelage.service.monitoring.status import Severity
+from tutelage.stores.base import Role
 
 MAX_WHOLE = 2**53  # the largest whole number that every JSON reader takes exactly
 
@@ -231,6 +232,28 @@ class AuditPage(msgspec.Struct):
 
     records: list[AuditRecord]
     next: Annotated[int | None, describe("`after` of the next page; null on the last page.")]
+
+
+class KeyRecord(msgspec.Struct):
+    """A key, without its secret.  Times are ISO 8601, UTC, to the microsecond."""
+
+    name: Annotated[str, describe("Name of the key.")]
+    role: Annotated[Role, describe("What the key permits.")]
+    campaign: Annotated[str | None, describe("The only campaign that the key is valid for; null for all.")]
+    clients: Annotated[tuple[str, ...], describe("The only clients that the key is valid for; empty for all.")]
+    created: Annotated[str, describe("When its secret was made: at its creation or rotation.")]
+    expires: Annotated[str | None, describe("When it ends; null for never.")]
+    last_used: Annotated[str | None, describe("When its secret was last used, to about a minute; null for never.")]
+    revoked: Annotated[str | None, describe("When it was revoked; null if it was not.")]
+    old_secret_until: Annotated[
+        str | None, describe("Until when the secret before its last rotation is valid; null if it never was rotated.")
+    ]
+
+
+class KeyList(msgspec.Struct):
+    """All keys of the store, by name, including revoked ones."""
+
+    keys: list[KeyRecord]
 
 
 class PageQuery(msgspec.Struct):

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -83,6 +83,13 @@ class ActionJob(Job):
     client: str = ""
     position: int | None = None  # the end of an export; None is the end of the ledger
     created: int | None = None  # of the exported campaign: by now another may have its name
+
+
+@dataclass(slots=True, eq=False)
+class KeyUseJob(Job):
+    """Store when keys were last used, by the digests of their secrets; it concerns no campaign."""
+
+    uses: Mapping[bytes, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -266,7 +273,7 @@ class Engine:
             self._renew()  # another may lead by now; replays would not notice, as they write nothing
         part: list[Job] = []
         for job in jobs:
-            if isinstance(job, CreateJob) or (isinstance(job, ActionJob) and job.act == "delete"):
+            if isinstance(job, CreateJob | KeyUseJob) or (isinstance(job, ActionJob) and job.act == "delete"):
                 self._answer_part(part)
                 part = []
                 self._answer_alone(job)
@@ -280,7 +287,7 @@ class Engine:
         self._answer([job for job in jobs if not isinstance(job, ReadJob)])
 
     def _answer_alone(self, job: Job) -> None:
-        """Create or delete a campaign, in a transaction of its own."""
+        """Create or delete a campaign, or note the use of keys, in a transaction of its own."""
         job.times = GroupTimes(time.time_ns())
         try:
             if isinstance(job, CreateJob):
@@ -288,6 +295,8 @@ class Engine:
                 now = self.now()
                 audit = self._audit(job, "create campaign", now)
                 self.store.create(job.name, job.settings.encode(), RULES_VERSION, now, "", audit)
+            elif isinstance(job, KeyUseJob):
+                self.store.note_key_uses(job.uses)
             else:
                 self.store.delete(job.name, self._audit(job, "delete campaign", self.now()))
                 self.instruments.count_lease(job.name, "released")

@@ -70,10 +70,14 @@ class SqlReader:
 
     def keys(self) -> list[base.KeyRow]:
         """List every key, the revoked ones included, ordered by name."""
-        return [
-            base.KeyRow(name, bytes(digest), role, campaign, tuple(json.loads(clients)), *times)
-            for name, digest, role, campaign, clients, *times in self._run(statements.KEYS, {})
-        ]
+        return [_read_key(row) for row in self._run(statements.KEYS, {})]
+
+
+def _read_key(row: tuple[Any, ...]) -> base.KeyRow:
+    name, digest, role, campaign, clients, created, revoked, expires, used, old_digest, old_until = row
+    old = None if old_digest is None else bytes(old_digest)
+    names = tuple(json.loads(clients))
+    return base.KeyRow(name, bytes(digest), role, campaign, names, created, revoked, expires, used, old, old_until)
 
 
 def _read_pull(row: tuple[Any, ...]) -> base.PullRow:

@@ -143,6 +143,10 @@ keys = Table(
     Column("clients", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("revoked", BigInteger),
+    Column("expires", BigInteger),
+    Column("used", BigInteger),
+    Column("old_digest", LargeBinary),
+    Column("old_until", BigInteger),
 )
 
 # Names instead of numbers: the rows stay when their campaign or key is gone.

@@ -126,6 +126,17 @@ REMOVE = (
 
 CREATE_KEY = insert(keys).values({column.name: bindparam(column.name) for column in keys.c})
 DROP_REVOKED_KEY = delete(keys).where(keys.c.name == _name, keys.c.revoked.is_not(None))
+ROTATE_KEY = (
+    update(keys)
+    .where(keys.c.name == _name, keys.c.digest == bindparam("old_digest"), keys.c.revoked.is_(None))
+    .values({name: bindparam(name) for name in ("digest", "created", "expires", "used", "old_digest", "old_until")})
+    .returning(keys.c.name)
+)
+NOTE_KEY_USE = (
+    update(keys)
+    .where(keys.c.digest == bindparam("used_digest"), func.coalesce(keys.c.used, 0) < bindparam("used"))
+    .values(used=bindparam("used"))
+)
 REVOKE_KEY = (
     update(keys)
     .where(keys.c.name == _name)

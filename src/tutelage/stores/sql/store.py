@@ -49,10 +49,20 @@ class SqlKeys(SqlReader):
     def create_key(self, key: base.KeyRow, audit: base.AuditRow | None = None) -> None:
         """Store a key, in the place of a revoked one of its name.  Raises ``CampaignExists`` if its name is in use."""
         values = dataclasses.asdict(key) | {"clients": json.dumps(key.clients)}
-        sentence = f"A key named {key.name!r} already exists: choose another name."
+        sentence = (
+            f"A key named {key.name!r} already exists: choose another name, or replace its secret with "
+            f"`tutelage key rotate {key.name}`."
+        )
         with self._refusing_duplicates(sentence), self._transaction():
             self._run(statements.DROP_REVOKED_KEY, {"name": key.name})
             self._run(statements.CREATE_KEY, values)
+            self._add_audit([audit])
+
+    def rotate_key(self, key: base.KeyRow, audit: base.AuditRow | None = None) -> None:
+        """Replace the secret and the times of a key.  Raises ``CampaignNotFound``."""
+        with self._transaction():
+            if not self._run(statements.ROTATE_KEY, dataclasses.asdict(key) | {"used": None}):
+                raise base.CampaignNotFound(f"The key {key.name!r} was changed meanwhile: try again.")
             self._add_audit([audit])
 
     def revoke_key(self, name: str, time: int, audit: base.AuditRow | None = None) -> None:
@@ -167,6 +177,12 @@ class SqlStore(SqlKeys):
         if change.snapshot:
             self._run(statements.DROP_SNAPSHOT, of_campaign)
             self._run(statements.ADD_SNAPSHOT, of_campaign | dataclasses.asdict(change.snapshot))
+
+    def note_key_uses(self, uses: Mapping[bytes, int]) -> None:
+        """Store when secrets were last used; in one order, so that two servers cannot deadlock."""
+        with self._transaction():
+            for digest in sorted(uses):
+                self._run(statements.NOTE_KEY_USE, {"used_digest": digest, "used": uses[digest]})
 
     def probe(self) -> None:
         """Commit a heartbeat."""

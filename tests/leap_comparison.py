@@ -66,10 +66,11 @@ class Played:
     leapt: float
 
 
-def play(case, num_clients, engine, seed, *, leap=None, plain=False):
+def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_time=False):
     """Play the case with many clients, independent of each other.
 
-    ``leap`` replaces the policy's own; ``plain`` plays the same loop in plain Python.
+    ``leap`` replaces the policy's own; ``plain`` plays the same loop in plain Python; ``asks_each_time`` asks a policy
+    for each arm that it also could bound the lead of.
     """
     simulation, past = prepare(case, num_clients, engine, seed)
     memory, record = simulation.memory, simulation.record
@@ -77,6 +78,8 @@ def play(case, num_clients, engine, seed, *, leap=None, plain=False):
     functions = functions_of(policy, rewards, engine)
     if leap is not None:
         functions = (*functions[:2], leap, *functions[3:])
+    if asks_each_time:
+        functions = (*functions[:5], None)
     if plain:
         simulation.memory = memory._replace(streams=generators_of(memory.streams))
     kernel = plain_kernel(*functions) if plain else kernel_for(*functions)
@@ -176,10 +179,11 @@ def words_of(generators):
     return np.array(words).reshape((*generators.shape, 4))
 
 
-def plain_kernel(choose, learn, leap, draw, leaps_as):
+def plain_kernel(choose, learn, leap, draw, leaps_as, bound_lead):
     """The compiled loop in plain Python, with the functions that a kernel is compiled with."""
     bound = {"choose": choose, "learn": learn, "draw": draw}
     bound |= {"leap": leap, "LEAPS": True, "REWARDS_ARE_CONSTANT": leaps_as == "constant"} if leap else {}
+    bound |= {"bound_lead": bound_lead, "REPEATS": True} if bound_lead else {}
     return FunctionType(compiled_loop.advance.__code__, {**vars(compiled_loop), **bound})
 
 

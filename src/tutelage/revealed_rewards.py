@@ -65,7 +65,7 @@ def add_equal_rewards(rewards: RevealedRewards, arm: int, reward: float, count: 
     else:
         for _ in range(count):
             later += reward
-    _set_later_sum(rewards, arm, later, count)
+    set_later_sum(rewards, arm, later, count)
 
 
 def add_ones(rewards: RevealedRewards, arm: int, ones: int, count: int) -> None:
@@ -73,10 +73,11 @@ def add_ones(rewards: RevealedRewards, arm: int, ones: int, count: int) -> None:
 
     The mean is the same as after as many calls of :func:`add_revealed_reward` in any order, if sums are exact.
     """
-    _set_later_sum(rewards, arm, rewards.later_sums[arm] + ones, count)
+    set_later_sum(rewards, arm, rewards.later_sums[arm] + ones, count)
 
 
-def _set_later_sum(rewards: RevealedRewards, arm: int, later: float, count: int) -> None:
+def set_later_sum(rewards: RevealedRewards, arm: int, later: float, count: int) -> None:
+    """Add ``count`` rewards with which the sum of the later ones is ``later``."""
     rewards.pulls[arm] += count
     rewards.later_sums[arm] = later
     first_part = rewards.first_reward_counts[arm] * rewards.first_rewards[arm]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests import reference
 
-from tutelage.policies.ucb1 import ucb_index
+from tutelage.policies.ucb1 import bound_lead, ucb_index
 from tutelage.testing import SingleClient
 
 REWARDS = {
@@ -66,6 +66,48 @@ def test_shortcut_is_taken():
         known_until.add(client.learner.state[1])
     assert client.learner.state[0] == 2.0  # arm 1
     assert len(known_until) < 500
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_bounded_lead_is_that_of_a_full_ranking(num_arms, seed, pattern):
+    """As long as a lead is bounded, the reference's ranking pulls this arm, whatever is revealed."""
+    client, plain = SingleClient("ucb1", num_arms, seed), reference.UCB1(num_arms)
+    stream, places, drawn = reference.generator(seed, 0, 1, 0, 1), itertools.cycle(range(len(pattern))), 0
+
+    def pull(arm, round):
+        assert arm == plain.choose(round, stream)
+        reward = max(pattern[next(places)], 0.7 * (arm == 0))
+        client.see(arm, reward)
+        plain.learn(arm, reward, stream)
+        return reward
+
+    round = 1
+    while round <= 1000:
+        lead, pulls, revealed = bound_lead(round, client.learner, np.zeros(0)), 0, 0.0
+        while pulls < lead.pulls and revealed > lead.least + pulls * lead.slope:
+            revealed += pull(lead.arm, round + pulls)
+            pulls += 1
+        if pulls == 0:  # a tie, or an arm that was not pulled yet
+            pull(client.choose_arm(round), round)
+            drawn += 1
+        round += max(1, pulls)
+    assert drawn < 1000  # some leads are bounded
+
+
+def test_bounded_lead_is_long():
+    """A clearly leading arm is played in few parts."""
+    client, round, parts = SingleClient("ucb1", 3), 1, 0
+    while round <= 20_000:
+        lead = bound_lead(round, client.learner, np.zeros(0))
+        arm, pulls, revealed = lead.arm, 0, 0.0
+        while pulls < lead.pulls and revealed > lead.least + pulls * lead.slope:
+            client.see(arm, float(arm == 1))
+            revealed += arm == 1
+            pulls += 1
+        if pulls == 0:
+            client.see(client.choose_arm(round), 0.0)
+        round, parts = round + max(1, pulls), parts + 1
+    assert parts < 500
 
 
 def test_begins_in_any_order():

@@ -15,12 +15,13 @@ from tutelage.draws import random
 from tutelage.engine.kernel_compiler import compiled_main
 from tutelage.engine.leaping import LONGEST_PAUSE, never_leap, play_stretch
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
+from tutelage.engine.repeating import no_lead, repeat_pulls
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory, clip
-from tutelage.rules import ALIGN_KIND, cost, reveal, round_reveal
+from tutelage.rules import ALIGN_KIND, KEEP_KIND, cost, reveal, round_reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
@@ -44,7 +45,7 @@ class ActivityArrays(NamedTuple):
     last_rounds: NDArray[np.int64]  # [M] the last round in which a client acts
 
 
-def advance(  # noqa: PLR0912, PLR0915 - one loop, so that its variables stay in registers
+def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables stay in registers
     memory: Memory,
     record: RoundRecord,
     trace: PullTrace,
@@ -72,9 +73,12 @@ def advance(  # noqa: PLR0912, PLR0915 - one loop, so that its variables stay in
     can reach its count before each client has made the pulls it still misses; so all clients advance by that
     many rounds, again and again, until some arm has reached its count.
 
-    ``choose``, ``learn`` and ``leap`` are those of the clients' policy, ``draw`` is that of the instance's reward
-    distribution.  ``parameters`` has a row for each client of the run; ``prospect`` and ``stretch`` are for
-    intermediate results.
+    ``choose``, ``learn``, ``leap`` and ``bound_lead`` are those of the clients' policy, ``draw`` is that of the
+    instance's reward distribution.  ``parameters`` has a row for each client of the run; ``prospect`` and ``stretch``
+    are for intermediate results.
+
+    With REPEATS, a client that acts in every round may pull a leading arm many times without asking its policy, up to
+    where a leap would end; these are the same pulls.
 
     With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
     the one before ``end`` and to its next checkpoint.  After an attempt without a leap it steps 1, 2, 4 rounds
@@ -117,6 +121,8 @@ def advance(  # noqa: PLR0912, PLR0915 - one loop, so that its variables stay in
             may_leap = LEAPS and activity == 1.0 and delay == 0 and trace.arms.shape[1] == 0
             may_leap = may_leap and rule_arrays.rounding_key.size == 0
             next_attempt, pause = 0, 1
+            may_repeat = REPEATS and acts_always and trace.arms.shape[1] == 0 and not rule_arrays.watches_wander
+            may_repeat = may_repeat and rule_arrays.rounding_key.size == 0
             arm, reward, pending = (
                 memory.pending_arm[client],
                 memory.pending_reward[client],
@@ -184,6 +190,36 @@ def advance(  # noqa: PLR0912, PLR0915 - one loop, so that its variables stay in
                     pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
                     next_attempt = round if played > 0 else round + pause // 2
                     continue
+                if may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND:
+                    latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
+                    repeated, leading, met = repeat_pulls(
+                        bound_lead,
+                        draw,
+                        learner,
+                        policy_parameters,
+                        client,
+                        number,
+                        round,
+                        min(end - 1, latest) - round,
+                        missing if stop == STOP_AT_ALL else NOT_REACHED,
+                        rule_arrays,
+                        rule_memory,
+                        reward_arrays,
+                        revealed_rewards,
+                        noticing,
+                        all_pulls,
+                        evidence_pulls,
+                        segments,
+                        sums,
+                        cuts,
+                        quota,
+                        quota_rounds,
+                        reward_stream,
+                    )
+                    round, number, missing = round + repeated, number + repeated, missing - met
+                    if repeated > 0:
+                        arm = leading
+                        continue
                 round += 1
                 if not acts_always:
                     if acts(round, wait, activity, stops_after, memory.streams[client, ACTIVITY]):
@@ -274,7 +310,8 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 learn = no_learning
 leap = never_leap
-LEAPS = REWARDS_ARE_CONSTANT = False
+bound_lead = no_lead
+LEAPS = REPEATS = REWARDS_ARE_CONSTANT = False
 
 
 def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
@@ -283,13 +320,22 @@ def draw(rewards: RewardArrays, client: int, arm: int, stream: Any) -> float:
 
 
 @functools.cache
-def kernel_for(choose_function: Any, learn_function: Any, leap_function: Any, draw_function: Any, leaps_as: str) -> Any:
+def kernel_for(
+    choose_function: Any,
+    learn_function: Any,
+    leap_function: Any,
+    draw_function: Any,
+    leaps_as: str,
+    bound_lead_function: Any = None,
+) -> Any:
     """Return :func:`advance` compiled with the functions of a policy and of a reward distribution.
 
     It steps if ``leap_function`` or ``leaps_as``, which is that of the distribution, is empty.
     """
     names = [each.__module__.rpartition(".")[2] for each in (choose_function, draw_function)]
     bound = {"choose": choose_function, "learn": learn_function, "draw": draw_function}
+    if bound_lead_function:
+        bound |= {"bound_lead": bound_lead_function, "REPEATS": True}
     if not leap_function or not leaps_as:
         return compiled_main(advance, f"advance_{'_'.join(names)}", **bound)
     bound |= {"leap": leap_function, "LEAPS": True, "REWARDS_ARE_CONSTANT": leaps_as == "constant"}

@@ -60,7 +60,7 @@ def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tu
     leaps: tuple[Any, str] = (None, "")
     if engine != "step" and can_leap(policy, rewards):
         leaps = policy.leap, rewards.leaps_as  # type: ignore[attr-defined]
-    return policy.choose, policy.learn, leaps[0], rewards.draw, leaps[1]
+    return policy.choose, policy.learn, leaps[0], rewards.draw, leaps[1], getattr(policy, "bound_lead", None)
 
 
 def _numbers_of(policy: Policy) -> NDArray[np.float64]:

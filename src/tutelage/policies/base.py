@@ -19,6 +19,12 @@ A policy may also have a third plain function, with which the engine plays many 
     updated by the engine; ``learn`` is not called, so a leap also does to ``learner.state`` what ``learn`` would.
     A stretch ends where :class:`Prospect` says.  What was drawn about later rounds is forgotten, which is right
     only if the stretch would have ended there whatever these draws were.
+
+One that learns nothing beyond counts and means may have another one, so that ``choose`` is called less often:
+
+``bound_lead(round, learner, parameters) -> Lead``
+    The arm that ``choose`` certainly returns, without drawing, and for how long.  ``round`` is the number of the
+    coming pull.  The engine plays the same pulls with the same draws as with ``choose``.
 """
 
 import dataclasses
@@ -61,9 +67,23 @@ class Stretch(NamedTuple):
     ones: NDArray[np.int64]  # [K] revealed ones, of the arms that are not constant
 
 
+class Lead(NamedTuple):
+    """An arm that is certainly pulled, and for how long.
+
+    The pull j, counted from 0, is one of this arm for all j < ``pulls`` if for each i from 0 to j the i pulls before
+    it have revealed rewards that sum to more than ``least`` + i ``slope``.
+    """
+
+    arm: int
+    pulls: int  # 0: nothing is known
+    least: float
+    slope: float
+
+
 Choose = Callable[[int, Learner, NDArray[np.float64], Any], int]
 Learn = Callable[[int, float, Learner, NDArray[np.float64], Any], None]
 Leap = Callable[[int, Learner, Prospect, Stretch, NDArray[np.float64], Any], int]
+BoundLead = Callable[[int, Learner, NDArray[np.float64]], Lead]
 
 
 class Policy(Protocol):
@@ -106,6 +126,7 @@ class PolicyBase:
 
     learn = staticmethod(no_learning)
     leap: Any = None  # or a Leap, a static method
+    bound_lead: Any = None  # or a BoundLead, a static method
 
     def __post_init__(self) -> None:
         check_parameters(self)

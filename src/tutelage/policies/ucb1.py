@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from tutelage.binomial import binomial
 from tutelage.draws import index
-from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, first_pulls
+from tutelage.policies.base import Lead, Learner, PolicyBase, Prospect, Stretch, first_pulls
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
 # known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
 # the latest ranking.
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
+_LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
 _LEAST = 8  # rounds worth a leap
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 
-def ucb_index(mean: float, log: float, count: int) -> float:
+def ucb_index(mean: float, log: float, count: float) -> float:
     """The index mean + sqrt(2 log t / n), with ``log`` = 2 log t."""
     return mean + math.sqrt(log / count)
 
@@ -82,6 +83,43 @@ def _keep_lead(round: int, learner: Learner, log: float, leader: int) -> None:
             others = max(others, ucb_index(learner.means[arm], last_log, learner.counts[arm]))
     state[_LEADER], state[_LAST_ROUND] = leader + 1.0, round + _WINDOW
     state[_LOG], state[_OTHERS] = log, others + _MARGIN
+
+
+def bound_lead(round: int, learner: Learner, parameters: NDArray[np.float64]) -> Lead:
+    """The arm with the largest index, and for how long it has.
+
+    Proof.  No other arm is pulled meanwhile.  sqrt(2 log t) is concave, so j rounds later the index of another arm
+    with n pulls has grown by at most j / (t sqrt(2 n log t)); and no index exceeds b + j g, with b the largest of the
+    others and g the largest of these slopes.  Let n and m be the leading arm's pulls and mean.  After j more pulls
+    that revealed S, its index is at least (n m + S) / (n + j) + sqrt(2 log t / (n + j)), which exceeds b + j g if
+
+        S > f(j) = (n + j) (b + j g) - sqrt(2 log t (n + j)) - n m.
+
+    f is convex, so from 0 to any w it lies below the straight line through f(0) and f(w).  As w, the rounds are taken
+    in which the lead would be lost if the mean stayed m.  Rounding is far below the margin added to b.
+    """
+    counts, means = learner.counts, learner.means
+    log, best, highest, others, fewest = 2.0 * math.log(round), 0, -math.inf, -math.inf, math.inf
+    for arm in range(counts.size):
+        count = float(counts[arm])
+        if count == 0.0:
+            return Lead(0, 0, 0.0, 0.0)
+        value = ucb_index(means[arm], log, count)
+        if value > highest:
+            best, highest, others = arm, value, highest
+        else:
+            others = max(others, value)
+        fewest = min(fewest, count)
+    lead = highest - others - _MARGIN
+    if not lead > 0.0:
+        return Lead(best, 0, 0.0, 0.0)
+    count, mean, root = float(counts[best]), means[best], math.sqrt(log)
+    growth = 1.0 / (round * root * math.sqrt(fewest))
+    window = min(float(_LONGEST_WINDOW), 1.0 + lead / (growth + root / (2.0 * count * math.sqrt(count))))
+    last, others = count + window, others + _MARGIN
+    least = count * (others - mean) - root * math.sqrt(count)
+    gained = last * (others + window * growth) - root * math.sqrt(last) - count * mean - least
+    return Lead(best, int(window), least, gained / window)
 
 
 def leap(
@@ -204,6 +242,7 @@ class UCB1(PolicyBase):
 
     choose = staticmethod(choose)
     leap = staticmethod(leap)
+    bound_lead = staticmethod(bound_lead)
 
     def state_size(self, num_arms: int) -> int:
         return 5

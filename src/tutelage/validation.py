@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutelage.errors import InputError
-from tutelage.text import format_value, join_words
+from tutelage.text import format_value
 
 _WHOLE = re.compile(r"[+-]?[0-9]+(_[0-9]+)*|[+-]?[0-9]+(\.[0-9]+)?[eE]\+?[0-9]+")
 _MOST_DIGITS = 100
@@ -142,14 +142,6 @@ def _to_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return -math.inf if value < 0 else math.inf
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return the value if it is one of the choices."""
-    allowed = tuple(choices)
-    if value not in allowed:
-        raise InputError(f"Invalid {name} {format_value(value)}: use {join_words(allowed)}.")
-    return str(value)
 
 
 def check_names(what: str, names: Any, count: int | None = None) -> tuple[str, ...]:

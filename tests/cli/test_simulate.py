@@ -6,14 +6,14 @@ import pytest
 
 import tutelage
 from tutelage import simulator
-from tutelage.cli import simulate_output, table_cells
+from tutelage.cli import simulate_output
 from tutelage.cli.app import execute
-from tutelage.cli.table_cells import format_number
 from tutelage.inference import select_differences
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.results import encode_json
 from tutelage.teachers import TEACHERS
+from tutelage.text import format_table_number
 
 SMALL = ["--horizon", "400", "--runs", "3", "--clients", "2*ucb1,2*eps-greedy,1*ts", "--seed", "4"]
 
@@ -152,7 +152,7 @@ def test_sentences_about_decisions():
 )
 def test_sensible_digits(value, shown):
     """Enough to compare, no more."""
-    assert table_cells.format_number(value) == shown
+    assert format_table_number(value) == shown
 
 
 @pytest.mark.parametrize("name", [*TEACHERS, *POLICIES, *INSTANCES, "beta", "empirical"])
@@ -265,7 +265,12 @@ def test_teachers_are_compared_with_the_lowest_regret(capsys):
     for row, label in enumerate(("none", "known")):
         regret, cost = (found[label, quantity] for quantity in ("regret", "cost"))
         words = lines[start + 1 + 2 * row].replace("< ", "<").split()
-        written = [format_number(regret.mean), _write_p(regret.p), format_number(cost.mean), _write_p(cost.p)]
+        written = [
+            format_table_number(regret.mean),
+            _write_p(regret.p),
+            format_table_number(cost.mean),
+            _write_p(cost.p),
+        ]
         assert words == [label, *written]
 
 

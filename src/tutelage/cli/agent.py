@@ -10,6 +10,7 @@ import typer
 from tutelage.cli.options import Force, Json, Seed, whole_number
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
+from tutelage.text import format_table_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -155,12 +156,11 @@ def _create_measures_table(found: "AgentCheck") -> "Table":
 
 
 def _describe_verdict(verdict: "AgentVerdict") -> str:
-    from tutelage.cli.table_cells import format_number
 
     answer = f"{verdict.answer}, because {verdict.reason}"
     if verdict.answer == "yes" and verdict.decides_by and verdict.regret is not None and verdict.cost is not None:
         answer += (
-            f"; decides by round {verdict.decides_by:,}, regret <= {format_number(verdict.regret)}, cost <= "
-            f"{format_number(verdict.cost)}"
+            f"; decides by round {verdict.decides_by:,}, regret <= {format_table_number(verdict.regret)}, cost <= "
+            f"{format_table_number(verdict.cost)}"
         )
     return answer

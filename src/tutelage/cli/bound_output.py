@@ -8,13 +8,13 @@ from rich.table import Table
 from tutelage.bound_comparison import BoundComparison
 from tutelage.cli.floor_table import create_floor_table, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table, format_number
+from tutelage.cli.table_cells import create_table
 from tutelage.registry import parameters_of
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult, describe_floors
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher, describe_assumptions
-from tutelage.text import format_count
+from tutelage.text import format_count, format_table_number
 from tutelage.theory import Bound, Guarantee
 
 _THEOREMS = {  # by the paper's label
@@ -117,10 +117,10 @@ def _create_rows(promised: Guarantee, result: SimulationResult | None) -> Table:
 
 
 def _cells(bound: Bound, simulated: float | None) -> list[str]:
-    cells = [format_number(part) for part in (bound.learning, bound.teaching, bound.remainder, bound.value)]
+    cells = [format_table_number(part) for part in (bound.learning, bound.teaching, bound.remainder, bound.value)]
     if simulated is None:
         return cells
-    return [*cells, format_number(simulated), format_number(bound.value / simulated) if simulated else "-"]
+    return [*cells, format_table_number(simulated), format_table_number(bound.value / simulated) if simulated else "-"]
 
 
 def _describe_bounds(promised: Guarantee) -> Iterator[str]:
@@ -160,5 +160,5 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
         if bound.value >= most:
             yield (
                 f"The bound on the {name} exceeds the largest {name} possible in {promised.horizon:,} "
-                f"rounds, {format_number(most)}: it says nothing about the {name} at this horizon."
+                f"rounds, {format_table_number(most)}: it says nothing about the {name} at this horizon."
             )

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.cli.table_cells import format_number
 from tutelage.results import NONE, SimulationResult
-from tutelage.text import format_runs, join_words
+from tutelage.text import format_runs, format_table_number, join_words
 
 
 def describe_comparison(result: SimulationResult, labels: Sequence[str]) -> Iterator[str]:
@@ -25,9 +24,9 @@ def describe_comparison(result: SimulationResult, labels: Sequence[str]) -> Iter
     if untaught is None or not losers:
         return
     names = join_words([labels[each] for each in losers], "and")
-    losses = join_words([format_number(regrets[each]) for each in losers], "and")
+    losses = join_words([format_table_number(regrets[each]) for each in losers], "and")
     verb = "lose" if len(losers) > 1 else "loses"
-    yield f"{names} {verb} more than no teaching: {losses}, against {format_number(regrets[untaught])}."
+    yield f"{names} {verb} more than no teaching: {losses}, against {format_table_number(regrets[untaught])}."
     yield _explain_loss(result, losers, untaught)
 
 
@@ -56,7 +55,7 @@ def _describe_best(
     untaught: int | None,
 ) -> str:
     first, *others = sorted(learners, key=lambda each: regrets[each])
-    regret, compared = format_number(regrets[first]), []
+    regret, compared = format_table_number(regrets[first]), []
     if others:
         sentence = f"{labels[first]} has the lowest regret of the teachers that learn their target: {regret}"
         compared.append((f"that of the next best, {labels[others[0]]}", regrets[others[0]]))
@@ -65,13 +64,15 @@ def _describe_best(
     if untaught is not None:
         compared.append(("that without teaching", regrets[untaught]))
     shares = [
-        f"{100 * regrets[first] / value:.3g} % of {name} ({format_number(value)})" for name, value in compared if value
+        f"{100 * regrets[first] / value:.3g} % of {name} ({format_table_number(value)})"
+        for name, value in compared
+        if value
     ]
     if shares:
         sentence += f", which is {join_words(shares, 'and')}"
     if "known" in labels:
         sentence += (
-            f"; known, which gets the target from the start, has {format_number(regrets[labels.index('known')])}"
+            f"; known, which gets the target from the start, has {format_table_number(regrets[labels.index('known')])}"
         )
     wrong = int(result.is_wrong(first).sum())
     if wrong:

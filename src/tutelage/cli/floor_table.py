@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from tutelage.cli.table_cells import create_table, format_number
+from tutelage.cli.table_cells import create_table
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.results import FloorDocument
-from tutelage.text import join_words
+from tutelage.text import format_table_number, join_words
 
 
 def create_floor_table(label: str, floors: Sequence[FloorDocument], measured: tuple[float, float] | None) -> Table:
     """Return a table with a row for each floor of a teacher: what must be paid, what was, and the ratio."""
     table = create_table("", "at least", *(("measured", "ratio") if measured else ()), first=label)
     for floor in floors:
-        cells = [floor.quantity, format_number(floor.value)]
+        cells = [floor.quantity, format_table_number(floor.value)]
         if measured:
             paid = measured[floor.quantity == "cost"]
-            cells += [format_number(paid), "-" if floor.ratio is None else format_number(floor.ratio)]
+            cells += [format_table_number(paid), "-" if floor.ratio is None else format_table_number(floor.ratio)]
         table.add_row(floor.name, *cells)
     return table
 

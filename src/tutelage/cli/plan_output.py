@@ -14,7 +14,6 @@ from tutelage.cli.table_cells import (
     explain_outlying_mean,
     fold_spec,
     format_mean,
-    format_number,
     format_range,
 )
 from tutelage.metrics import summarize_runs
@@ -24,7 +23,7 @@ from tutelage.planning.reach import DecisionTime, has_formula, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import describe_assumptions
-from tutelage.text import format_count
+from tutelage.text import format_count, format_table_number
 
 _RANGE = "below it, the range of the middle 80 % of the runs"
 _EPOCHS = (
@@ -174,7 +173,7 @@ def _create_teacher_rows(assessments: Sequence[Assessment], choice: Choice) -> T
             _format_round(each),
             format_mean(summarize_runs(measurement.regret)),
             format_mean(summarize_runs(measurement.cost)),
-            format_number(each.score),
+            format_table_number(each.score),
             style="green" if chosen else None,
         )
     return table
@@ -203,8 +202,8 @@ def _format_round(assessment: Assessment) -> Text:
         return Text("-")
     over = summarize_runs(decisions.astype(np.float64))
     if over.q10 == over.q90:
-        return Text(format_number(over.q50))
-    return Text.assemble(format_number(over.q50), "\n", (format_range(over), "dim"))
+        return Text(format_table_number(over.q50))
+    return Text.assemble(format_table_number(over.q50), "\n", (format_range(over), "dim"))
 
 
 def _explain_columns(plan: Plan) -> list[tuple[str, str]]:

@@ -20,7 +20,6 @@ from tutelage.cli.table_cells import (
     fold_spec,
     format_mean,
     format_most,
-    format_number,
     format_percents,
 )
 from tutelage.inference import RISK, Difference, select_differences, warn_of_few
@@ -30,7 +29,7 @@ from tutelage.noticing import LEVEL
 from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results import NONE, FloorDocument, SimulationResult, describe_floors, summarize_noticing
-from tutelage.text import format_count, format_p, format_runs, join_words
+from tutelage.text import format_count, format_p, format_runs, format_table_number, join_words
 
 _LAST_TENTH_FROM = 0.9  # of the horizon
 _LAST_TENTH = "best arm,\nlast 10 %"
@@ -76,9 +75,9 @@ def _print_floors(printer: Printer, result: SimulationResult) -> None:
     table = create_table("", "at least", "measured", "ratio", first="what must be paid", width=SPEC_WIDTH)
     table.add_column("")
     for label, floor, means in rows:
-        paid = format_number(means[floor.quantity == "cost"])
-        ratio = "-" if floor.ratio is None else format_number(floor.ratio)
-        table.add_row(fold_spec(label), floor.quantity, format_number(floor.value), paid, ratio, floor.name)
+        paid = format_table_number(means[floor.quantity == "cost"])
+        ratio = "-" if floor.ratio is None else format_table_number(floor.ratio)
+        table.add_row(fold_spec(label), floor.quantity, format_table_number(floor.value), paid, ratio, floor.name)
     printer.print("", table, "")
     printer.print_definitions([*explain_floors(list(found.values()), needed)])
     notes = [f"No floor is known for {join_words(unpaid, 'and')}."] if unpaid else []
@@ -117,7 +116,7 @@ def _print_noticing(printer: Printer, result: SimulationResult) -> None:
         found = summarize_noticing(result.noticed_in[teacher])
         share = format_percents(found.share, found.interval)
         middle = "-" if found.median_round is None else f"{found.median_round:,.0f}"
-        counts = [format_number(float(each[teacher].mean())) for each in (result.consultations, result.messages)]
+        counts = [format_table_number(float(each[teacher].mean())) for each in (result.consultations, result.messages)]
         table.add_row(fold_spec(label), share, middle, *counts)
     printer.print("", table, "")
     notice = (
@@ -137,8 +136,8 @@ def _print_noticing(printer: Printer, result: SimulationResult) -> None:
 
 
 def _format_difference(difference: Difference) -> tuple[Text, str]:
-    low, high = format_number(difference.low), format_number(difference.high)
-    mean = Text.assemble(format_number(difference.mean), "\n", (f"{low} to {high}", "dim"))
+    low, high = format_table_number(difference.low), format_table_number(difference.high)
+    mean = Text.assemble(format_table_number(difference.mean), "\n", (f"{low} to {high}", "dim"))
     return mean, format_p(difference.p).removeprefix("p ").removeprefix("= ")
 
 

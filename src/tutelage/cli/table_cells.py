@@ -11,10 +11,10 @@ from rich.text import Text
 from tutelage.inference import interval_of_share
 from tutelage.metrics import RunStatistics, summarize_runs
 from tutelage.registry import split_top
+from tutelage.text import format_table_number
 
 SPEC_WIDTH = 22  # characters of a teacher's SPEC on one line
 _RANGE_WIDTH = 13  # characters of a range on one line
-_UNITS = {2: "M", 3: "G", 4: "T"}  # by the power of a thousand
 
 
 def create_table(*names: str, first: str | None = None, width: int | None = None) -> Table:
@@ -28,25 +28,6 @@ def create_table(*names: str, first: str | None = None, width: int | None = None
     for name in names:
         table.add_column(name, no_wrap=True, justify="right")
     return table
-
-
-def format_number(value: float) -> str:
-    """Format a number with at least three digits and its whole part: 0.0123, 1.23, 12.3, 123, 123,456.
-
-    From a million on it has four digits and M (million), G (thousand M) or T (thousand G): 1.000M, 35.65G.
-    """
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if round(size) >= 1_000_000:
-        digits, power = f"{value:.3e}".split("e")
-        unit, shift = divmod(int(power), 3)
-        if unit not in _UNITS:
-            return f"{value:.3e}"
-        return f"{float(digits) * 10**shift:.{3 - shift}f}{_UNITS[unit]}"
-    if size >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
 
 
 def fold_spec(spec: str) -> Text:
@@ -69,8 +50,8 @@ def fold_spec(spec: str) -> Text:
 def format_mean(over: RunStatistics) -> Text:
     """Format the mean over runs with half its confidence interval and, below it, the range of 80 % of the runs."""
     if over.half_width is None or over.q10 == over.q90 == over.mean:
-        return Text(format_number(over.mean))
-    mean, width = format_number(over.mean), f"+- {format_number(over.half_width)}"
+        return Text(format_table_number(over.mean))
+    mean, width = format_table_number(over.mean), f"+- {format_table_number(over.half_width)}"
     between = " " if len(mean) + len(width) < _RANGE_WIDTH else "\n"
     return Text.assemble(mean, between, width, "\n", (format_range(over), "dim"))
 
@@ -78,29 +59,33 @@ def format_mean(over: RunStatistics) -> Text:
 def explain_outlying_mean(label: str, quantity: str, values: NDArray[np.float64]) -> Iterator[str]:
     """Explain a mean over runs [R] that lies outside the range of 80 % of them."""
     over = summarize_runs(values)
-    if over.sd is None or over.q10 <= over.mean <= over.q90 or format_number(over.q10) == format_number(over.q90):
+    if (
+        over.sd is None
+        or over.q10 <= over.mean <= over.q90
+        or format_table_number(over.q10) == format_table_number(over.q90)
+    ):
         return
     is_above = over.mean > over.q90
     runs = int((values > over.q90).sum() if is_above else (values < over.q10).sum())
     side, extreme = ("above", values.max()) if is_above else ("below", values.min())
     yield (
         f"The mean {quantity} of {label} lies {side} the range of 80 % of its runs, because {runs} of {values.size} "
-        f"runs {'is' if runs == 1 else 'are'} far {side} the range: up to {format_number(float(extreme))}."
+        f"runs {'is' if runs == 1 else 'are'} far {side} the range: up to {format_table_number(float(extreme))}."
     )
 
 
 def format_percents(share: float, interval: tuple[float, float] | None) -> str:
     """Format a share with half of its interval, if it has any width: ``61.3 +- 2.4 %``."""
     width = 0.0 if interval is None else interval[1] - share
-    return f"{format_number(100 * share)}{f' +- {format_number(100 * width)}' if width else ''} %"
+    return f"{format_table_number(100 * share)}{f' +- {format_table_number(100 * width)}' if width else ''} %"
 
 
 def format_most(hits: int, runs: int) -> str:
     """Format the largest probability that so many hits allow (Clopper-Pearson): ``<= 13.9 %``."""
-    return f"<= {format_number(100 * interval_of_share(hits, runs)[1])} %"
+    return f"<= {format_table_number(100 * interval_of_share(hits, runs)[1])} %"
 
 
 def format_range(over: RunStatistics) -> str:
     """Format the range of 80 % of the runs, on two lines where one would be too wide."""
-    low, high = format_number(over.q10), format_number(over.q90)
+    low, high = format_table_number(over.q10), format_table_number(over.q90)
     return f"{low}-{high}" if len(low) + len(high) < _RANGE_WIDTH else f"{low}-\n{high}"

@@ -72,6 +72,10 @@ def test_ucb1_is_taught_by_every_teacher():
     assert answers(found) == {"0": "yes", "0.5": "yes", "1": "yes", "blt": "yes"}
     assert [(each.untried, each.share, each.ties) for each in found.measures.sharings] == [(0, 1.0, "at random")] * 3
     assert (found.measures.reading, found.measures.repeats) == ("as it is", True)
+    assert all(each.measured() == ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)) for each in found.measures.sharings)
+    for history in found.measures.histories:
+        assert history.curves[:, -1].max() == pytest.approx(history.together.max() * history.length)
+    assert "with the measured balance, kappa = 1 and" in found.verdicts[-1].reason
     bounds = [each.decides_by for each in found.verdicts]
     assert all(0 < bound <= 50_000 for bound in bounds)
     assert check_agent("ucb1", **FEW, horizon=100).verdicts[0].answer == "no"
@@ -87,6 +91,10 @@ def test_a_constant_epsilon_with_first_ties_cannot_be_taught_by_constants():
     found = check_agent(Greedy, **FEW)
     assert answers(found) == {"0": "no", "0.5": "no", "1": "no", "blt": "yes"}
     assert all("ties by index" in each.reason for each in found.verdicts[:3])
+    assert "the bound assumes that it pulls levelled arms evenly" in found.verdicts[-1].reason
+    (least, low, high), (most, *_) = found.measures.sharings[0].measured()
+    assert 0.0 < low < least < high < 0.5  # an epsilon of 0.1, a third of it for each arm
+    assert most > 2.0
 
 
 def test_thompson_sampling_locks_on_under_ones():

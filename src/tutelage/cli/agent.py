@@ -81,10 +81,10 @@ def check(
         seed=seed,
     )
     if place is not None:
-        from tutelage.measurement.agent_picture import draw_sharing
+        from tutelage.measurement.agent_picture import draw_check
         from tutelage.plots.layout import save_figure
 
-        save_figure(draw_sharing(found), place)
+        save_figure(draw_check(found), place)
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(found.summary()) + "\n")
@@ -122,7 +122,8 @@ def _print_check(found: "AgentCheck") -> None:
     printer.print_definitions(
         [
             ("untried", "runs in which some arm was never pulled"),
-            ("even share", "late pulls of the least pulled arm, as a share of an even share (eta-low)"),
+            ("eta low", "pulls of the least pulled arm over an even share: mean and 95 % confidence interval"),
+            ("eta high", "the same of the most pulled arm"),
             ("outside", "runs outside of straight lines for eta that other runs gave, and the upper 95 % limit"),
             ("iota", "pulls of all other arms after the history, over its pulls of each arm, at most"),
             ("late", "share of the last pulls that were off the target"),
@@ -134,20 +135,20 @@ def _print_check(found: "AgentCheck") -> None:
     printer.print(
         f"Bounds are for {setting.num_clients} such clients, {setting.num_arms} arms with a gap of "
         f"{max(setting.other_gaps):g} and a horizon of {setting.horizon:,}; eta and iota are taken to go on as "
-        "straight lines. tal stands for twl too. For blt the bound assumes that clients pull evenly."
+        "straight lines. tal stands for twl too. For blt, eta under the middle constant gives the clients' balance."
     )
 
 
 def _create_measures_table(found: "AgentCheck") -> "Table":
     from tutelage.cli.table_cells import create_table
 
-    table = create_table("untried", "even share", "outside", "iota", "late", first="constant")
+    table = create_table("untried", "eta low", "eta high", "outside", "iota", "late", first="constant")
     for sharing, history in zip(found.measures.sharings, found.measures.histories, strict=True):
         hits, count, limit = sharing.outside()
         table.add_row(
             f"{sharing.constant:g}",
             f"{sharing.untried} of {len(sharing.least)}",
-            f"{sharing.share:.0%}",
+            *(f"{mean:.2f} ± {(high - low) / 2:.2f}" for mean, low, high in sharing.measured()),
             f"{hits} of {count} (<= {limit:.0%})",
             f"{history.together.max():.1f}",
             f"{history.late.mean():.0%}",

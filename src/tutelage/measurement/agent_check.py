@@ -146,7 +146,7 @@ def _share(player: _Player, constant: float, rounds: int, runs: int) -> Sharing:
 
 def _lead(player: _Player, constant: float, best_mean: float, runs: int) -> History:
     """Show a constant, then 0 on all arms but arm 0, whose rewards are 0 and 1; count pulls of the others."""
-    each, together, late = [], [], []
+    each, together, late, curves = [], [], [], []
     history = _HISTORY * player.num_arms
     for run in range(runs):
         rewards = client_generator(player.seed, run, 0, REWARDS)
@@ -158,8 +158,9 @@ def _lead(player: _Player, constant: float, best_mean: float, runs: int) -> Hist
         counts = np.bincount(chosen, minlength=player.num_arms)[1:]
         each.append(counts.max() / _HISTORY)
         together.append(counts.sum() / _HISTORY)
+        curves.append(np.cumsum(chosen != 0))
         late.append(np.count_nonzero(chosen[-_WINDOW // 4 :]) / (_WINDOW // 4))
-    return History(constant, np.array(each), np.array(together), np.array(late))
+    return History(constant, np.array(each), np.array(together), np.array(late), np.array(curves), _HISTORY)
 
 
 def _half_against(mean: float, at: int, rewards: np.random.Generator) -> Callable[[int], float]:

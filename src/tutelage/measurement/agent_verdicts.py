@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from tutelage.errors import InputError
-from tutelage.inference import interval_of_share
+from tutelage.inference import interval_of_mean, interval_of_share
 from tutelage.teachers.blt.teacher import BLT
 from tutelage.theory.blt import pulls_of_blt
 from tutelage.theory.clients import ClientBound, ExplorationBound, WarmStartBound
@@ -79,6 +79,31 @@ class Sharing:
         """K a: the least pulled arm's share of late pulls, 1 if they are shared evenly."""
         return min(1.0, self.lines()[0] * self.num_arms)
 
+    def measured(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+        """Return pulls of the least and of the most pulled arm at the end, as multiples of an even share.
+
+        Each is the mean over the runs with its 95 % confidence interval; a single run has no interval but itself.
+        """
+        even = self.least.shape[1] / self.num_arms
+        found = []
+        for curve in (self.least, self.most):
+            shares = curve[:, -1] / even
+            mean = float(shares.mean())
+            low, high = interval_of_mean(shares) or (mean, mean)
+            found.append((mean, low, high))
+        return found[0], found[1]
+
+    def balance(self) -> tuple[float, float] | None:
+        """Return kappa and beta with most <= kappa least + beta, by the straight lines; None if an arm is left alone.
+
+        From a tau - b <= least and most <= c tau + d: kappa = c/a and beta = kappa b + d.
+        """
+        if self.share < _LOCKED_SHARE:
+            return None
+        a, b, c, d = self.lines()
+        kappa = max(1.0, c / a)
+        return kappa, max(0.0, kappa * b + d)
+
     def bound(self) -> ExplorationBound:
         """Return eta as straight lines; ``needed`` is beyond all horizons where an arm is left alone."""
         a, b, c, d = self.lines()
@@ -92,12 +117,17 @@ class Sharing:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Pulls of other arms than the target after a history of a constant, over its length; late shares: R' runs."""
+    """Pulls of other arms than the target after a history of a constant, over its length; late shares: R' runs.
+
+    ``length`` is the history's pulls of each arm.
+    """
 
     constant: float
     each: NDArray[np.float64]  # [R'] of the other arm with the most, over the history's pulls of each arm
     together: NDArray[np.float64]  # [R']
     late: NDArray[np.float64]  # [R'] share of pulls off the target in the last quarter
+    curves: NDArray[np.int64]  # [R', W] pulls of all other arms so far, in the rounds after the history
+    length: int
 
     @property
     def is_led(self) -> bool:
@@ -135,6 +165,8 @@ class AgentMeasures:
                     "runs_outside": [hits, count],
                     "outside_limit": limit,
                     "even_share": sharing.share,
+                    "least_share": list(sharing.measured()[0]),
+                    "most_share": list(sharing.measured()[1]),
                     "ties": sharing.ties,
                     "iota_each": float(history.each.max()),
                     "iota_together": float(history.together.max()),
@@ -224,8 +256,8 @@ def _judge_binary_blt(measures: AgentMeasures) -> AgentVerdict:
     )
 
 
-def _judge_blt(measures: AgentMeasures, setting: TheorySetting) -> AgentVerdict:
-    """BLT shows levels that depend on the client: measured alone, only what stands in its way can be told."""
+def _refuse_blt(measures: AgentMeasures) -> AgentVerdict | None:
+    """Return the verdict on BLT where what the agent makes of rewards stands in its way."""
     unclear = {
         "as 1": "it reads 0.5 as 1, so arms that blt levels by fractions look better than they are",
         "as 0": "it reads 0.5 as 0, so arms that blt levels by fractions look worse than they are",
@@ -235,21 +267,42 @@ def _judge_blt(measures: AgentMeasures, setting: TheorySetting) -> AgentVerdict:
         return AgentVerdict("blt", "no", f"it takes 0 and 1 only, and blt shows fractions ({measures.reading})")
     if all(each.untried == len(each.least) for each in measures.sharings):
         return AgentVerdict("blt", "no", "it never tries some arm, whatever it is shown")
-    if measures.reading in unclear:
-        return AgentVerdict("blt", "unclear", unclear[measures.reading])
+    return AgentVerdict("blt", "unclear", unclear[measures.reading]) if measures.reading in unclear else None
+
+
+def _judge_blt(measures: AgentMeasures, setting: TheorySetting) -> AgentVerdict:
+    """BLT shows levels that depend on the client: measured alone, only what stands in its way can be told.
+
+    The balance of its theorem is that under the middle constant; levels make clients pull at least as evenly, which
+    is assumed, not measured.
+    """
+    if refusal := _refuse_blt(measures):
+        return refusal
+    middle = len(measures.histories) // 2
+    balance = measures.sharings[middle].balance()
+    kappa, beta = balance or (1.0, 0.0)
     try:
-        pulls = math.ceil(float(pulls_of_blt(setting, BLT()).sum()))
+        least, pulls = (
+            math.ceil(float(pulls_of_blt(setting, BLT(), *each).sum())) for each in ((1.0, 0.0), (kappa, beta))
+        )
     except InputError as error:
         return AgentVerdict("blt", "no", str(error))
-    middle = measures.histories[len(measures.histories) // 2]
-    if pulls > setting.horizon:
-        return AgentVerdict("blt", "no", f"clients need {pulls:,} pulls each, beyond the horizon", pulls)
-    later = middle.bound(float(pulls) / setting.num_arms, setting.horizon)
+    if least > setting.horizon:
+        return AgentVerdict("blt", "no", f"clients need {least:,} pulls each, beyond the horizon", least)
+    reason = "it reads fractions as they are, so levels lead it to the arms that are behind"
+    if balance is None:
+        reason += "; the bound assumes that it pulls levelled arms evenly, which it does not under constants"
+    elif pulls > setting.horizon:
+        reason += f"; with the measured balance (kappa = {kappa:.3g}) the bound lies beyond the horizon"
+        return AgentVerdict("blt", "yes", reason, pulls)
+    else:
+        reason += f"; the bound is with the measured balance, kappa = {kappa:.3g} and beta = {beta:.3g}"
+    later = measures.histories[middle].bound(float(pulls) / setting.num_arms, setting.horizon)
     gap = float(max(setting.other_gaps))
     return AgentVerdict(
         "blt",
         "yes",
-        "it reads fractions as they are, so levels lead it to the arms that are behind",
+        reason,
         pulls,
         setting.num_clients * gap * (pulls + later.together),
         setting.num_clients * (pulls + later.together * float(setting.local_means.max())),

@@ -98,7 +98,7 @@ def test_promtool_accepts_the_alerts(tool, tmp_path):
     """Their syntax, and when they fire."""
     alerts = DEPLOY / "prometheus" / "alerts.yml"
     tool("promtool", "check", "rules", str(alerts))
-    tests = (ROOT / "tests" / "service" / "alerts.test.yml").read_text().replace("ALERTS", str(alerts))
+    tests = (ROOT / "tests" / "service" / "alerts.test.yml").read_text().replace("ALERT_RULES", str(alerts))
     assert {rule["alert"] for rule in rules()} - set(re.findall(r"Tutelage\w+", tests)) == set()
     (tmp_path / "tests.yml").write_text(tests)
     tool("promtool", "test", "rules", str(tmp_path / "tests.yml"))

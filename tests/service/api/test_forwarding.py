@@ -131,7 +131,10 @@ def test_a_killed_leader_is_replaced(servers, http):
 
 
 def test_acts_and_keys_go_along(servers):
-    """Creating, stopping, exporting and deleting by way of the follower; the leader sees the sender's key."""
+    """Excluding, stopping, exporting and deleting by way of the follower, under the sender's key.
+
+    The leader checks it, and its name is in the ledger and in the audit log, as if the leader had been asked.
+    """
     from tutelage.service.api.access import make_key
     from tutelage.stores import open_keys
 
@@ -158,12 +161,29 @@ def test_acts_and_keys_go_along(servers):
         refused = http.post(f"{second}/v1/campaigns/c/pulls", json=pull(2, reward=0.25))
         assert refused.status_code == 409
         assert refused.headers["content-type"] == "application/problem+json"
+        assert http.post(f"{second}/v1/campaigns/c/exclude", json={"client": "b"}).json()["excluded"] == ["b"]
         assert http.post(f"{second}/v1/campaigns/c/stop").json()["status"] == "stopped"
+        rows = http.get(f"{first}/v1/campaigns/c/ledger").json()["rows"]
+        acts = [(row["kind"], row["key"]) for row in rows if row["kind"] != "pull"]
+        assert acts == [("started", "root"), ("excluded", "root"), ("stopped", "root")]
         assert http.delete(f"{second}/v1/campaigns/c").status_code == 409
         lines = http.get(f"{second}/v1/campaigns/c/export").text.splitlines()
         assert lines == http.get(f"{first}/v1/campaigns/c/export").text.splitlines()[: len(lines)]
         assert http.delete(f"{second}/v1/campaigns/c").status_code == 204
         assert http.get(f"{first}/v1/campaigns/c").status_code == 404
+        records = http.get(f"{second}/v1/audit").json()["records"]
+        assert [(one["action"], one["actor"], one["campaign"]) for one in records] == [
+            (f"{act}", "root", "c")
+            for act in (
+                "create campaign",
+                "start campaign",
+                "exclude client",
+                "stop campaign",
+                "export campaign",
+                "export campaign",
+                "delete campaign",
+            )
+        ]
 
 
 def test_the_database_goes_and_comes_back(servers, http):

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -15,6 +16,8 @@ import typer.core
 from tutelage.cli import agent, campaign, db, key, ledger
 from tutelage.cli.audit import audit
 from tutelage.cli.bound import bound
+from tutelage.cli.campaign_decisions import decisions
+from tutelage.cli.campaign_monitor import monitor
 from tutelage.cli.check import check
 from tutelage.cli.config import config
 from tutelage.cli.data import data
@@ -32,7 +35,6 @@ from tutelage.errors import InputError, RefusalError
 from tutelage.text import format_controls
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -50,11 +52,13 @@ app.command()(serve)
 app.command()(demo)
 app.command()(config)
 app.command()(audit)
+campaign.app.command()(monitor)
+campaign.app.command()(decisions)
 for group, name in ((agent, "agent"), (campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
     app.add_typer(group.app, name=name)
 
 
-_TRACEBACK = "--traceback"
+_TRACEBACK, _COMPLETION = "--traceback", "_TUTELAGE_COMPLETE"
 
 
 def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -118,6 +122,8 @@ def tutelage(
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line, report an error in one sentence on standard error, and return the exit status."""
     command = typer.main.get_command(app)
+    if _COMPLETION in os.environ:  # the shell asks for suggestions or for its script
+        command.main(list(arguments), prog_name="tutelage")
     try:
         with command.make_context("tutelage", list(arguments)) as context:
             command.invoke(context)

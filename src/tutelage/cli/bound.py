@@ -7,6 +7,7 @@ import typer
 
 from tutelage import simulator
 from tutelage.cli import options
+from tutelage.cli.completion import complete_teacher
 from tutelage.cli.options import whole_number
 from tutelage.cli.printing import checked_output
 
@@ -15,7 +16,11 @@ def bound(
     instance: options.Instance,
     teacher: Annotated[
         str,
-        typer.Option(metavar="SPEC", help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'."),
+        typer.Option(
+            metavar="SPEC",
+            help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'.",
+            autocompletion=complete_teacher,
+        ),
     ] = "twl",
     clients: options.Clients = simulator.DEFAULT_CLIENTS,
     horizon: options.Horizon = simulator.DEFAULT_HORIZON,

@@ -1,29 +1,27 @@
 """``tutelage campaign``: create and manage campaigns of a running server, over HTTP."""
 
-import contextlib
 import json
 import os
-import re
-import ssl
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from tutelage.cli import interrupts
-from tutelage.cli.options import Force, Json, Server, Yes, check_new_file, confirm, shown_place, whole_number
+from tutelage.cli.completion import complete_teacher
+from tutelage.cli.options import CampaignOfServer, Force, Json, Server, Yes, check_new_file, confirm, whole_number
 from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.server_requests import campaign_path, connect, name_server, report_refusal, request
 from tutelage.errors import InputError, RefusalError
-from tutelage.text import format_count, name_place
+from tutelage.text import format_bytes, format_count
 
 app = typer.Typer(
     help="Create and manage campaigns of a running server.  The key is read from TUTELAGE_KEY.",
     short_help="Create and manage campaigns of a running server.",
 )
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")]
-_REQUEST_FAULTS = frozenset({400, 413, 422})
+Name = CampaignOfServer
+NewName = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")]
 _FIELD_OPTIONS = {
     "arms": "--arm",
     "clients": "--client",
@@ -34,7 +32,7 @@ _FIELD_OPTIONS = {
 
 @app.command()
 def create(
-    name: Name,
+    name: NewName,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -59,7 +57,10 @@ def create(
         ),
     ] = None,
     teacher: Annotated[
-        str | None, typer.Option(metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.")
+        str | None,
+        typer.Option(
+            metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.", autocompletion=complete_teacher
+        ),
     ] = None,
     low: Annotated[float | None, typer.Option(metavar="X", show_default="0", help="Lowest possible reward.")] = None,
     high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="Highest possible reward.")] = None,
@@ -118,14 +119,15 @@ def create(
         return f"give it with {flag}" + ("" if file is None else f" or in {file}")
 
     own = {"name": name, "strict": not force}
-    campaign = _request(server, "POST", "/v1/campaigns", content | options | own, locate)
-    _print_campaign(campaign, as_json=as_json)
+    campaign = request(server, "POST", "/v1/campaigns", content | options | own, locate)
+    is_started = campaign["status"] == "running"
+    _print_campaign(campaign, f"was created{' and started' if is_started else ''}", as_json=as_json)
 
 
 @app.command("list")
 def list_campaigns(server: Server = None, as_json: Json = False) -> None:
     """List all campaigns."""
-    listing = _request(server, "GET", "/v1/campaigns")
+    listing = request(server, "GET", "/v1/campaigns")
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(listing) + "\n")
@@ -143,7 +145,7 @@ def _find_worst(campaign: dict[str, Any], server: str | None) -> str:
     if status != "running":
         return status
     try:
-        items = _request(server, "GET", f"{_path(campaign['name'])}/status")["items"]
+        items = request(server, "GET", f"{campaign_path(campaign['name'])}/status")["items"]
     except RefusalError:  # deleted a moment ago, or it cannot be served, as its report says
         return status
     return f"{status}, {items[0]['kind']}"
@@ -152,11 +154,11 @@ def _find_worst(campaign: dict[str, Any], server: str | None) -> str:
 @app.command()
 def show(name: Name, server: Server = None, as_json: Json = False) -> None:
     """Show a campaign's progress and its status items."""
-    campaign = _request(server, "GET", _path(name))
-    campaign["items"] = _request(server, "GET", f"{_path(name)}/status")["items"]
+    campaign = request(server, "GET", campaign_path(name))
+    campaign["items"] = request(server, "GET", f"{campaign_path(name)}/status")["items"]
     for item in campaign["items"]:
         for field in ("action", "command"):
-            item[field] = _name_server(item[field], server)
+            item[field] = name_server(item[field], server)
     _print_campaign(campaign, as_json=as_json)
 
 
@@ -168,7 +170,7 @@ def register(
     as_json: Json = False,
 ) -> None:
     """Add a client to a campaign that has not started."""
-    registered = _request(server, "POST", f"{_path(name)}/clients", {"client": client})
+    registered = request(server, "POST", f"{campaign_path(name)}/clients", {"client": client})
     known = "was registered" if registered["added"] else "is already registered"
     with checked_output():
         sys.stdout.write((json.dumps(registered) if as_json else f"{client} {known} in {name}.") + "\n")
@@ -201,9 +203,10 @@ def exclude(
 
     Its pulls are still answered.
     """
-    path = _path(name)
+    path = campaign_path(name)
     confirm(f"Exclude {client} from the evidence of {name}?", yes=yes)
-    _print_campaign(_request(server, "POST", f"{path}/exclude", {"client": client}), as_json=as_json)
+    campaign = request(server, "POST", f"{path}/exclude", {"client": client})
+    _print_campaign(campaign, f"continues without the evidence of {client}", as_json=as_json)
 
 
 @app.command()
@@ -224,16 +227,17 @@ def export(
     unfinished = out.with_name(f".tutelage-{os.getpid()}.part")
     interrupts.remove_unfinished_in(out.parent)
     try:
-        with _connect(server) as http, unfinished.open("wb") as file:
-            with http.stream("GET", f"{_path(name)}/export", params={"format": format}) as response:
+        with connect(server) as http, unfinished.open("wb") as file:
+            with http.stream("GET", f"{campaign_path(name)}/export", params={"format": format}) as response:
                 if not response.is_success:
                     response.read()
-                    _report_refusal(response, server)
+                    report_refusal(response, server)
                 for part in response.iter_bytes():
                     file.write(part)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(out)
+        sys.stderr.write(f"The ledger of {name} was written to {out}: {format_bytes(out.stat().st_size)}.\n")
     except OSError as error:
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(out)) from error
     finally:
@@ -246,20 +250,21 @@ def delete(name: Name, yes: Yes = False, server: Server = None, as_json: Json = 
 
     The campaign must be stopped and then exported, or never have started.
     """
-    path = _path(name)
+    path = campaign_path(name)
     confirm(f"Delete the campaign {name} and its ledger?", yes=yes)
-    _request(server, "DELETE", path)
+    request(server, "DELETE", path)
     with checked_output():
         sys.stdout.write((json.dumps({"deleted": name}) if as_json else f"The campaign {name} was deleted.") + "\n")
 
 
 def _change_status(server: str | None, name: str, act: str, status: str, *, as_json: bool) -> None:
     """Start or stop a campaign; say if it had that status before."""
-    before = _request(server, "GET", _path(name))["status"]
-    campaign = _request(server, "POST", f"{_path(name)}/{act}")
+    before = request(server, "GET", campaign_path(name))["status"]
+    campaign = request(server, "POST", f"{campaign_path(name)}/{act}")
     if before == status:
         sys.stderr.write(f"The campaign {name} is already {status}: nothing was changed.\n")
-    _print_campaign(campaign, as_json=as_json)
+    done = "" if before == status else {"start": "was started", "stop": "was stopped"}[act]
+    _print_campaign(campaign, done, as_json=as_json)
 
 
 def _parse_weights(given: list[str]) -> list[float] | dict[str, float]:
@@ -287,133 +292,15 @@ def _split_weights(text: str) -> list[str]:
     return parts if all("=" in part for part in parts) else [text]
 
 
-def _path(name: str) -> str:
-    from tutelage.service.campaigns.settings import check_campaign_name
-
-    check_campaign_name(name)
-    return f"/v1/campaigns/{name}"
-
-
-@contextlib.contextmanager
-def _connect(server: str | None) -> Iterator[Any]:
-    import httpx
-
-    from tutelage.client.connections import connection_options, name_proxy
-    from tutelage.service.configuration import load_setting
-    from tutelage.stores.address import without_password
-
-    address = load_setting("server", server)
-    key = os.environ.get("TUTELAGE_KEY", "")
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise InputError(
-            "TUTELAGE_KEY contains a character that is not allowed in a key: copy the key as tutelage key "
-            "create printed it."
-        )
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        options = connection_options(address)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    try:
-        with httpx.Client(base_url=address, headers=headers, timeout=60.0, **options) as http:
-            yield http
-    except httpx.InvalidURL:
-        raise InputError(
-            f"Invalid --server {without_password(address)!r}: use an address as in http://HOST:PORT."
-        ) from None
-    except httpx.HTTPError as error:
-        if reason := _find_certificate_error(error):
-            raise InputError(
-                f"The certificate of {without_password(address)} is not trusted ({reason}): set "
-                "SSL_CERT_FILE to a file with it, or with the certificate of the authority that signed it."
-            ) from None
-        reason = str(error) or type(error).__name__
-        raise RefusalError(
-            f"The server {without_password(address)}{name_proxy(address)} does not answer ({reason}): check that it "
-            "is running, and --server or TUTELAGE_SERVER."
-        ) from None
-
-
-def _not_tutelage(response: Any, what: str) -> InputError:
-    """Return the error for an answer that no Tutelage server gives; ``what`` says what it is."""
-    from tutelage.client.connections import name_proxy
-    from tutelage.stores.address import without_password
-
-    address = str(response.url)
-    return InputError(
-        f"{without_password(address)}{name_proxy(address)} is not a Tutelage server: it answers with {what}."
-    )
-
-
-def _find_certificate_error(error: BaseException | None) -> str | None:
-    """Return why a certificate was refused, if that caused the error."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return error.verify_message
-        error = error.__cause__ or error.__context__
-    return None
-
-
-def _request(
-    server: str | None, method: str, path: str, content: Any = None, locate: Callable[[str], str] | None = None
-) -> Any:
-    """Return the server's answer; ``locate`` says where a field of ``content`` was given, for its errors."""
-    body = None if content is None else _encode(content)
-    with _connect(server) as http:
-        response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
-        if not response.is_success:
-            _report_refusal(response, server, locate)
-        try:
-            return response.json() if response.content else None
-        except ValueError:
-            raise _not_tutelage(response, "something else than JSON") from None
-
-
-def _encode(content: Any) -> bytes:
-    """Encode as JSON; ``InputError`` names a value that JSON cannot have."""
-    for name, value in content.items():
-        try:
-            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-        except (TypeError, ValueError):
-            raise InputError(f"Invalid {name} {value!r}: use text, numbers, true, false or lists of them.") from None
-    return json.dumps(content, ensure_ascii=False).encode()
-
-
-def _name_server(text: str, server: str | None) -> str:
-    """Make the commands in a text act on the server that gave it."""
-    from tutelage.service.configuration import load_setting
-
-    return name_place(text, "campaign", "--server", shown_place("server", load_setting("server", server)))
-
-
-def _report_refusal(response: Any, server: str | None, locate: Callable[[str], str] | None = None) -> NoReturn:
-    """Raise ``InputError`` if the server says that the request is wrong, ``RefusalError`` if it refuses it now."""
-    try:
-        problem = response.json()
-        sentence = _name_server(" ".join(str(problem["detail"]).split()), server)
-        if locate is not None and problem.get("faults"):
-            field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
-            sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence
-    except (ValueError, KeyError, TypeError):
-        raise _not_tutelage(response, f"status {response.status_code}") from None
-    if str(problem.get("type")).endswith(":warned"):
-        sentence += " Add --force to create the campaign all the same."
-    if response.status_code in _REQUEST_FAULTS:
-        raise InputError(sentence)
-    if response.status_code == 401 and "Authorization" not in response.request.headers:
-        sentence = (
-            "The server needs a key: set TUTELAGE_KEY to one; `tutelage key create NAME --role admin` with the "
-            "server's store makes one."
-        )
-    raise RefusalError(sentence)
-
-
-def _print_campaign(campaign: dict[str, Any], *, as_json: bool) -> None:
+def _print_campaign(campaign: dict[str, Any], done: str = "", *, as_json: bool) -> None:
+    """Print a campaign, below a sentence that says what was done to it."""
     sys.stderr.writelines(f"Warning: {sentence}\n" for sentence in campaign.get("warnings", ()))
     with checked_output():
         if as_json:
             sys.stdout.write(json.dumps(campaign) + "\n")
             return
+        if done:
+            sys.stdout.write(f"The campaign {campaign['name']} {done}.\n")
         round = min(campaign["round"], campaign["horizon"])
         beyond = campaign["beyond_horizon"]
         excluded = f" ({len(campaign['excluded']):,} excluded)" if campaign["excluded"] else ""

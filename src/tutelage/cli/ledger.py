@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from tutelage.cli.audit import audit_row
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
+from tutelage.cli.completion import complete_stored_campaign
+from tutelage.cli.options import ConfigFile, Json, StoredCampaign, StoreUrl, store_url
 from tutelage.cli.printing import checked_output
 from tutelage.dependence_test import describe_finding
 from tutelage.errors import InputError
@@ -24,7 +25,10 @@ app = typer.Typer(help="Verify, export and import the ledgers in a store.", no_a
 @app.command()
 def verify(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default="all", help="Name of the campaign.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", show_default="all", help="Name of the campaign.", autocompletion=complete_stored_campaign
+        ),
     ] = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
@@ -57,12 +61,7 @@ def verify(
 
 
 @app.command()
-def dependence(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")],
-    store: StoreUrl = None,
-    config: ConfigFile = None,
-    as_json: Json = False,
-) -> None:
+def dependence(name: StoredCampaign, store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
     """Test whether rewards of different clients are independent.
 
     Guarantees assume it of rewards in the same round.  The exit status is 1 if they are not; false alarms have a
@@ -82,7 +81,7 @@ def dependence(
 
 @app.command()
 def export(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")],
+    name: StoredCampaign,
     format: Annotated[
         str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
     ] = "ndjson",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tutelage.cli.completion import complete_campaign, complete_instance, complete_policies, complete_stored_campaign
 from tutelage.errors import InputError, RefusalError
 from tutelage.paths import expand_path
 from tutelage.service.configuration import SETTINGS, load_setting
@@ -132,13 +133,26 @@ _INSTANCE_HELP = (
     "Instance, as in paper, uniform:clients=5,arms=5,seed=3 or a file of means; tutelage simulate --list shows all."
 )
 
-Instance = Annotated[str, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)]
-OptionalInstance = Annotated[str | None, typer.Argument(metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP)]
+_INSTANCE = typer.Argument(
+    metavar="INSTANCE", show_default=False, help=_INSTANCE_HELP, autocompletion=complete_instance
+)
+
+Instance = Annotated[str, _INSTANCE]
+OptionalInstance = Annotated[str | None, _INSTANCE]
+_CAMPAIGN_HELP = "Name of the campaign."
+CampaignOfServer = Annotated[
+    str, typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_campaign)
+]
+StoredCampaign = Annotated[
+    str,
+    typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_stored_campaign),
+]
 Clients = Annotated[
     str,
     typer.Option(
         metavar="SPEC",
         help="Policies of the clients: ucb1 for all of them, or 2*ucb1,2*eps-greedy,1*ts in the clients' order.",
+        autocompletion=complete_policies,
     ),
 ]
 Horizon = Annotated[int, typer.Option(metavar="T", parser=whole_number, help="Number of rounds in a run, at least 1.")]

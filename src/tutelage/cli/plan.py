@@ -10,6 +10,7 @@ import typer
 
 from tutelage import simulator
 from tutelage.cli import options
+from tutelage.cli.completion import complete_teacher
 from tutelage.cli.options import number, whole_number
 from tutelage.cli.printing import checked_output
 from tutelage.errors import InputError
@@ -76,6 +77,7 @@ def plan(
             metavar="SPEC",
             show_default="tal and twl with several gamma1 and gamma2, and blt",
             help="Teacher to consider; repeat the option for several. known and none are always shown for comparison.",
+            autocompletion=complete_teacher,
         ),
     ] = None,
     clients: options.Clients = simulator.DEFAULT_CLIENTS,

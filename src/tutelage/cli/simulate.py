@@ -9,6 +9,7 @@ import typer
 
 from tutelage import simulator
 from tutelage.cli import interrupts, options
+from tutelage.cli.completion import complete_teacher
 from tutelage.cli.printing import checked_output
 from tutelage.conditions import with_options
 from tutelage.errors import InputError
@@ -28,6 +29,7 @@ def simulate(
             metavar="SPEC",
             show_default="all built-in ones except jun, ace and change-detector",
             help="Teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; repeat the option to compare several.",
+            autocompletion=complete_teacher,
         ),
     ] = None,
     clients: options.Clients = simulator.DEFAULT_CLIENTS,

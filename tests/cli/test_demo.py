@@ -24,11 +24,11 @@ def test_demo_runs_over_http_and_removes_its_files(tmp_path, python):
     """In a pipe: lines, an end that says what was taught, no colours; its folder and its server are gone."""
     environment = os.environ | {"TMPDIR": str(tmp_path), "TUTELAGE_HOST": "no.such.host", "TUTELAGE_PORT": "x"}
     ran = python("-m", "tutelage", "demo", "--horizon", "30", "--seed", "3", env=environment, cwd=tmp_path)
-    assert ran.stdout.startswith("Starting a server ...\n")
-    assert "Dashboard: http://127.0.0.1:" in ran.stdout
+    assert ran.stdout.startswith("Dashboard: http://127.0.0.1:")
     assert "round 30: active arms" in ran.stdout
     assert "blt has not decided on an arm in 30 rounds." in ran.stdout
-    assert "The regret over 150 pulls was" in ran.stdout
+    assert "150 pulls lost " in ran.stdout
+    assert "Teaching has not paid yet: " in ran.stdout
     assert "\x1b" not in ran.stdout
     assert ran.stderr == ""
     assert list(tmp_path.iterdir()) == []
@@ -92,6 +92,7 @@ def test_an_interrupt_leaves_no_files_and_no_server(tmp_path, number):
         ("--teacher", "nobody"),
         ("--horizon", "0"),
         ("--seed", "-1"),
+        ("--pace", "-1"),
         ("--port", "70000"),
         ("--teacher", "known(target=9)"),
     ],
@@ -138,6 +139,43 @@ def test_regret_is_of_the_pulls_made():
     assert [twin.round for twin in clients.twins] == [600] * 5
     assert clients.all_follow(4)
     assert not clients.all_follow(3)
+
+
+def test_the_end_says_whether_teaching_paid(capsys):
+    """In euros: what untaught twins lost more, minus the cost; the events come once, in order."""
+    clients, output = DemoClients(seed=1, horizon=400), DemoOutput()
+    clients.start(lambda client, arm, reward: float(arm == 4))
+    while not clients.are_finished:
+        time.sleep(0.01)
+    regret, untaught = clients.compute_regrets()
+    campaign = {"round": 100, "target": None, "cost": 0.0, "teacher": "blt", "active_arms": ["arm 4"]}
+    output.update(campaign, clients, None, is_last=False)
+    decided = campaign | {"round": 200, "target": "arm 4", "cost": 10 * untaught}
+    output.update(decided, clients, 4, is_last=False)
+    paid = decided | {"round": 400, "cost": (untaught - regret) / 2}
+    for _ in range(2):
+        output.update(paid, clients, 4, is_last=False)
+    events = capsys.readouterr().out.splitlines()
+    assert events == ["Round 200: decided for arm 4.", "Round 400: teaching has saved more than it cost."]
+    output.print_end("http://127.0.0.1:1", is_kept=False)
+    words = " ".join(capsys.readouterr().out.split())
+    assert f"2,000 pulls lost {untaught:,.0f} euros without teaching and {regret:,.0f} with it" in words
+    half = f"{(untaught - regret) / 2:,.0f}"
+    assert f"Teaching paid: {half} euros are left, and it had paid for itself by round 400." in words
+    output.update(decided, clients, 4, is_last=False)
+    output.print_end("http://127.0.0.1:1", is_kept=False)
+    missing = f"{10 * untaught - (untaught - regret):,.0f}"
+    assert f"Teaching has not paid yet: {missing} euros are missing." in " ".join(capsys.readouterr().out.split())
+
+
+def test_clients_keep_their_pace():
+    """No client is ahead of it, however fast the answers come."""
+    clients, began = DemoClients(seed=1, horizon=1_000), time.monotonic()
+    clients.start(lambda client, arm, reward: reward, pace=50.0)
+    time.sleep(0.5)
+    clients.stop()
+    most = 50 * (time.monotonic() - began) + 1
+    assert all(0 < client.round <= most for client in clients.taught)
 
 
 def test_it_loads_no_compiler(python):

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tutelage.cli.options import whole_number
+from tutelage.cli.completion import complete_teacher
+from tutelage.cli.options import number, whole_number
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,15 +27,27 @@ CAMPAIGN = "demo"
 _START_SECONDS = 60.0  # for the server to start
 _UPDATE_SECONDS = 0.25
 _DEADLINE = 10.0  # seconds for a client's call: waiting costs nothing here
-_MAX_HORIZON, _MAX_SEED = 10**7, 2**53
+_MAX_HORIZON, _MAX_SEED, _MAX_PACE = 10**7, 2**53, 1_000.0
+_TERMINAL_PACE = 40.0  # rounds per second: slow enough to watch
 
 
 def demo(
-    teacher: Annotated[str, typer.Option(metavar="SPEC", help="Teacher, as in blt or twl.")] = "blt",
+    teacher: Annotated[
+        str, typer.Option(metavar="SPEC", help="Teacher, as in blt or twl.", autocompletion=complete_teacher)
+    ] = "blt",
     horizon: Annotated[
         int,
         typer.Option(metavar="T", parser=whole_number, help="Number of rounds of the campaign, from 1 to 10000000."),
-    ] = 10_000,
+    ] = 2_400,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            metavar="ROUNDS",
+            parser=number,
+            show_default="40 on a terminal, else 0",
+            help="Pulls per second of each client, up to 1000; 0 lets them pull as fast as they can.",
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -51,14 +65,21 @@ def demo(
             help="Port that the server listens on, from 1 to 65535.",
         ),
     ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the dashboard in the browser when the clients begin.")
+    ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server running afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Watch a live server teach five clients, in about a minute.
 
     Two UCB1 clients, two epsilon-greedy clients and one Thompson sampling client pull the arms of the paper's
-    instance over HTTP.
+    instance over HTTP.  The end says what teaching saved and what it cost.
     """
     _check_options(teacher, horizon, seed, port)
+    if pace is None:
+        pace = _TERMINAL_PACE if sys.stdout.isatty() else 0.0
+    if not 0 <= pace <= _MAX_PACE:
+        raise InputError(f"Invalid --pace {pace:g}: use 0 to {_MAX_PACE:g} rounds per second.")
     from tutelage.cli.demo_clients import CLIENTS, DemoClients
     from tutelage.cli.demo_output import DemoOutput
     from tutelage.client import Client
@@ -67,16 +88,22 @@ def demo(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tutelage-demo-") as folder:
         clients, output = DemoClients(seed, horizon), DemoOutput()
-        output.print_start()
+        port = _find_port(port)
+        page = f"http://127.0.0.1:{port}/c/{CAMPAIGN}/"
+        output.print_introduction(page, clients)
         with _run_server(Path(folder), port) as (address, process):
             arms = [f"arm {number}" for number in range(len(clients.gaps))]
             names = [f"{spec} {number}" for number, spec in enumerate(CLIENTS)]
             _create_campaign(
                 address, {"arms": arms, "clients": names, "horizon": horizon, "teacher": teacher, "seed": seed}
             )
-            output.print_introduction(f"{address}/c/{CAMPAIGN}/", clients)
+            if open_page:
+                webbrowser.open(page)
+            output.begin()
             with Client(address, CAMPAIGN, deadline=_DEADLINE) as connection:
-                clients.start(lambda client, arm, reward: connection.reveal(names[client], arms[arm], reward).reward)
+                clients.start(
+                    lambda client, arm, reward: connection.reveal(names[client], arms[arm], reward).reward, pace
+                )
                 try:
                     _show_progress(output, clients, address, process)
                 finally:
@@ -101,14 +128,19 @@ def _check_options(teacher: str, horizon: int, seed: int, port: int | None) -> N
             raise InputError(f"Invalid {option} {value}: use a whole number from {lowest} to {highest}.")
 
 
-@contextlib.contextmanager
-def _run_server(folder: Path, port: int | None) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Run a server in a process of its own, and kill it afterwards, since its file is temporary."""
+def _find_port(port: int | None) -> int:
+    """Return the port, or one that nobody listens on.  Raises ``InputError`` if it is in use."""
     try:
         with socket.create_server(("127.0.0.1", port or 0)) as free:
-            port = free.getsockname()[1]
+            found: int = free.getsockname()[1]
     except OSError as error:
         raise InputError(f"Cannot listen on port {port} ({error.strerror}): use another --port.") from None
+    return found
+
+
+@contextlib.contextmanager
+def _run_server(folder: Path, port: int) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """Run a server in a process of its own, and kill it afterwards, since its file is temporary."""
     empty = folder / "tutelage.toml"
     empty.touch()  # so that no settings of the current folder or the environment apply
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}
@@ -153,7 +185,7 @@ def _create_campaign(address: str, content: dict[str, Any]) -> None:
 def _show_progress(
     output: "DemoOutput", clients: "DemoClients", address: str, process: "subprocess.Popen[bytes]"
 ) -> None:
-    """Show the campaign until all clients follow the target, or have made all their pulls."""
+    """Show the campaign until all clients have made all their pulls."""
     import httpx
 
     with httpx.Client(base_url=address, trust_env=False, timeout=10.0) as http, output.drawing():
@@ -166,8 +198,7 @@ def _show_progress(
                     raise InputError("The demo's server was ended by another program.") from None
                 continue
             target = None if campaign["target"] is None else campaign["arms"].index(campaign["target"])
-            is_taught = target is not None and clients.all_follow(target)
-            output.update(campaign, clients, target, is_last=is_taught or are_finished)
-            if is_taught or are_finished:
+            output.update(campaign, clients, target, is_last=are_finished)
+            if are_finished:
                 return
             time.sleep(_UPDATE_SECONDS)

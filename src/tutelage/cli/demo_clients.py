@@ -1,6 +1,7 @@
 """The demo's clients: bandits that know nothing of teaching, each with a twin that is not taught."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -65,12 +66,18 @@ class DemoClients:
         self._stopped = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def start(self, reveal: Callable[[int, int, float], float]) -> None:
-        """Let the clients pull; ``reveal`` turns client, arm and observed reward into the revealed reward."""
+    def start(self, reveal: Callable[[int, int, float], float], pace: float = 0.0) -> None:
+        """Let the clients pull; ``reveal`` turns client, arm and observed reward into the revealed reward.
+
+        Each makes at most ``pace`` pulls per second; 0 stands for no limit.
+        """
+        began = time.monotonic()
 
         def run(number: int, client: DemoClient) -> None:
             while client.round < self.horizon and not self._stopped.is_set():
                 client.pull(lambda arm, observed: reveal(number, arm, observed))
+                if pace:
+                    self._stopped.wait(max(began + client.round / pace - time.monotonic(), 0.0))
 
         for number, client in enumerate(self.taught):
             self._threads.append(threading.Thread(target=run, args=(number, client), daemon=True))

@@ -34,23 +34,27 @@ class DemoOutput:
         self._live: Live | None = None
         self._started = self._last_line = time.monotonic()
         self._last: tuple[dict[str, Any], DemoClients, int | None] | None = None
-
-    def print_start(self) -> None:
-        """Say that the server is starting."""
-        with checked_output():
-            self._printer.print("Starting a server ...")
+        self._decided: int | None = None  # the round in which a target was first seen
+        self._paid: int | None = None  # the round in which the balance last became positive
 
     def print_introduction(self, dashboard: str, clients: DemoClients) -> None:
         """Say what the demo shows, and where its dashboard is."""
         own_best = [int(client.means.argmax()) for client in clients.taught]
         best = int(clients.gaps.argmin())
         self._printer.print(
+            f"Dashboard: {dashboard} (in a few seconds)",
+            "",
             "Five clients pull the arms of the paper's instance over HTTP; none of them knows about teaching.",
             f"Arm {best} is best for all of them together, but {sum(arm != best for arm in own_best)} of "
             "them would do better with another arm.",
-            f"Dashboard: {dashboard}",
+            "Each has a twin that is not taught. Say a pull earns what its arm is worth to all clients, in euros:",
+            "regret is what the best arm would have earned more, and cost is paid for each change to a reward.",
             "",
         )
+        sys.stdout.flush()
+
+    def begin(self) -> None:
+        """Count time from now."""
         self._started = self._last_line = time.monotonic()
 
     @contextlib.contextmanager
@@ -65,6 +69,11 @@ class DemoOutput:
     def update(self, campaign: dict[str, Any], clients: DemoClients, target: int | None, *, is_last: bool) -> None:
         """Show the progress; ``campaign`` is the server's answer about the campaign."""
         self._last = campaign, clients, target
+        for sentence in self._find_events(campaign, clients):
+            if self._live is not None:
+                self._live.console.print(Text(sentence, style="green"))
+            else:
+                self._printer.print(sentence)
         if self._live is not None:
             self._live.update(self._create_view(campaign, clients), refresh=True)
             return
@@ -79,6 +88,19 @@ class DemoOutput:
                     f"favourite arms {favourites}; "
                     f"regret {regret:,.0f} (untaught {untaught:,.0f}); cost {campaign['cost']:,.0f}\n"
                 )
+
+    def _find_events(self, campaign: dict[str, Any], clients: DemoClients) -> Iterator[str]:
+        """Yield what has just happened: the decision, and that teaching has paid for itself."""
+        round = campaign["round"]
+        if self._decided is None and campaign["target"] is not None:
+            self._decided = round
+            yield f"Round {round:,}: decided for {campaign['target']}."
+        balance = _compute_balance(campaign, clients)
+        if balance <= 0:
+            self._paid = None
+        elif self._paid is None and self._decided is not None:
+            self._paid = round
+            yield f"Round {round:,}: teaching has saved more than it cost."
 
     def _create_view(self, campaign: dict[str, Any], clients: DemoClients) -> Group:
         headings = next(names for width, names in _HEADINGS if self._console.width >= width)
@@ -97,8 +119,9 @@ class DemoOutput:
             ("round", f"{campaign['round']:,} of {campaign['horizon']:,}, after {seconds:.0f} s"),
             ("active arms", _list_arms(campaign)),
             ("teacher", _explain_state(campaign["report"])),
-            ("regret", f"{regret:,.0f}; untaught {untaught:,.0f}"),
+            ("regret", f"{regret:,.0f} taught, {untaught:,.0f} untaught: {untaught - regret:,.0f} saved"),
             ("cost", f"{campaign['cost']:,.0f}"),
+            ("balance", f"{_compute_balance(campaign, clients):+,.0f} euros"),
         ):
             facts.add_row(Text(word, style="bold"), Text(fact))
         return Group(table, "", facts)
@@ -107,14 +130,8 @@ class DemoOutput:
         """Say what was taught, and which commands to try next."""
         assert self._last is not None  # noqa: S101 - update was called at least once
         campaign, clients, target = self._last
-        regret, untaught = clients.compute_regrets()
-        pulls = sum(client.round for client in clients.taught)
         self._printer.print("", *_describe_decision(campaign, clients, target))
-        self._printer.print(
-            f"The regret over {pulls:,} pulls was {regret:,.0f}, compared with {untaught:,.0f} without "
-            f"teaching; the cost of teaching was {campaign['cost']:,.0f}.",
-            "",
-        )
+        self._printer.print(*self._describe_balance(campaign, clients), "")
         if is_kept:
             self._printer.print(
                 f"The server is still running: see {address}/c/demo/ or, in another terminal,",
@@ -124,10 +141,38 @@ class DemoOutput:
         else:
             self._printer.print(
                 "Next, try:",
-                "    tutelage demo --keep             keep the server running, for its dashboard",
+                "    tutelage demo --open --keep      the same in the browser, and keep the server running",
                 "    tutelage demo --teacher none     the same clients without teaching",
                 "    tutelage serve                   your own server (docs/server.md)",
             )
+
+    def _describe_balance(self, campaign: dict[str, Any], clients: DemoClients) -> Iterator[str]:
+        """Say what was saved, what that cost, and whether it paid."""
+        regret, untaught = clients.compute_regrets()
+        pulls, cost = sum(client.round for client in clients.taught), campaign["cost"]
+        yield (
+            f"Compared with always pulling the best arm, {pulls:,} pulls lost {untaught:,.0f} euros without teaching "
+            f"and {regret:,.0f} with it: {untaught - regret:,.0f} saved. All changes to rewards cost {cost:,.0f}."
+        )
+        balance = _compute_balance(campaign, clients)
+        if balance > 0:
+            since = "" if self._paid is None else f", and it had paid for itself by round {self._paid:,}"
+            yield f"Teaching paid: {balance:,.0f} euros are left{since}."
+        elif cost == 0:
+            yield "Nothing was changed, so there is nothing to pay or to save."
+        elif self._decided is None:
+            yield f"Teaching has not paid yet: {-balance:,.0f} euros are missing, and learning goes on."
+        else:
+            yield (
+                f"Teaching has not paid yet: {-balance:,.0f} euros are missing. What is saved grows with each round "
+                "from now on: try a larger --horizon."
+            )
+
+
+def _compute_balance(campaign: dict[str, Any], clients: DemoClients) -> float:
+    """Return the regret that teaching saved, minus its cost; a reward of 1 is worth 1."""
+    regret, untaught = clients.compute_regrets()
+    return untaught - regret - float(campaign["cost"])
 
 
 def _describe_decision(campaign: dict[str, Any], clients: DemoClients, target: int | None) -> list[str]:

@@ -87,7 +87,7 @@ def test_decisions_are_listed(server, capsys):
 def test_lines_where_there_is_no_terminal(server):
     """One line for each campaign that has changed, until Ctrl-C."""
     address, _ = server
-    command = [sys.executable, "-m", "tutelage", "campaign", "monitor", "--interval", "0.2"]
+    command = [sys.executable, "-m", "tutelage", "campaign", "monitor", "--every", "0.2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         first = running.stdout.readline()
         pull(address, 1_000)
@@ -111,7 +111,7 @@ def test_a_server_that_goes_is_waited_for(server, capsys, monkeypatch):
         patch.setattr(campaign_monitor, "_sample", lambda *_: (_ for _ in ()).throw(RefusalError("It is away.")))
         assert next(looks) == "It is away."
     assert len(next(looks)) == 1
-    assert "use 0.2 to 3600 seconds" in error_of(capsys, 2, "campaign", "monitor", "--interval", "0")
+    assert "use 0.2 to 3600 seconds" in error_of(capsys, 2, "campaign", "monitor", "--every", "0")
 
 
 def test_each_act_says_what_it_did(server, capsys, monkeypatch):

@@ -52,7 +52,7 @@ def monitor(
             metavar="NAME", show_default="all", help="Name of the campaign.", autocompletion=complete_campaign
         ),
     ] = None,
-    interval: Annotated[
+    every: Annotated[
         float,
         typer.Option(
             metavar="SECONDS", parser=number, help="Seconds between two looks at the server, from 0.2 to 3600."
@@ -64,9 +64,9 @@ def monitor(
 
     Where there is no terminal, a line is printed for each campaign that has changed.
     """
-    if not 0.2 <= interval <= _LONGEST_INTERVAL:
-        raise InputError(f"Invalid --interval {interval:g}: use 0.2 to {_LONGEST_INTERVAL:g} seconds.")
-    looks = _look_repeatedly(name, server, interval)
+    if not 0.2 <= every <= _LONGEST_INTERVAL:
+        raise InputError(f"Invalid --every {every:g}: use 0.2 to {_LONGEST_INTERVAL:g} seconds.")
+    looks = _look_repeatedly(name, server, every)
     if sys.stdout.isatty():
         console = SafeConsole(highlight=False)
         with Live(console=console, auto_refresh=False, screen=False) as live:

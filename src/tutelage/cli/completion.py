@@ -33,12 +33,11 @@ def complete_stored_campaign(ctx: typer.Context, incomplete: str) -> list[str]:
     """Suggest the campaigns of the store that the command line names."""
     names: list[str] = []
     with contextlib.suppress(Exception):
-        from tutelage.cli.options import store_url
+        from tutelage.service.configuration import load_setting
         from tutelage.stores import open_reader
 
-        with contextlib.ExitStack() as stack:
-            url = stack.enter_context(store_url(ctx.params.get("store"), ctx.params.get("config")))
-            reader = stack.enter_context(contextlib.closing(open_reader(url)))
+        url = load_setting("store", ctx.params.get("store"), file=ctx.params.get("config"))
+        with contextlib.closing(open_reader(url)) as reader:
             names = [one.name for one in reader.campaigns()]
     return _select(names, incomplete)
 

@@ -135,6 +135,7 @@ def test_each_act_says_what_it_did(server, capsys, monkeypatch):
         (("db", "backup", "copy.db", *other), "is a verified copy of "),
         (("ledger", "import", "d.ndjson", *other), "d: 3 rows imported."),
         (("key", "create", "eye", "--role", "viewer", *other), "The key eye is in the store sqlite:///"),
+        (("key", "rotate", "eye", "--yes", *other), "The old secret of the key eye is valid until "),
         (("key", "revoke", "eye", "--yes", *other), "The key eye was revoked."),
     ]
     for arguments, sentence in acts:

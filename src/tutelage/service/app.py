@@ -30,7 +30,7 @@ from tutelage.service.configuration import Configuration, find_command_server, p
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.tracing import open_tracing
-from tutelage.stores.base import Store, StoreError
+from tutelage.stores.base import KeyRow, Reader, SessionRow, Store, StoreError
 
 LOG = logging.getLogger("tutelage.server")
 KEYS_SECONDS = 1.0
@@ -63,7 +63,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        access.update(await vital.read(lambda reader: reader.keys()))
+        access.update(*await vital.read(_read_keys))
         handoff.start()
         tasks = [
             asyncio.create_task(_refresh_keys(access, vital, handoff, stopping)),
@@ -92,7 +92,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         *ledger_routes(handoff, readers),
         *key_routes(readers),
         *monitoring_routes(handoff, monitor),
-        *login_routes(access),
+        *login_routes(access, handoff, configuration.session_hours),
         *page_routes(monitor, renderer),
     ]
     return Gateway(
@@ -113,6 +113,10 @@ def _name_server(configuration: Configuration) -> str:
     return (configuration.advertise and urlsplit(configuration.advertise).netloc.rpartition("@")[2]) or platform.node()
 
 
+def _read_keys(reader: Reader) -> tuple[list[KeyRow], list[SessionRow]]:
+    return reader.keys(), reader.sessions()
+
+
 async def _refresh_keys(
     access: AccessControl, readers: Readers, handoff: Handoff, stopping: Callable[[], None]
 ) -> None:
@@ -128,7 +132,7 @@ async def _refresh_keys(
             stopping()
             return
         try:
-            access.update(await readers.read(lambda reader: reader.keys()))
+            access.update(*await readers.read(_read_keys))
             handoff.engine.faults.end("keys")
         except StoreError as error:
             access.has_failed = True

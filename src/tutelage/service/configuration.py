@@ -119,6 +119,13 @@ class ServerSettings:
         metavar="SECONDS",
         help="Maximum time to finish open requests at shutdown, in seconds.",
     )
+    session_hours: float = setting(
+        12.0,
+        above=0,
+        maximum=8760,
+        metavar="HOURS",
+        help="Time after which a browser that signed in to the dashboard must sign in again, in hours.",
+    )
     client_metrics: int = setting(
         1_000,
         minimum=0,

@@ -257,6 +257,16 @@ class StoreSize:
         return pulls.bytes / pulls.rows if pulls.bytes is not None and pulls.rows else None
 
 
+@dataclass(frozen=True)
+class SessionRow:
+    """A browser that is signed in: the SHA-256 of its secret, and the digest of the key that signed it in."""
+
+    digest: bytes
+    key_digest: bytes
+    created: int
+    expires: int
+
+
 class Reader(Protocol):
     """Reads what is committed, on a connection of its own; no database snapshot is held between two calls."""
 
@@ -274,6 +284,9 @@ class Reader(Protocol):
 
     def keys(self) -> list[KeyRow]:
         """List every key, the revoked ones included, ordered by name."""
+
+    def sessions(self) -> list[SessionRow]:
+        """List the sessions that have not been ended, those that expired lately included."""
 
     def audit(self, after: int, limit: int) -> list[AuditRow]:
         """Read the first ``limit`` rows of the audit log after a number, in order."""
@@ -358,6 +371,12 @@ class Store(Keys, Protocol):
 
     def note_key_uses(self, uses: Mapping[bytes, int]) -> None:
         """Store when secrets of these digests were last used; a later time that is stored already stays."""
+
+    def open_session(self, session: SessionRow, audit: AuditRow | None = None) -> None:
+        """Store a session, and remove those that have expired when it begins."""
+
+    def end_session(self, digest: bytes, audit: AuditRow | None = None) -> None:
+        """Remove a session; nothing happens if it has ended already."""
 
     def probe(self) -> None:
         """Commit a heartbeat; raises what an ``append`` would raise now."""

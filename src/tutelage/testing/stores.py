@@ -21,6 +21,7 @@ from tutelage.stores.base import (
     Head,
     KeyRow,
     LeaseLost,
+    SessionRow,
     Snapshot,
     Store,
     StoredCampaign,
@@ -467,6 +468,21 @@ class StoreContract:
         store.rotate_key(dataclasses.replace(first, digest=b"new", old_digest=first.digest, old_until=6))
         store.note_key_uses({first.digest: 2**51})
         assert [key.used for key in list(store.keys())] == [None, 3]
+
+    def test_sessions_are_listed_until_they_end(self, store: Any) -> None:
+        """By their digests; one that has expired goes when the next begins, and an end may come twice."""
+        first, second = (SessionRow(bytes([number]) * 32, b"key", number, number + 10) for number in (1, 5))
+        late = dataclasses.replace(first, digest=b"late", created=11, expires=30)
+        audit = AuditRow(17, "böss", "192.0.2.1", "sign in")
+        store.open_session(first, audit)
+        store.open_session(second)
+        assert sorted(store.sessions(), key=lambda row: row.created) == [first, second]
+        store.open_session(late)
+        assert sorted(store.sessions(), key=lambda row: row.created) == [second, late]
+        for _ in range(2):
+            store.end_session(second.digest, dataclasses.replace(audit, action="sign out"))
+        assert store.sessions() == [late]
+        assert [row.action for row in store.audit(0, 9)] == ["sign in", "sign out"]
 
     def test_the_audit_log_outlives_what_it_is_about(self, store: Any) -> None:
         """Each row comes with its act or not at all, in order, and stays when the campaign or key is gone."""

@@ -273,7 +273,7 @@ def test_a_process_that_stood_still_waits_for_its_keys(monkeypatch, has_failed):
     door.has_failed = has_failed
 
     async def ask():
-        waiting = asyncio.create_task(door.wait_for_keys())
+        waiting = asyncio.create_task(door.wait_for_keys({}))
         await asyncio.sleep(0)
         if waiting.done():
             return door.authorize(scope, headers, "admin")

@@ -1,7 +1,11 @@
 """Signing in with a form: the cookie, where it leads, and how often one may try."""
 
+import asyncio
+import time
+
 import pytest
 from tests.service.api.test_access import key
+from tests.service.conftest import InProcessServer
 
 from tutelage.service.api.login_attempts import MAX_IN_TOTAL, MAX_PER_ADDRESS, PERIOD_SECONDS, LoginAttempts
 
@@ -20,12 +24,14 @@ def secret_of(server, *args):
 
 
 def test_the_cookie_opens_pages_and_writes_nothing_from_elsewhere(server):
-    """It is the key, out of reach of scripts and of other sites; it dies with the key."""
+    """It is not the key, and out of reach of scripts and of other sites; it dies with the key."""
     server.create()
     secret = secret_of(server, "boss", "admin")
     answer = sign_in(server, secret, "/c/c/?at=3")
     assert (answer.status_code, answer.headers["location"]) == (303, "./c/c/?at=3")
+    assert secret not in answer.headers["set-cookie"]
     cookie = answer.headers["set-cookie"].lower()
+    assert "max-age=43200" in cookie
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert "path=/" in cookie
@@ -35,11 +41,57 @@ def test_the_cookie_opens_pages_and_writes_nothing_from_elsewhere(server):
     assert server.call("POST", "/v1/campaigns/c/stop", headers=held).status_code == 200
     foreign = held | {"sec-fetch-site": "cross-site"}
     assert server.call("POST", "/v1/campaigns/c/start", headers=foreign).status_code == 403
-    out = server.call("POST", "/logout", headers=held)
-    assert "max-age=0" in out.headers["set-cookie"].lower()
     server.store.revoke_key("boss", 2)
     server.keys_changed()
     assert server.call("GET", "/c/c/", headers=held).status_code == 401
+
+
+def test_a_session_ends_on_every_server(new_database, monkeypatch):
+    """It opens pages of all servers of the store at once; signing out at one ends it at the others within a second."""
+    monkeypatch.setattr("tutelage.service.app.KEYS_SECONDS", 0.05)
+    url = new_database()
+    one, other = InProcessServer(url), InProcessServer(url)
+    secret = secret_of(one, "boss", "admin")
+    other.keys_changed()
+    answer = sign_in(one, secret)
+    held = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+    shown = other.call("GET", "/", headers=held | {"accept": "text/html"})
+    assert shown.status_code == 200
+    assert "Signed in as <b>boss</b> (admin)" in shown.text
+    out = other.call("POST", "/logout", headers=held)
+    assert "max-age=0" in out.headers["set-cookie"].lower()
+    assert other.call("GET", "/", headers=held).status_code == 401
+    one.loop.run_until_complete(asyncio.sleep(1))
+    assert one.call("GET", "/", headers=held).status_code == 401
+    assert [(row.actor, row.action) for row in one.store.audit(0, 9)] == [("boss", "sign in"), ("boss", "sign out")]
+    for server in (one, other):
+        server.close()
+
+
+def test_a_session_expires(serve, monkeypatch):
+    """After the hours that the setting names; the form says so, and the key signs in again."""
+    server = serve(session_hours=0.5)
+    secret = secret_of(server, "boss", "admin")
+    answer = sign_in(server, secret)
+    assert "max-age=1800" in answer.headers["set-cookie"].lower()
+    held = {"cookie": answer.headers["set-cookie"].partition(";")[0], "accept": "text/html"}
+    assert server.call("GET", "/", headers=held).status_code == 200
+    later = time.time_ns() + 1800 * 10**9
+    monkeypatch.setattr("tutelage.service.api.access.time.time_ns", lambda: later)
+    ended = server.call("GET", "/", headers=held)
+    assert ended.status_code == 401
+    assert "The session is unknown or has expired: sign in again." in ended.text
+    assert sign_in(server, secret).status_code == 303
+
+
+def test_a_key_or_a_digest_in_the_cookie_opens_nothing(server, monkeypatch):
+    """Neither what signs in, nor what the store holds of a session, is a session."""
+    monkeypatch.setattr("tutelage.service.api.access.MAX_KEY_WAIT", 0.01)
+    secret = secret_of(server, "boss", "admin")
+    sign_in(server, secret)
+    (row,) = server.store.sessions()
+    for wrong in (secret, row.digest.hex(), row.key_digest.hex(), ""):
+        assert server.call("GET", "/", headers={"cookie": f"tutelage_session={wrong}"}).status_code == 401
 
 
 @pytest.mark.parametrize("headers", [{"origin": "https://127.0.0.1:8321"}, {"x-forwarded-proto": "https"}])
@@ -125,7 +177,8 @@ def test_signing_in_leads_to_the_prefix(serve):
 def test_a_page_that_is_not_there_has_the_way_out(server):
     """A signed-in user can sign out there too, whichever part of the server refuses."""
     server.create()
-    held = {"cookie": f"tutelage_key={secret_of(server, 'boss', 'admin')}", "accept": "text/html"}
+    cookie = sign_in(server, secret_of(server, "boss", "admin")).headers["set-cookie"].partition(";")[0]
+    held = {"cookie": cookie, "accept": "text/html"}
     for path in ("/nothing", "/c/nothing/", "/c/c/client/nobody", "/c/c/?at=0"):
         answer = server.call("GET", path, headers=held)
         assert answer.status_code == 404

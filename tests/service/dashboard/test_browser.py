@@ -280,7 +280,7 @@ def test_colours_follow_the_system_and_are_legible(site, see, scheme):
     """Text has a contrast of at least 4.5 to its background."""
     page = see(color_scheme=scheme).page
     page.goto(f"{site.plain}/c/plain/")
-    for place in ("h1", ".pill", ".banner", "#numbers li span", ".quiet", "#quota .legend", "footer a"):
+    for place in ("h1", ".pill", ".banner", "#numbers li span", ".quiet", "#quota .legend", "header nav a"):
         text, back = page.evaluate(  # in one go: the page replaces panels meanwhile
             """(place) => {
               const element = document.querySelector(place);

@@ -23,7 +23,7 @@ from tutelage.service.dashboard.pages import (
     render_unservable_page,
 )
 from tutelage.service.dashboard.panels import PANELS, render_panels
-from tutelage.service.dashboard.templating import mark_code
+from tutelage.service.dashboard.templating import Visitor, mark_code
 from tutelage.service.monitoring.load_checks import UnservableRefusal
 from tutelage.service.monitoring.status import status_of
 
@@ -142,7 +142,7 @@ def test_no_page_has_inline_styles_or_scripts():
     texts = [render_campaign_page(each, render_panels(each)) for each in view]
     texts += [render_client_page(each, 1) for each in view]
     unservable = [UnservableRefusal(name, HOSTILE[1]).campaign for name in ("one", "two")]
-    texts.append(render_index_page([*view, *unservable], signed_in=True))
+    texts.append(render_index_page([*view, *unservable], visitor=Visitor("boss", "admin", has_session=True)))
     texts.append(render_unservable_page(unservable[0], "../../"))
     texts.append(render_login_page("", HOSTILE[1], HOSTILE[0], reload=True))
     for text in texts:

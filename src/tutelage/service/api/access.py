@@ -12,19 +12,19 @@ import ipaddress
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tutelage.errors import InputError
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.campaigns.settings import check_campaign_name, check_names, name_fault
-from tutelage.stores.base import KeyRow, Role
+from tutelage.stores.base import KeyRow, Role, SessionRow
 from tutelage.text import format_second
 
 MAX_KEY_AGE = 5.0  # seconds since the keys were read, after which they are not trusted
 MAX_KEY_WAIT = 2.0  # seconds that a request waits for the keys, if the process stood still
-COOKIE = "tutelage_key"
+COOKIE = "tutelage_session"
 RequiredRole = Literal["anyone", "viewer", "reporter", "admin"]
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _PROXY_HEADERS = frozenset({b"forwarded", b"x-real-ip", b"via"})
@@ -37,13 +37,17 @@ _ALLOWED: Mapping[Role, frozenset[RequiredRole]] = {
 
 @dataclass(frozen=True)
 class Caller:
-    """The sender of a request: the key's name, empty without a key, and what the key allows."""
+    """The sender of a request: the key's name, empty without a key, and what the key allows.
+
+    ``session`` is the digest of the browser's session, if the request belongs to one.
+    """
 
     name: str
     role: Role
     campaign: str | None = None
     clients: frozenset[str] = frozenset()
     expires: int | None = None  # microseconds since 1970
+    session: bytes = b""
 
     def check_campaign(self, campaign: str | None) -> None:
         """Raise :class:`HttpProblem` unless the key is valid for this campaign; None is all campaigns."""
@@ -73,6 +77,12 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
+def make_session(secret: str, hours: float, now: int) -> tuple[str, SessionRow]:
+    """Return the secret of a new session of this key, and its row; ``now`` is in microseconds since 1970."""
+    own = secrets.token_urlsafe(32)
+    return own, SessionRow(digest_of(own), digest_of(secret), now, now + round(hours * 3_600_000_000))
+
+
 def make_key(
     name: str, role: str, campaign: str | None, clients: Iterable[str], now: int, expires: int | None = None
 ) -> tuple[str, KeyRow]:
@@ -95,7 +105,7 @@ def make_key(
 
 
 class AccessControl:
-    """The keys as they were last read, and the rules.
+    """The keys and sessions as they were last read, and the rules.
 
     With ``insecure``, any machine may do anything while no key exists.
     """
@@ -103,14 +113,20 @@ class AccessControl:
     def __init__(self, *, insecure: bool = False) -> None:
         self.insecure = insecure
         self._callers: dict[bytes, tuple[bytes, Caller]] = {}
+        self._sessions: dict[bytes, SessionRow] = {}
+        self._ended: set[bytes] = set()
         self._uses: dict[bytes, int] = {}
         self.has_keys = False  # whether a key was ever created; from then on every request needs one
         self._read_at: float | None = None
         self._read = asyncio.Event()
         self.has_failed = False  # whether the last reading of the keys failed
 
-    def update(self, keys: Iterable[KeyRow]) -> None:
-        """Replace the keys by those just read."""
+    def update(self, keys: Iterable[KeyRow], sessions: Iterable[SessionRow] | None = None) -> None:
+        """Replace the keys, and the sessions if they are given, by those just read."""
+        if sessions is not None:
+            known = {row.digest: row for row in sessions}
+            self._ended &= known.keys()  # this reading may have begun before they ended
+            self._sessions = {digest: row for digest, row in known.items() if digest not in self._ended}
         rows = list(keys)
         self._callers = {
             digest: (digest, Caller(row.name, row.role, row.campaign, frozenset(row.clients), expires))
@@ -127,12 +143,23 @@ class AccessControl:
     def _is_outdated(self, max_age: float | None) -> bool:
         return self._read_at is None or time.monotonic() - self._read_at > (MAX_KEY_AGE if max_age is None else max_age)
 
-    async def wait_for_keys(self, max_age: float | None = None) -> None:
-        """Wait for the reading of the keys that is due after the process stood still.
+    def add_session(self, session: SessionRow) -> None:
+        """Note a session that was just stored."""
+        self._sessions[session.digest] = session
+
+    def end_session(self, digest: bytes) -> None:
+        """Forget a session; other servers do so when they next read the store."""
+        self._sessions.pop(digest, None)
+        self._ended.add(digest)
+
+    async def wait_for_keys(self, headers: Mapping[bytes, bytes], max_age: float | None = None) -> None:
+        """Wait for the next reading after the process stood still, or if another server may have opened the session.
 
         If readings fail, the store does not answer: the request is refused without a wait.
         """
-        if self._is_outdated(max_age) and not self.has_failed:
+        secret = find_session_secret(headers) if b"cookie" in headers and b"authorization" not in headers else None
+        is_new = secret is not None and self.has_keys and digest_of(secret) not in self._sessions
+        if (is_new or self._is_outdated(max_age)) and not self.has_failed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._read.wait(), MAX_KEY_WAIT)
 
@@ -194,10 +221,19 @@ class AccessControl:
             if not self.insecure:
                 _check_loopback(scope, headers)
             return WITHOUT_KEY
-        secret = _find_secret(headers)
-        if secret is None:
-            raise HttpProblem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
-        return self.find_by_digest(digest_of(secret))
+        if (key := _find_key(headers)) is not None:
+            return self.find_by_digest(digest_of(key))
+        if (secret := find_session_secret(headers)) is not None:
+            return self.find_by_session(secret)
+        raise HttpProblem("unauthorized", "A key is required: send the header Authorization: Bearer KEY.")
+
+    def find_by_session(self, secret: str) -> Caller:
+        """Return the owner of the key that opened a session.  Raises :class:`HttpProblem`."""
+        digest = digest_of(secret)
+        session = self._sessions.get(digest)
+        if session is None or time.time_ns() // 1000 >= session.expires:
+            raise HttpProblem("unauthorized", "The session is unknown or has expired: sign in again.")
+        return replace(self.find_by_digest(session.key_digest), session=digest)
 
 
 def find_address(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
@@ -211,10 +247,13 @@ def find_address(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> st
     return reported if reported and is_loopback(host) else host
 
 
-def _find_secret(headers: Mapping[bytes, bytes]) -> str | None:
+def _find_key(headers: Mapping[bytes, bytes]) -> str | None:
     scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if scheme.lower() == "bearer" and secret:
-        return secret.strip()
+    return secret.strip() if scheme.lower() == "bearer" and secret else None
+
+
+def find_session_secret(headers: Mapping[bytes, bytes]) -> str | None:
+    """Return the secret in a browser's cookie."""
     for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE and value:

@@ -1,8 +1,11 @@
 """Signing in with a key from a browser, and the pages that a browser is shown when it is refused.
 
-The cookie is the key itself, so every server of the store accepts it until the key is revoked.
+The cookie is the secret of a session in the store: every server of the store accepts it until the session
+ends, by time or by signing out, or its key does.
 """
 
+import contextlib
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
@@ -10,26 +13,37 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tutelage.service.api.access import COOKIE, AccessControl, find_address
+from tutelage.service.api.access import (
+    COOKIE,
+    AccessControl,
+    digest_of,
+    find_address,
+    find_session_secret,
+    make_session,
+)
 from tutelage.service.api.login_attempts import LoginAttempts
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
+from tutelage.service.campaigns.engine import SessionJob
+from tutelage.service.campaigns.handoff import Handoff
+from tutelage.service.campaigns.messages import Origin
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
+from tutelage.service.dashboard.templating import Visitor
 
 NO_KEY = "No key exists yet; on the server's machine no key is needed."
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 
 
-def login_routes(access: AccessControl) -> list[Route]:
-    """The routes ``/login`` and ``/logout``, which need no key."""
+def login_routes(access: AccessControl, handoff: Handoff, session_hours: float) -> list[Route]:
+    """The routes ``/login`` and ``/logout``, which need no key; a session lasts ``session_hours``."""
     attempts = LoginAttempts()
 
     async def form(call: Call) -> Response:
         request = call.request
         onward = request.query_params.get("next", "/")
-        caller = access.find_caller(request.cookies.get(COOKIE, ""))
-        if caller is not None and caller.role != "reporter":
+        with contextlib.suppress(HttpProblem):
+            access.find_by_session(request.cookies.get(COOKIE, ""))
             return _onward(request, onward)
         return _form(onward, "" if access.has_keys else NO_KEY, 200, has_form=access.has_keys)
 
@@ -47,11 +61,22 @@ def login_routes(access: AccessControl) -> list[Route]:
             message = "A reporter's key cannot show pages: use the key of a viewer or an administrator."
             return _form(onward, message, 403)
         attempts.forget_last(address)
+        secret, session = make_session(secret.strip(), session_hours, time.time_ns() // 1000)
+        await handoff.ask(SessionJob("", opened=session, origin=Origin(caller.name, address)))
+        access.add_session(session)
         answer = _onward(request, onward)
-        answer.set_cookie(COOKIE, secret.strip(), **_cookie(request))
+        answer.set_cookie(COOKIE, secret, max_age=round(3600 * session_hours), **_cookie(request))
         return answer
 
     async def logout(call: Call) -> Response:
+        headers = dict(call.scope["headers"])
+        if (secret := find_session_secret(headers)) is not None:
+            await access.wait_for_keys(headers)
+            with contextlib.suppress(HttpProblem):
+                key = access.find_by_session(secret).name
+                digest = digest_of(secret)
+                await handoff.ask(SessionJob("", ended=digest, origin=Origin(key, find_address(call.scope, headers))))
+                access.end_session(digest)
         answer = RedirectResponse("login", 303, HEADERS)
         answer.delete_cookie(COOKIE, **_cookie(call.request))
         return answer
@@ -109,7 +134,7 @@ def render_refusal(
     if problem.kind != "unauthorized":
         title = "Page not found" if problem.status == 404 else "This page cannot be shown"
         is_signed_in = f"{COOKIE}=".encode() in headers.get(b"cookie", b"")
-        return render_message_page(title, problem.detail, root, signed_in=is_signed_in)
+        return render_message_page(title, problem.detail, root, visitor=Visitor(has_session=is_signed_in))
     query = scope.get("query_string", b"").decode("latin-1")
     is_stale = b"cookie" in headers and any(word in problem.detail for word in ("unknown", "expired"))
     return render_login_page(

@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tutelage.service.api.access import COOKIE
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard import pages
 from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.renderer import PageRenderer
-from tutelage.service.dashboard.templating import render_icon
+from tutelage.service.dashboard.templating import Visitor, render_icon
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.load_checks import UnservableRefusal
 from tutelage.service.monitoring.monitor import Monitor
@@ -74,7 +73,7 @@ class PageHandlers:
 
     async def _send(self, call: Call, render: Callable[..., str], *arguments: Any) -> Response:
         """Render a page in the renderer's thread."""
-        made = partial(render, *arguments, self.thresholds, signed_in=_is_signed_in(call))
+        made = partial(render, *arguments, self.thresholds, visitor=describe_visitor(call))
         return HTMLResponse(await self.renderer.run(made), headers=HEADERS)
 
     async def _past_view(self, name: str, at: str) -> CampaignView:
@@ -119,10 +118,11 @@ class PageHandlers:
         return Response(content, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | _CACHED)
 
 
-def _is_signed_in(call: Call) -> bool:
-    return COOKIE in call.request.cookies
+def describe_visitor(call: Call) -> Visitor:
+    """Return who sent a request, for the page that answers it."""
+    return Visitor(call.caller.name, call.caller.role, has_session=bool(call.caller.session))
 
 
 def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:
-    page = pages.render_unservable_page(error.campaign, root, signed_in=_is_signed_in(call))
+    page = pages.render_unservable_page(error.campaign, root, visitor=describe_visitor(call))
     return HTMLResponse(page, 503, HEADERS)

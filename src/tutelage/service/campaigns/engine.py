@@ -93,6 +93,14 @@ class KeyUseJob(Job):
 
 
 @dataclass(slots=True, eq=False)
+class SessionJob(Job):
+    """Store the session ``opened``, or else remove that with the digest ``ended``; it concerns no campaign."""
+
+    opened: base.SessionRow | None = None
+    ended: bytes = b""
+
+
+@dataclass(slots=True, eq=False)
 class ReadJob(Job):
     """Call ``look`` with the session between two groups; it must be quick and change nothing."""
 
@@ -273,7 +281,8 @@ class Engine:
             self._renew()  # another may lead by now; replays would not notice, as they write nothing
         part: list[Job] = []
         for job in jobs:
-            if isinstance(job, CreateJob | KeyUseJob) or (isinstance(job, ActionJob) and job.act == "delete"):
+            is_delete = isinstance(job, ActionJob) and job.act == "delete"
+            if is_delete or isinstance(job, CreateJob | KeyUseJob | SessionJob):
                 self._answer_part(part)
                 part = []
                 self._answer_alone(job)
@@ -287,7 +296,7 @@ class Engine:
         self._answer([job for job in jobs if not isinstance(job, ReadJob)])
 
     def _answer_alone(self, job: Job) -> None:
-        """Create or delete a campaign, or note the use of keys, in a transaction of its own."""
+        """Create or delete a campaign, or write what concerns none, in a transaction of its own."""
         job.times = GroupTimes(time.time_ns())
         try:
             if isinstance(job, CreateJob):
@@ -297,6 +306,10 @@ class Engine:
                 self.store.create(job.name, job.settings.encode(), RULES_VERSION, now, "", audit)
             elif isinstance(job, KeyUseJob):
                 self.store.note_key_uses(job.uses)
+            elif isinstance(job, SessionJob) and job.opened:
+                self.store.open_session(job.opened, self._audit(job, "sign in", self.now()))
+            elif isinstance(job, SessionJob):
+                self.store.end_session(job.ended, self._audit(job, "sign out", self.now()))
             else:
                 self.store.delete(job.name, self._audit(job, "delete campaign", self.now()))
                 self.instruments.count_lease(job.name, "released")

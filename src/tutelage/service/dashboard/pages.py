@@ -6,18 +6,21 @@ from typing import Any
 from urllib.parse import quote
 
 from tutelage.service.dashboard.panels import PANELS, CampaignPanels, format_rate
-from tutelage.service.dashboard.templating import BrowserTab, environment, icon_address, make_tab
+from tutelage.service.dashboard.templating import NOBODY, BrowserTab, Visitor, environment, icon_address, make_tab
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
 from tutelage.service.monitoring.load_checks import UnservableCampaign
 from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, rank, status_of
 from tutelage.text import format_name
+from tutelage.versions import package_version
+
+_VERSION = package_version()
 
 
 def render_campaign_page(
-    view: CampaignView, panels: CampaignPanels, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
+    view: CampaignView, panels: CampaignPanels, thresholds: Thresholds = DEFAULTS, *, visitor: Visitor = NOBODY
 ) -> str:
-    """Render a campaign's page; ``signed_in`` adds the button to sign out."""
+    """Render a campaign's page; ``visitor`` is who looks at it."""
     return _render(
         "campaign.html",
         "../../",
@@ -27,7 +30,7 @@ def render_campaign_page(
         order=PANELS,
         outdated_seconds=thresholds.outdated_seconds,
         refresh=view.at_round is None,
-        signed_in=signed_in,
+        visitor=visitor,
     )
 
 
@@ -46,14 +49,14 @@ def render_index_page(
     campaigns: Sequence[CampaignView | UnservableCampaign],
     thresholds: Thresholds = DEFAULTS,
     *,
-    signed_in: bool = False,
+    visitor: Visitor = NOBODY,
 ) -> str:
     """Render the list of all campaigns, the most severe status first."""
     rows = sorted((_make_row(one, thresholds) for one in campaigns), key=lambda row: (rank(row.worst), row.name))
     tab = BrowserTab("no campaign · Tutelage", icon_address("plain"), "No campaign yet.")
     if rows:
         tab = make_tab("Tutelage", rows[0].worst)
-    return _render("index.html", "", tab, rows=rows, refresh=True, signed_in=signed_in)
+    return _render("index.html", "", tab, rows=rows, refresh=True, visitor=visitor)
 
 
 def _make_row(one: CampaignView | UnservableCampaign, thresholds: Thresholds) -> CampaignRow:
@@ -63,16 +66,14 @@ def _make_row(one: CampaignView | UnservableCampaign, thresholds: Thresholds) ->
     return CampaignRow(one.metrics.name, worst, worst.title, one, format_rate(one))
 
 
-def render_unservable_page(campaign: UnservableCampaign, root: str, *, signed_in: bool = False) -> str:
+def render_unservable_page(campaign: UnservableCampaign, root: str, *, visitor: Visitor = NOBODY) -> str:
     """Render the page of a campaign without a view."""
     tab = make_tab(campaign.name, campaign.item)
-    return _render(
-        "unservable.html", root, tab, name=campaign.name, item=campaign.item, refresh=True, signed_in=signed_in
-    )
+    return _render("unservable.html", root, tab, name=campaign.name, item=campaign.item, refresh=True, visitor=visitor)
 
 
 def render_client_page(
-    view: CampaignView, client: int, thresholds: Thresholds = DEFAULTS, *, signed_in: bool = False
+    view: CampaignView, client: int, thresholds: Thresholds = DEFAULTS, *, visitor: Visitor = NOBODY
 ) -> str:
     """Render a client's page: its pulls of each arm, what is missing, and when it will have made them."""
     metrics, status, forecast = view.metrics, status_of(view, thresholds), compute_forecast(view)
@@ -89,14 +90,14 @@ def render_client_page(
         needs=float(forecast.client_seconds[client]),
         slowest=int(forecast.slowest_arms[client]),
         refresh=True,
-        signed_in=signed_in,
+        visitor=visitor,
     )
 
 
-def render_message_page(title: str, message: str, root: str, *, signed_in: bool = False) -> str:
+def render_message_page(title: str, message: str, root: str, *, visitor: Visitor = NOBODY) -> str:
     """Render a page with a message only."""
     tab = BrowserTab(title, icon_address("grey"), message)
-    return _render("message.html", root, tab, title=title, message=message, refresh=False, signed_in=signed_in)
+    return _render("message.html", root, tab, title=title, message=message, refresh=False, visitor=visitor)
 
 
 def render_login_page(root: str, onward: str, message: str = "", *, has_form: bool = True, reload: bool = False) -> str:
@@ -114,9 +115,9 @@ def render_login_page(root: str, onward: str, message: str = "", *, has_form: bo
         has_form=has_form,
         reload_address=quote(onward, safe="") if reload else "",
         refresh=False,
-        signed_in=False,
+        visitor=NOBODY,
     )
 
 
 def _render(template: str, root: str, tab: BrowserTab, **context: Any) -> str:
-    return environment().get_template(template).render(root=root, tab=tab, **context)
+    return environment().get_template(template).render(root=root, tab=tab, version=_VERSION, **context)

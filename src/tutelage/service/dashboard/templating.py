@@ -33,6 +33,27 @@ class BrowserTab:
     announcement: str
 
 
+@dataclass(frozen=True)
+class Visitor:
+    """Who looks at a page: the name and role of the key, both empty without one.
+
+    ``has_session`` says that the visitor can sign out; ``form_token`` is what forms that change something send.
+    """
+
+    name: str = ""
+    role: str = ""
+    has_session: bool = False
+    form_token: str = ""
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether the page offers actions."""
+        return self.role == "admin"
+
+
+NOBODY = Visitor()
+
+
 @functools.cache
 def environment() -> jinja2.Environment:
     """The templates; everything is escaped unless it is ``Markup``."""

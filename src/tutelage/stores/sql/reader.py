@@ -72,6 +72,11 @@ class SqlReader:
         """List every key, the revoked ones included, ordered by name."""
         return [_read_key(row) for row in self._run(statements.KEYS, {})]
 
+    def sessions(self) -> list[base.SessionRow]:
+        """List the sessions that have not been ended."""
+        rows = self._run(statements.SESSIONS, {})
+        return [base.SessionRow(bytes(digest), bytes(key), *times) for digest, key, *times in rows]
+
 
 def _read_key(row: tuple[Any, ...]) -> base.KeyRow:
     name, digest, role, campaign, clients, created, revoked, expires, used, old_digest, old_until = row

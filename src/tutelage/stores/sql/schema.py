@@ -149,6 +149,15 @@ keys = Table(
     Column("old_until", BigInteger),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("key_digest", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+
 # Names instead of numbers: the rows stay when their campaign or key is gone.
 audit = Table(
     "audit",

@@ -14,6 +14,7 @@ from tutelage.stores.sql.schema import (
     keys,
     pulls,
     removals,
+    sessions,
     snapshots,
     states,
 )
@@ -67,6 +68,7 @@ PULLS = _page(pulls).where(pulls.c.position <= bindparam("last"))
 ENTRIES_BETWEEN = _page(entries).where(entries.c.position <= bindparam("last"))
 ENTRIES = _page(entries)
 KEYS = select(*keys.c).order_by(keys.c.name)
+SESSIONS = select(*sessions.c)
 _audit_columns = ("time", "actor", "source", "action", "campaign", "subject")
 AUDIT = (
     select(*(audit.c[name] for name in _audit_columns), audit.c.number)
@@ -137,6 +139,9 @@ NOTE_KEY_USE = (
     .where(keys.c.digest == bindparam("used_digest"), func.coalesce(keys.c.used, 0) < bindparam("used"))
     .values(used=bindparam("used"))
 )
+DROP_EXPIRED_SESSIONS = delete(sessions).where(sessions.c.expires <= bindparam("created"))
+OPEN_SESSION = insert(sessions).values({column.name: bindparam(column.name) for column in sessions.c})
+END_SESSION = delete(sessions).where(sessions.c.digest == bindparam("ended")).returning(sessions.c.digest)
 REVOKE_KEY = (
     update(keys)
     .where(keys.c.name == _name)

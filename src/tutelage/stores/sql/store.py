@@ -184,6 +184,19 @@ class SqlStore(SqlKeys):
             for digest in sorted(uses):
                 self._run(statements.NOTE_KEY_USE, {"used_digest": digest, "used": uses[digest]})
 
+    def open_session(self, session: base.SessionRow, audit: base.AuditRow | None = None) -> None:
+        """Store a session, and remove those that have expired."""
+        with self._transaction():
+            self._run(statements.DROP_EXPIRED_SESSIONS, {"created": session.created})
+            self._run(statements.OPEN_SESSION, dataclasses.asdict(session))
+            self._add_audit([audit])
+
+    def end_session(self, digest: bytes, audit: base.AuditRow | None = None) -> None:
+        """Remove a session."""
+        with self._transaction():
+            if self._run(statements.END_SESSION, {"ended": digest}):
+                self._add_audit([audit])
+
     def probe(self) -> None:
         """Commit a heartbeat."""
         with self._transaction():

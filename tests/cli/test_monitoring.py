@@ -149,61 +149,54 @@ def test_each_act_says_what_it_did(server, capsys, monkeypatch):
             assert f"{group} {name}" in run or name in shown, f"list what `{group} {name}` says"
 
 
-def complete(shell, line, **environment):
-    """What a shell suggests for the last word of a line."""
-    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1), "_TYPER_COMPLETE_ARGS": line}
-    asked = {"_TUTELAGE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    done = subprocess.run(
-        [sys.executable, "-m", "tutelage"],
-        env=os.environ | words | asked | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return re.findall(r"[\w*,.-]+", done.stdout.replace("_arguments", ""))
+@pytest.fixture
+def ask(capsys, monkeypatch):
+    """``ask("complete_bash", line)``: what a shell is answered about the last word of a line."""
+
+    def answer(instruction, line=""):
+        monkeypatch.setenv("_TUTELAGE_COMPLETE", instruction)
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        with pytest.raises(SystemExit):
+            execute([])
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out
+
+    return answer
 
 
-def test_values_are_completed(server):
+def test_values_are_completed(server, ask):
     """Campaigns of the server and of a store, teachers, policies and instances; nothing where nobody answers."""
-    assert complete("bash", "tutelage campaign show ") == ["c", "e", "o"]
-    assert complete("fish", "tutelage ledger verify --store sqlite:///t.db ") == ["c", "e", "o"]
-    assert complete("bash", "tutelage campaign show --server http://127.0.0.1:1 ") == []
-    assert complete("bash", "tutelage simulate paper --clients 2*ucb1,kl") == ["2*ucb1,kl-ucb"]
-    assert "twl" in complete("zsh", "tutelage campaign create x --teacher t")
-    assert complete("fish", "tutelage simulate gren") == ["grenoble"]
+    names = [one["name"] for one in httpx.get(f"{server[0]}/v1/campaigns").json()["campaigns"]]
+    assert ask("complete_bash", "tutelage campaign show ").split() == names
+    assert ask("complete_fish", "tutelage ledger verify --store sqlite:///t.db ").split() == names
+    assert ask("complete_bash", "tutelage campaign show --server http://127.0.0.1:1 ").split() == []
+    assert ask("complete_bash", "tutelage simulate paper --clients 2*ucb1,kl").split() == ["2*ucb1,kl-ucb"]
+    assert '"twl"' in ask("complete_zsh", "tutelage campaign create x --teacher t")
+    assert ask("complete_fish", "tutelage simulate gren").split() == ["grenoble"]
 
 
-@pytest.mark.parametrize(
-    ("shell", "word"), [("bash", "complete -o default"), ("zsh", "#compdef"), ("fish", "complete")]
-)
-def test_each_shell_gets_its_script(shell, word):
+@pytest.mark.parametrize(("shell", "word"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete")])
+def test_each_shell_gets_its_script(ask, shell, word):
     """For the program's own name."""
-    found = subprocess.run(
-        [sys.executable, "-m", "tutelage"],
-        env=os.environ | {"_TUTELAGE_COMPLETE": f"source_{shell}"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert word in found.stdout
-    assert "_TUTELAGE_COMPLETE" in found.stdout
+    script = ask(f"source_{shell}")
+    assert word in script
+    assert "_TUTELAGE_COMPLETE" in script
 
 
-def test_bash_completes_with_the_script(server):
+def test_bash_completes_with_the_script(tmp_path, ask):
     """Bash itself, with its script read: the commands of a group."""
-    script = """
-    tutelage() { "$PYTHON" -m tutelage "$@"; }
-    eval "$(_TUTELAGE_COMPLETE=source_bash tutelage)"
-    COMP_WORDS=(tutelage campaign mon) COMP_CWORD=2
-    function=$(complete -p tutelage | sed 's/.*-F \\([^ ]*\\).*/\\1/')
-    $function tutelage
-    echo "${COMPREPLY[@]}"
-    """
+    program = tmp_path / "tutelage"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tutelage "$@"\n')
+    program.chmod(0o755)
+    lines = "COMP_WORDS=(tutelage campaign mon) COMP_CWORD=2; _tutelage_completion tutelage; echo ${COMPREPLY[@]}"
     found = subprocess.run(
         ["/bin/bash"],
-        input=script,
-        env=os.environ | {"PYTHON": sys.executable},
+        input=f"{ask('source_bash')}\n{lines}\n",
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=True,

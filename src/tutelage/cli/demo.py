@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tutelage.cli.demo_output import DemoOutput
 
 CAMPAIGN = "demo"
-_START_SECONDS = 60.0  # for the server to start
+_START_SECONDS = 120.0  # for the server to start
 _UPDATE_SECONDS = 0.25
 _DEADLINE = 10.0  # seconds for a client's call: waiting costs nothing here
 _MAX_HORIZON, _MAX_SEED, _MAX_PACE = 10**7, 2**53, 1_000.0

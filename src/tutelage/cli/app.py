@@ -1,7 +1,11 @@
-"""The commands, and how their errors are reported.  A new command is one file here and one line below."""
+"""The commands, and how their errors are reported.  A new command is one file here and one line below.
+
+Only the command that is called is imported: the help of all others is the line here.
+"""
 
 import contextlib
 import functools
+import importlib
 import inspect
 import os
 import re
@@ -13,50 +17,33 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from tutelage.cli import agent, campaign, db, key, ledger
-from tutelage.cli.audit import audit
-from tutelage.cli.bound import bound
-from tutelage.cli.campaign_decisions import decisions
-from tutelage.cli.campaign_monitor import monitor
-from tutelage.cli.check import check
-from tutelage.cli.config import config
-from tutelage.cli.data import data
-from tutelage.cli.demo import demo
 from tutelage.cli.interrupts import is_interrupted
-from tutelage.cli.plan import plan
-from tutelage.cli.plot import plot
-from tutelage.cli.printing import checked_output
-from tutelage.cli.reproduce import reproduce
-from tutelage.cli.run import run
-from tutelage.cli.serve import serve
-from tutelage.cli.simulate import simulate
-from tutelage.cli.verify import verify
 from tutelage.errors import InputError, RefusalError
 from tutelage.text import format_controls
 
-app = typer.Typer(
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-app.command()(simulate)
-app.command()(plot)
-app.command()(verify)
-app.command()(reproduce)
-app.command()(run)
-app.command()(data)
-app.command()(plan)
-app.command()(bound)
-app.command()(check)
-app.command()(serve)
-app.command()(demo)
-app.command()(config)
-app.command()(audit)
-campaign.app.command()(monitor)
-campaign.app.command()(decisions)
-for group, name in ((agent, "agent"), (campaign, "campaign"), (key, "key"), (ledger, "ledger"), (db, "db")):
-    app.add_typer(group.app, name=name)
-
+_COMMANDS = {
+    "simulate": "Simulate teachers and compare them.",
+    "plot": "Draw saved results.",
+    "verify": "Simulate a saved result again, and compare every value.",
+    "reproduce": "Make the figures of the paper, and check its claims.",
+    "run": "Run the experiment that a file describes, and write its report.",
+    "data": "List the real data sets, or check a copy of one.",
+    "plan": "Choose a teacher before you start.",
+    "bound": "Compute upper and lower bounds on regret and cost.",
+    "check": "Check a policy or teacher of your own.",
+    "serve": "Serve campaigns over HTTP until interrupted.",
+    "demo": "Watch a live server teach five clients, in about a minute.",
+    "config": "Print every setting and where its value comes from.",
+    "audit": "Print who created, changed and deleted campaigns and keys.",
+}
+_GROUPS = {
+    "agent": "Check whether an agent of another library can be taught.",
+    "campaign": "Create and manage campaigns of a running server.",
+    "key": "Create, list, rotate and revoke keys of the live server.",
+    "ledger": "Verify, export and import the ledgers in a store.",
+    "db": "Create, check, measure and back up a store.",
+}
+_FILES_OF_CAMPAIGN = {"campaign_monitor": "monitor", "campaign_decisions": "decisions"}
 
 _TRACEBACK, _COMPLETION = "--traceback", "_TUTELAGE_COMPLETE"
 
@@ -99,13 +86,49 @@ class _Command(typer.core.TyperCommand):
         return super().parse_args(ctx, args)
 
 
-for commands in (app, campaign.app, key.app, ledger.app, db.app):
-    for registered in commands.registered_commands:
+def make_app(*imported: str) -> typer.Typer:
+    """Return the command line with these commands and groups; of the others it knows only names and help."""
+    app = typer.Typer(
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(invoke_without_command=True)(tutelage)
+    for name, help in _COMMANDS.items():
+        if name in imported:
+            command = getattr(importlib.import_module(f"tutelage.cli.{name}"), name)
+            app.command(name, cls=_Command)(_add_traceback_option(command))
+        else:
+            app.command(name, help=help)(_is_not_imported)
+    for name, help in _GROUPS.items():
+        app.add_typer(_import_group(name) if name in imported else typer.Typer(help=help), name=name)
+    return app
+
+
+@functools.cache
+def _import_group(name: str) -> typer.Typer:
+    group: typer.Typer = importlib.import_module(f"tutelage.cli.{name}").app
+    if name == "campaign":
+        for file, command in _FILES_OF_CAMPAIGN.items():
+            group.command()(getattr(importlib.import_module(f"tutelage.cli.{file}"), command))
+    for registered in group.registered_commands:
         if registered.callback is not None:
             registered.callback, registered.cls = _add_traceback_option(registered.callback), _Command
+    return group
 
 
-@app.callback(invoke_without_command=True)
+def _is_not_imported() -> None:
+    """Stand in for a command that is not called."""
+    raise AssertionError
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Return ``app``, the command line with all commands imported."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_app(*_COMMANDS, *_GROUPS)
+
+
 def tutelage(
     context: typer.Context,
     show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
@@ -121,10 +144,11 @@ def tutelage(
 
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line, report an error in one sentence on standard error, and return the exit status."""
-    command = typer.main.get_command(app)
     if _COMPLETION in os.environ:  # the shell asks for suggestions or for its script
-        command.main(list(arguments), prog_name="tutelage")
+        typer.main.get_command(make_app(*_COMMANDS, *_GROUPS)).main(list(arguments), prog_name="tutelage")
+    called = next((each for each in arguments if not each.startswith("-")), "")
     try:
+        command = typer.main.get_command(make_app(called))
         with command.make_context("tutelage", list(arguments)) as context:
             command.invoke(context)
         return _flush_output(0)
@@ -153,6 +177,8 @@ def _report_error(error: Exception) -> int:
 
 def _flush_output(status: int) -> int:
     """Flush standard output and return the status."""
+    from tutelage.cli.printing import checked_output
+
     try:
         with checked_output():
             return status

@@ -16,10 +16,11 @@ from rich.text import Text
 
 from tutelage.cli.completion import complete_campaign
 from tutelage.cli.options import Server, number
-from tutelage.cli.printing import SafeConsole, checked_output
+from tutelage.cli.printing import checked_output
 from tutelage.cli.server_requests import campaign_path, connect, name_server, send
 from tutelage.cli.table_cells import create_table
 from tutelage.errors import InputError, RefusalError
+from tutelage.safe_console import SafeConsole
 from tutelage.text import UNKNOWN, format_count, format_name, format_number, shorten_name
 
 _STYLES = {"critical": "red", "warning": "yellow"}

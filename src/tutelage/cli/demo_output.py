@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.demo_clients import RECENT_PULLS, DemoClient, DemoClients
-from tutelage.cli.printing import Printer, SafeConsole, checked_output
+from tutelage.cli.printing import Printer, checked_output
 from tutelage.cli.table_cells import create_table
+from tutelage.safe_console import SafeConsole
 
 _LINE_SECONDS = 5.0  # between two lines in a pipe
 # Headings that fit next to the clients' names, by the minimum width of the terminal.

@@ -5,13 +5,12 @@ import io
 import os
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from tutelage.safe_console import SafeConsole
 from tutelage.text import format_controls
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _PIPE_COLUMNS = 80
 
@@ -34,13 +33,18 @@ class Printer:
     def __init__(self) -> None:
         self.is_plain = not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR")
 
-    def print(self, *things: RenderableType) -> None:
+    def print(self, *things: "RenderableType") -> None:
         """Print each thing on a line of its own; a string is printed as it is, without markup."""
+        from rich.text import Text
+
         for thing in things:
             self._print_one(Text(format_controls(thing)) if isinstance(thing, str) else thing)
 
     def print_definitions(self, pairs: list[tuple[str, str]]) -> None:
         """Print words with their explanations, in two columns."""
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table.grid(padding=(0, 2))
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
@@ -48,7 +52,9 @@ class Printer:
             table.add_row(Text(word), Text(format_controls(explanation)))
         self.print(table)
 
-    def _print_one(self, thing: RenderableType) -> None:
+    def _print_one(self, thing: "RenderableType") -> None:
+        from tutelage.safe_console import SafeConsole
+
         if not self.is_plain:
             SafeConsole(highlight=False).print(thing)
             return

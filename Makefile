@@ -5,13 +5,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 AGENTS_BIN := .venv-agents/bin
+SB3_BIN := .venv-sb3/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims agents test-agents lock clean
+.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims agents test-agents example-radio example-dqn lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------------------------- the main job
 
@@ -105,6 +106,12 @@ agents: .venv-agents/agents.stamp ## teach agents of other libraries and write t
 test-agents: .venv-agents/agents.stamp ## run the tests with the real libraries whose agents can play as clients
 	@$(AGENTS_BIN)/python -m pytest -n auto tests/agents $(ARGS)
 
+example-radio: .venv-agents/agents.stamp ## agents of four libraries choose radio channels, simulated and live
+	@$(AGENTS_BIN)/python examples/agents/teach_radio.py $(ARGS)
+
+example-dqn: .venv-sb3/sb3.stamp ## teach a learner of Stable-Baselines3 by a live campaign
+	@$(SB3_BIN)/python examples/stable-baselines3/teach_dqn.py $(ARGS)
+
 claims: .venv/run.stamp ## judge each claim of the paper and write the tables of docs/claims.md
 	@$(BIN)/python benchmarks/claims.py $(ARGS)
 
@@ -176,5 +183,16 @@ endef
 	@$(AGENTS_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.venv-sb3/made.stamp:
+	$(call environment,.venv-sb3)
+	@touch $@
+
+# PyTorch has other packages on each platform, so what comes on top of the package's own lock is not locked.
+.venv-sb3/sb3.stamp: .venv-sb3/made.stamp requirements/build.txt requirements/run.txt requirements/stable-baselines3.in pyproject.toml
+	@$(SB3_BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@$(SB3_BIN)/python $(PIP_INSTALL) -r requirements/stable-baselines3.in
+	@$(SB3_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-agents build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-agents .venv-sb3 build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,46 @@
+"""A live server for an example: a process of its own with a temporary store and one campaign."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+CAMPAIGN = "example"
+
+
+@contextmanager
+def run_campaign(settings):
+    """Start a server with a campaign of these settings, and return its address; end the server afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}
+    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
+        command = ["serve", "--store", f"sqlite:///{folder}/campaign.db", "--port", str(port)]
+        server = subprocess.Popen(  # noqa: S603 - this package
+            [sys.executable, "-m", "tutelage", *command], cwd=folder, env=environment, stderr=log
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            for _ in range(600):
+                try:
+                    httpx.get(f"{address}/readyz", trust_env=False).raise_for_status()
+                    break
+                except httpx.HTTPError:
+                    time.sleep(0.1)
+            content = {**settings, "name": CAMPAIGN, "start": True}
+            httpx.post(f"{address}/v1/campaigns", json=content, trust_env=False).raise_for_status()
+            yield address
+        finally:
+            server.kill()
+            server.wait()
+
+
+def read_campaign(address):
+    """Return the campaign's document."""
+    return httpx.get(f"{address}/v1/campaigns/{CAMPAIGN}", trust_env=False).raise_for_status().json()

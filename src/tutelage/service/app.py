@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import urlsplit
 
 from tutelage.service.api.access import AccessControl
+from tutelage.service.api.action_routes import action_routes
 from tutelage.service.api.campaign_routes import campaign_routes
 from tutelage.service.api.documentation_routes import documentation_routes
 from tutelage.service.api.forwarding import Forwarder
@@ -94,6 +95,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         *monitoring_routes(handoff, monitor),
         *login_routes(access, handoff, configuration.session_hours),
         *page_routes(monitor, renderer),
+        *action_routes(handoff, monitor),
     ]
     return Gateway(
         [*routes, *documentation_routes(routes, configuration.root_path)],

@@ -1,6 +1,7 @@
 """Signing in with a form: the cookie, where it leads, and how often one may try."""
 
 import asyncio
+import re
 import time
 
 import pytest
@@ -82,6 +83,43 @@ def test_a_session_expires(serve, monkeypatch):
     assert ended.status_code == 401
     assert "The session is unknown or has expired: sign in again." in ended.text
     assert sign_in(server, secret).status_code == 303
+
+
+def test_administrators_act_on_pages(server):
+    """After one question, with the token of their own session; the ledger says who, and a viewer is refused."""
+    server.create()
+    boss, other, eye = (
+        {"cookie": sign_in(server, secret_of(server, name, role)).headers["set-cookie"].partition(";")[0]}
+        for name, role in (("boss", "admin"), ("other", "admin"), ("eye", "viewer"))
+    )
+
+    def token_of(headers):
+        asked = server.call("GET", "/c/c/act/exclude?client=b", headers=headers).text
+        assert '<option value="b" selected>' in asked
+        return re.search('name="token" value="([0-9a-f]{64})"', asked)[1]
+
+    def act(act, headers, **fields):
+        return server.call("POST", f"/c/c/act/{act}", data=fields, headers=headers)
+
+    assert 'href="act/stop"' in server.call("GET", "/c/c/", headers=boss).text
+    assert 'href="act/stop"' not in server.call("GET", "/c/c/", headers=eye).text
+    assert server.call("GET", "/c/c/act/stop", headers=eye).status_code == 403
+    token = token_of(boss)
+    assert act("stop", eye, token=token).status_code == 403
+    for wrong in ({}, {"token": ""}, {"token": token_of(other)}):
+        assert act("stop", boss, **wrong).status_code == 403
+    assert act("delete", boss, token=token).status_code == 404
+    assert server.call("GET", "/v1/campaigns/c", headers=boss).json()["status"] == "running"
+    done = [act(*each, token=token) for each in (("stop", boss), ("start", boss))]
+    done.append(act("exclude", boss, token=token, client="b"))
+    assert [(one.status_code, one.headers["location"]) for one in done] == [(303, "../")] * 3
+    again = act("exclude", boss, token=token, client="b")
+    assert again.status_code == 409
+    assert "Nothing was changed" in again.text
+    assert [(row.actor, row.action) for row in server.store.audit(0, 99)][-3:] == [
+        ("boss", "stop campaign"), ("boss", "start campaign"), ("boss", "exclude client"),
+    ]  # fmt: skip
+    assert "v1/campaigns/c/export" in server.call("GET", "/c/c/act/export", headers=boss).text
 
 
 def test_a_key_or_a_digest_in_the_cookie_opens_nothing(server, monkeypatch):

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from tutelage.service.api.action_routes import describe_visitor
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard import pages
 from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.renderer import PageRenderer
-from tutelage.service.dashboard.templating import Visitor, render_icon
+from tutelage.service.dashboard.templating import render_icon
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.load_checks import UnservableRefusal
 from tutelage.service.monitoring.monitor import Monitor
@@ -45,6 +46,7 @@ class ChangedPanels(msgspec.Struct):
     title: str
     icon: str
     announcement: str
+    status: str
 
 
 class PageHandlers:
@@ -82,7 +84,8 @@ class PageHandlers:
         return await self.monitor.past_view(name, int(at))
 
     async def send_panels(self, call: Call) -> Response:
-        rendered = await self.renderer.panels(await self.monitor.view(call.name))
+        view = await self.monitor.view(call.name)
+        rendered = await self.renderer.panels(view)
         query = call.request.query_params
         have, since = set(query.get("have", "").split(".")), query.get("since", "0")
         is_newer = not since.isdecimal() or rendered.position >= int(since[:20])
@@ -92,7 +95,7 @@ class PageHandlers:
             if is_newer and rendered.marks[name] not in have
         ]
         position, tab = rendered.position if is_newer else int(since[:20]), rendered.tab
-        content = ChangedPanels(position, changed, tab.title, tab.icon, tab.announcement)
+        content = ChangedPanels(position, changed, tab.title, tab.icon, tab.announcement, view.metrics.status)
         return Response(msgspec.json.encode(content), 200, HEADERS, "application/json")
 
     async def show_client(self, call: Call) -> Response:
@@ -116,11 +119,6 @@ class PageHandlers:
             raise HttpProblem("not-found", f"The server has no file {name!r}.")
         content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
         return Response(content, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | _CACHED)
-
-
-def describe_visitor(call: Call) -> Visitor:
-    """Return who sent a request, for the page that answers it."""
-    return Visitor(call.caller.name, call.caller.role, has_session=bool(call.caller.session))
 
 
 def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:

@@ -94,6 +94,55 @@ def render_client_page(
     )
 
 
+#: The title, what an act does, and the button of each page that asks for a confirmation.
+_ACTS = {
+    "start": ("Start the campaign?", "Pulls are accepted, and rewards are adjusted as the teacher asks.", "Start"),
+    "stop": (
+        "Stop the campaign?",
+        (
+            "New pulls are refused until the campaign is started again; repeated pulls and reports of bypassed pulls "
+            "still pass."
+        ),
+        "Stop",
+    ),
+    "exclude": (
+        "Exclude a client?",
+        "The teacher continues as if the client had never pulled; its pulls are still answered. This cannot be undone.",
+        "Exclude",
+    ),
+    "export": (
+        "Export the ledger",
+        (
+            "The file holds every row of the campaign's ledger. After an administrator's export a stopped campaign "
+            "can be deleted."
+        ),
+        "Export",
+    ),
+}
+
+
+def render_action_page(
+    view: CampaignView, act: str, client: str, formats: Sequence[str], *, visitor: Visitor = NOBODY
+) -> str:
+    """Render the page that asks once more before an act; ``client`` is the one to exclude, if it is known."""
+    metrics, (title, sentence, button) = view.metrics, _ACTS[act]
+    return _render(
+        "action.html",
+        "../../../",
+        BrowserTab(f"{title} · {metrics.name}", icon_address("grey"), title),
+        metrics=metrics,
+        act=act,
+        title=title,
+        sentence=sentence,
+        button=button,
+        formats=formats,
+        clients=[name for name, is_evidence in zip(metrics.clients, metrics.is_evidence, strict=True) if is_evidence],
+        chosen=client,
+        refresh=False,
+        visitor=visitor,
+    )
+
+
 def render_message_page(title: str, message: str, root: str, *, visitor: Visitor = NOBODY) -> str:
     """Render a page with a message only."""
     tab = BrowserTab(title, icon_address("grey"), message)

@@ -48,6 +48,8 @@ const update = async () => {
     for (const [name, html, mark] of content.panels) replacePanel(name, html, mark);
     page.dataset.position = content.position;
     title = content.title;
+    const actions = document.getElementById("actions");
+    if (actions) actions.dataset.status = content.status;
     document.getElementById("icon").href = `../../${content.icon}`;
     const announcement = document.getElementById("announcement");
     if (announcement.textContent !== content.announcement) announcement.textContent = content.announcement;

@@ -2,15 +2,18 @@
 
 import itertools
 import re
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.service import factories
+from tests.service.factories import NOW
 
-from tutelage.service.dashboard.axes import Axis, draw_time_axis
+from tutelage.service.dashboard.axes import Axis, draw_clock_times, draw_time_axis
 from tutelage.service.dashboard.charts import CounterLine, choose_window, colour_of, draw_counter, draw_shares
+from tutelage.service.dashboard.panels import render_panels
 
 
 @given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
@@ -25,6 +28,20 @@ def test_times_below_a_chart_never_overlap(span, ends):
     metrics.sort()
     assert len(metrics) > 1
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(metrics))
+
+
+def test_charts_and_events_have_clock_times():
+    """Both ends of a chart's axis, in UTC, with the date beyond a day; and each event."""
+    view = factories.learning_view()
+    (first, last), window = ((NOW - 60, NOW), choose_window(view))
+    clock = [datetime.fromtimestamp(each, UTC) for each in (first, last)]
+    labels = re.findall(">([^<]+)<", "".join(draw_clock_times(Axis(-60, 0, 44, 500), 0, NOW)))
+    assert labels == [f"{clock[0]:%H:%M:%S}", f"{clock[1]:%H:%M:%S} UTC"]
+    days = "".join(draw_clock_times(Axis(-86_400 * 3, 0, 44, 500), 0, NOW))
+    assert f"{datetime.fromtimestamp(NOW - 86_400 * 3, UTC):%Y-%m-%d %H:%M}" in days
+    assert f"{clock[1]:%H:%M:%S} UTC" in draw_shares(view, window)[0]
+    panel = render_panels(view).panels["events"]
+    assert all(f"{datetime.fromtimestamp(event.time, UTC):%Y-%m-%d %H:%M:%S}" in panel for event in view.ledger.events)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 0.3, 7.0, 6_890.0, 1_234_567.0])

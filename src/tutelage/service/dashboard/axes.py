@@ -7,6 +7,7 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +118,14 @@ def draw_time_axis(axis: Axis, y: float) -> list[str]:
             text(max(axis(seconds), axis.start), y, f"\N{MINUS SIGN}{-seconds / size:g} {unit}", "tick", anchor)
         )
     return parts
+
+
+def draw_clock_times(axis: Axis, y: float, now: float) -> list[str]:
+    """Label both ends of an axis in seconds before ``now`` with the time of day and, beyond a day, the date."""
+    form = "%H:%M:%S" if axis.high - axis.low < 86_400 else "%Y-%m-%d %H:%M"
+    times = (datetime.fromtimestamp(now + seconds, UTC).strftime(form) for seconds in (axis.low, axis.high))
+    first, last = times
+    return [text(axis.start, y, first, "tick"), text(axis.end, y, f"{last} UTC", "tick", "end")]
 
 
 def thin_out(count: int, maximum: int) -> NDArray[np.int64]:

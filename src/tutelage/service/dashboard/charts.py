@@ -30,11 +30,12 @@ ENOUGH_PULLS = 200  # in the span that is drawn, if there are as many
 
 @dataclass(frozen=True, eq=False)
 class ChartWindow:
-    """The part of the past that is drawn: its points, their times (negative seconds), its length."""
+    """The part of the past that is drawn: its points, their times (negative seconds), its length, its end."""
 
     points: NDArray[np.int64]
     ago: Array
     span: float
+    now: float
 
 
 def choose_window(view: CampaignView) -> ChartWindow | None:
@@ -52,7 +53,7 @@ def choose_window(view: CampaignView) -> ChartWindow | None:
             break
     first = max(0, int(np.searchsorted(activity.times, now - span)) - 1)
     points = first + axes.thin_out(activity.times.size - first, MAX_POINTS)
-    return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0))
+    return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0), now)
 
 
 def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bool = False) -> tuple[str, str]:
@@ -85,7 +86,7 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
         parts.append(axes.path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
         name = metrics.arms[arm]
         parts.append(axes.name_label(right + 6, place + 4, name, short[name], margin - 8, f"end {kind}"))
-    parts += axes.draw_time_axis(x, bottom + 20)
+    parts += axes.draw_time_axis(x, bottom + 20) + axes.draw_clock_times(x, bottom + 36, window.now)
     percents = round_percents(shares[-1])
     label = "Share of pulls over time: " + ", ".join(
         f"{format_name(metrics.arms[arm])} {percents[arm]} %" for arm in coloured
@@ -95,7 +96,7 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
         caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
         caption += f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
-    return axes.svg(right + margin, bottom + 28, parts, label), caption
+    return axes.svg(right + margin, bottom + 44, parts, label), caption
 
 
 def colour_of(arm: int) -> str:
@@ -164,8 +165,8 @@ def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
         label_ends = counter.mark + _LABEL_WIDTH * window.span / (right - left)
         is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # away from the line
         parts.append(axes.text(x(counter.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
-    parts += axes.draw_time_axis(x, bottom + 20)
-    return axes.svg(416, bottom + 28, parts, f"{counter.label}: {values[-1]:,.0f} now")
+    parts += axes.draw_time_axis(x, bottom + 20) + axes.draw_clock_times(x, bottom + 36, window.now)
+    return axes.svg(416, bottom + 44, parts, f"{counter.label}: {values[-1]:,.0f} now")
 
 
 def estimate_regret(

@@ -6,6 +6,7 @@ No page has an absolute address, an inline style or an inline script.
 import functools
 import math
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import jinja2
@@ -65,6 +66,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
+        "clock": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         "client_address": client_address,
         "duration": format_duration,
         "minutes": format_rough_duration,

@@ -67,7 +67,7 @@ def test_a_valid_lease_keeps_others_out(url, sql, opened):
     with pytest.raises(LeaseLost):
         grow(first, token, 0, 1)
     assert grow(second, later, 0, 1) == 1
-    second.release("c")
+    second.release(["c"])
     assert first.lead("c", "http://first") > later
 
 

@@ -357,8 +357,8 @@ class Store(Keys, Protocol):
     def renew(self, names: Sequence[str], address: str) -> Sequence[str]:
         """Extend the leases of the campaigns that this store leads; return those that it still holds."""
 
-    def release(self, name: str) -> None:
-        """Give a campaign up, so that another server need not wait for the end of the lease."""
+    def release(self, names: Sequence[str]) -> None:
+        """Give campaigns up, in one transaction, so that other servers need not wait for the ends of the leases."""
 
     def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
         """Return the stored ones among pulls of these ids.  Raises ``CampaignNotFound``."""

@@ -314,7 +314,7 @@ class StoreContract:
         token = store.lead("c", "here")
         grow(store, token, 0, 120, snapshot=Snapshot(100, b"x"))
         before, rows = store.load("c"), store.read("c", 0, 200)
-        store.release("c")
+        store.release(["c"])
         store.close()
         store.close()
         store = opened(stores.open_store(address))
@@ -329,8 +329,7 @@ class StoreContract:
         store.lead("c", "here")
         assert list(store.renew(["c", "d"], "here")) == ["c"]
         assert [stored.leader for stored in store.campaigns()] == ["here", None]
-        store.release("c")
-        store.release("d")
+        store.release(["c", "d"])
         assert list(store.renew(["c", "d"], "here")) == []
         assert [stored.leader for stored in store.campaigns()] == [None, None]
 

@@ -1,18 +1,24 @@
 """The engine on SQLite: all cases of bypass, groups, failures, and rebuilding from the ledger."""
 
+import contextlib
 from dataclasses import replace
 
+import msgspec
 import pytest
 from tests.service.campaigns.engine_bench import EngineBench, sent
 
+from tutelage.service.api.summaries import summarize, summarize_stored
 from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import pull_cache
 from tutelage.service.campaigns.engine import ActionJob, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
-from tutelage.service.campaigns.snapshot_format import dump_campaign
-from tutelage.stores.base import StoreError, StoreFull, pages
+from tutelage.service.campaigns.session import SNAPSHOT_SECONDS
+from tutelage.service.campaigns.snapshot_format import decode_snapshot, dump_campaign
+from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.stores import open_reader
+from tutelage.stores.base import Snapshot, StoreError, StoreFull, pages
 
 
 @pytest.fixture
@@ -212,6 +218,66 @@ def test_everything_led_is_given_up(bench):
     bench.engine.sessions.clear()
     bench.engine.give_up()
     assert bench.store.load("c")[0].leader is None
+
+
+def test_many_campaigns_are_given_up_in_one_transaction(bench):
+    """An end takes as long with many campaigns as with one."""
+    names = ["c", *(f"d{number}" for number in range(20))]
+    for name in names[1:]:
+        bench.create(name=name)
+    committed = []
+    bench.store._connection.set_trace_callback(lambda text: committed.append(text) if text == "COMMIT" else None)
+    bench.engine.give_up()
+    assert len(committed) == 1
+    assert {one.name: one.leader for one in bench.store.campaigns()} == dict.fromkeys(names)
+
+
+def test_a_quiet_campaign_gets_a_snapshot_of_its_end(bench, tmp_path):
+    """Once, five seconds after the last one; it is then loaded and listed without reading any row."""
+    engine, url = bench.engine, f"sqlite:///{tmp_path / 't.db'}"
+    bench.pull(*(sent(f"{client}{arm}{n}", client, arm, n / 9) for n in range(9) for client in "ab" for arm in "xy"))
+    bench.do(ActionJob("c", act="exclude", client="b"))
+    bench.pull(sent(1))
+    assert not engine.save_snapshots(SNAPSHOT_SECONDS)
+    engine.sessions["c"].snapshot_time -= SNAPSHOT_SECONDS
+    assert engine.save_snapshots(SNAPSHOT_SECONDS)
+    assert not engine.save_snapshots(0.0)
+    stored, snapshot = bench.store.load("c")
+    assert snapshot.position == stored.head.position == engine.sessions["c"].position
+    assert verify_ledger(bench.store, "c") == (stored.head.position, [])
+    expected = summarize(engine.sessions["c"])
+    assert (expected.num_pulls, expected.excluded) == (37, ["b"])
+    with contextlib.closing(open_reader(url)) as reader:
+        reader.read = None  # a call fails
+        assert summarize_stored(reader, "c") == expected
+    bench.pull(sent(2))
+    with contextlib.closing(open_reader(url)) as reader:
+        assert summarize_stored(reader, "c") == summarize(engine.sessions["c"]) != expected
+
+
+def test_a_snapshot_without_a_standing_is_listed_from_its_session(bench):
+    """It was stored by an older release, and is verified like any other."""
+    bench.pull(sent(1))
+    session = bench.engine.sessions["c"]
+    change = session.save()
+    old = decode_snapshot(change.snapshot.content)
+    old.standing = None
+    older = msgspec.msgpack.encode(msgspec.structs.astuple(old)[:-1])
+    bench.store.append([replace(change, snapshot=Snapshot(change.after, older))])
+    assert summarize_stored(bench.store, "c") == summarize(session)
+    assert verify_ledger(bench.store, "c")[1] == []
+
+
+def test_an_end_leaves_snapshots(tmp_path):
+    """Of the newest rows too, but it does not wait for more than some seconds."""
+    bench = EngineBench(tmp_path / "t.db")
+    bench.create()
+    bench.pull(sent(1))
+    bench.engine.start()
+    bench.engine.stop()
+    stored, snapshot = bench.store.load("c")
+    assert snapshot.position == stored.head.position == 2
+    bench.store.close()
 
 
 def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):

@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import itertools
+import time
+from types import SimpleNamespace
 
 import pytest
 from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store, update
 from tests.stores import cluster
 
-from tutelage.service.campaigns.engine import ActionJob, CreateJob
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
+from tutelage.service.monitoring import ledger_views
+from tutelage.service.monitoring.campaign_view import sample_counters
 from tutelage.service.monitoring.load_checks import UnservableCampaign
 from tutelage.service.monitoring.monitor import MAX_PAST_VIEWS, Monitor
 from tutelage.service.monitoring.prometheus import render_metrics
@@ -114,6 +118,76 @@ def test_after_a_restart_every_running_campaign_is_monitored(tmp_path):
     silent, kinds = asyncio.run(run())
     assert silent == {"never": pytest.approx([1_000.0] * 2, abs=1), "pulled": pytest.approx([1_000.0] * 2, abs=1)}
     assert [each[0] for each in kinds.values()] == ["no data", "no data"]
+
+
+def test_a_list_of_many_campaigns_does_not_wait_for_all(tmp_path, monkeypatch):
+    """Campaigns whose view is not made in time are shown as last seen, or as not loaded."""
+    monkeypatch.setattr("tutelage.service.monitoring.monitor.LIST_SECONDS", 0.0)
+
+    async def act(store, handoff, monitor):
+        await pull_rounds(handoff, 10)
+        before = await monitor.all_views()
+        seen = await monitor.view("c")
+        again = await monitor.all_views()
+        advance_clock(monitor, 1_000)
+        return before, seen, again, await monitor.all_views()
+
+    before, seen, again, later = run_on_store(tmp_path, act)
+    assert [(one.name, one.item.kind) for one in before] == [("c", "outdated")]
+    assert again == [seen]
+    assert [one.metrics for one in later] == [seen.metrics]
+    assert [item.kind for item in status_of(later[0])][:1] == ["outdated"]
+
+
+def test_a_quiet_campaign_costs_no_query_and_no_job(tmp_path):
+    """Neither a list nor a sample asks for what has not changed; both show the next pull."""
+
+    async def act(store, handoff, monitor):
+        async def count(step):
+            asked.clear()
+            advance_clock(monitor, 2)
+            found = await step()
+            return len(asked), found
+
+        await pull_rounds(handoff, 10)
+        await update(monitor)
+        advance_clock(monitor, 2)
+        await monitor.update()
+        asked = []
+        ask, read = handoff.ask, monitor._readers.read
+        handoff.ask = lambda job: (asked.append(job), ask(job))[1]
+        monitor._readers.read = lambda query: (asked.append(query), read(query))[1]
+        quiet = await count(monitor.update), await count(monitor.all_views)
+        await pull_rounds(handoff, 1, start=10)
+        return quiet, await count(monitor.update), await count(monitor.all_views)
+
+    quiet, (num_sampled, _), (num_listed, found) = run_on_store(tmp_path, act)
+    ((num_idle, _), (num_idle_listed, (old,))) = quiet
+    assert (num_idle, num_idle_listed) == (0, 1)  # the names of all campaigns
+    assert num_sampled > num_idle
+    assert num_listed > num_idle_listed
+    assert int(found[0].metrics.pulls.sum()) == int(old.metrics.pulls.sum()) + 2
+    assert old.now - old.measured < 1
+
+
+def test_only_recent_rows_are_read_after_a_restart(tmp_path, monkeypatch):
+    """Back to the last minutes and to some pulls of every client, or to the limit."""
+    monkeypatch.setattr(ledger_views, "HISTORY_PAGE", 10)
+
+    async def act(store, handoff, monitor):
+        await pull_rounds(handoff, 100)
+        counters = await handoff.ask(ReadJob("c", look=sample_counters))
+        found = []
+        for seconds in (0.0, 1_000.0):
+            sizes, read = [], store.reader().read
+            reader = SimpleNamespace(read=lambda *given: (sizes.append(given[-1]), read(*given))[1])  # noqa: B023
+            ledger_views.load_history(reader, "c", counters, 1.0, time.time() + seconds)
+            found.append(sizes)
+        return counters.position, found
+
+    position, (busy, quiet) = run_on_store(tmp_path, act)
+    assert sum(busy) == position
+    assert quiet == [10, 20]
 
 
 def test_no_client_is_silent_while_a_campaign_is_stopped(tmp_path):

@@ -33,6 +33,7 @@ from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings, order_weights
 from tutelage.stores.base import CampaignNotFound
 
+LISTED_AT_ONCE = 50
 _ALL, _ONE = "/v1/campaigns", "/v1/campaigns/{name}"
 
 
@@ -78,8 +79,11 @@ class CampaignHandlers:
         A key of one campaign sees only this one.
         """
         listings = await self.readers.read(lambda reader: reader.campaigns())
-        own = [one.name for one in listings if call.caller.campaign in {None, one.name}]
-        found = [await self._summarize_if_there(name) for name in own]
+        names = [one.name for one in listings if call.caller.campaign in {None, one.name}]
+        found: list[CampaignSummary | None] = []
+        for start in range(0, len(names), LISTED_AT_ONCE):  # so that pulls are answered in between
+            part = names[start : start + LISTED_AT_ONCE]
+            found += await asyncio.gather(*map(self._summarize_if_there, part))
         return CampaignList([one for one in found if one is not None])
 
     async def create(self, call: Call) -> Response:

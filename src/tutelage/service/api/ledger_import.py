@@ -38,7 +38,7 @@ def import_ledger(store: Store, lines: Iterable[bytes], audit: AuditRow) -> tupl
     except StoreError:
         store.delete(stored.name, dataclasses.replace(audit, action="delete campaign"))
         raise
-    store.release(stored.name)
+    store.release([stored.name])
     return stored.name, session.position
 
 

@@ -6,43 +6,18 @@ import msgspec
 
 from tutelage.errors import InputError
 from tutelage.service.api.schemas import CampaignSummary, CampaignTotals, ChangedCampaign, QuotaTotals
-from tutelage.service.campaigns.rebuilding import Disagreement, rebuild_committed
+from tutelage.service.campaigns.rebuilding import Disagreement, check_rules, rebuild_committed
 from tutelage.service.campaigns.session import Session
-from tutelage.stores.base import CampaignNotFound, Reader
-from tutelage.text import name_arms
-
-#: What is known of a campaign before its start.
-_NOT_STARTED: dict[str, Any] = {
-    "excluded": [],
-    "num_pulls": 0,
-    "round": 0,
-    "beyond_horizon": 0,
-    "directive": 1,
-    "cost": 0.0,
-    "active_arms": [],
-    "target": None,
-}
+from tutelage.service.campaigns.snapshot_format import decode_listing
+from tutelage.service.campaigns.standing import Standing
+from tutelage.stores.base import CampaignNotFound, Reader, Snapshot, StoredCampaign
 
 
 def summarize(session: Session) -> CampaignSummary:
     """Return the settings of a campaign and where it stands."""
-    arms, campaign = session.settings.arms, session.campaign
-    known = vars(session.settings) | {"clients": tuple(session.clients)}
-    known |= {"status": session.status, "position": session.position}
-    if campaign is None:
-        return CampaignSummary(**known, **_NOT_STARTED, report="has not started")
-    return CampaignSummary(
-        **known,
-        excluded=[session.clients[number] for number in campaign.excluded],
-        num_pulls=int(campaign.pulls.sum()),
-        round=campaign.round,
-        beyond_horizon=campaign.beyond_horizon,
-        directive=1 + campaign.consultations,
-        cost=campaign.cost,
-        report=name_arms(campaign.report().sentence, arms),
-        active_arms=[arms[arm] for arm in campaign.directive.active_arms],
-        target=None if campaign.target is None else arms[campaign.target],
-    )
+    known = vars(session.settings) | msgspec.structs.asdict(session.describe_standing())
+    known |= {"clients": tuple(session.clients), "status": session.status, "position": session.position}
+    return CampaignSummary(**known)
 
 
 def add_warnings(summary: CampaignSummary, warnings: list[str]) -> ChangedCampaign:
@@ -57,13 +32,31 @@ def summarize_stored(reader: Reader, name: str) -> CampaignSummary:
     """
     stored, snapshot = reader.load(name)
     try:
-        return summarize(rebuild_committed(reader, stored, snapshot))
+        return _summarize_saved(stored, snapshot) or summarize(rebuild_committed(reader, stored, snapshot))
     except CampaignNotFound:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:
-        known = {"status": stored.head.status, "position": stored.head.position, "report": f"cannot be served: {error}"}
-        settings: dict[str, Any] = msgspec.json.decode(stored.settings)
-        return msgspec.convert(settings | _NOT_STARTED | known, CampaignSummary)
+        return _join(stored, Standing(report=f"cannot be served: {error}"), {})
+
+
+def _summarize_saved(stored: StoredCampaign, snapshot: Snapshot | None) -> CampaignSummary | None:
+    """Return the summary from a snapshot of the ledger's end; None if only the rows tell it.
+
+    Raises ``Disagreement`` and ``MsgspecError``.
+    """
+    if snapshot is None or snapshot.position != stored.head.position:
+        return None
+    check_rules(stored)
+    listing = decode_listing(snapshot.content)
+    if listing.standing is None or listing.digest.hex() != stored.head.digest:
+        return None
+    return _join(stored, listing.standing, {"clients": listing.clients})
+
+
+def _join(stored: StoredCampaign, standing: Standing, known: dict[str, Any]) -> CampaignSummary:
+    settings: dict[str, Any] = msgspec.json.decode(stored.settings)
+    known = known | {"status": stored.head.status, "position": stored.head.position}
+    return msgspec.convert(settings | msgspec.structs.asdict(standing) | known, CampaignSummary)
 
 
 def compute_totals(session: Session) -> CampaignTotals:

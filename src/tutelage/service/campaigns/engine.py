@@ -20,7 +20,7 @@ from tutelage.errors import InputError
 from tutelage.service.campaigns import actions
 from tutelage.service.campaigns.messages import NotLeader, Origin, PullRequest, Reason, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
-from tutelage.service.campaigns.session import Session, Tally
+from tutelage.service.campaigns.session import SNAPSHOT_SECONDS, Session, Tally
 from tutelage.service.campaigns.settings import RULES_VERSION, Settings
 from tutelage.service.fault_log import FaultLog
 from tutelage.service.instruments import Instruments
@@ -31,6 +31,7 @@ LOG = logging.getLogger("tutelage.leadership")
 MOST_IN_GROUP = 4_000  # pulls that share a transaction
 MOST_COMMITS = 4_096  # whose durations are remembered
 RENEW_SECONDS, PROBE_SECONDS, RECOVERY_SECONDS = 3.0, 2.5, 0.5  # the last between probes while the store fails
+SAVE_SECONDS, SAVE_PAUSE, FINAL_SAVE_SECONDS = 0.05, 0.5, 2.0  # for snapshots: at a time, between, at the end
 STILL_FULL_SECONDS = 10.0  # a probe that succeeds sooner after a full disk does not count
 MOST_NAMED = 20  # campaigns in a line of the log
 MOST_CACHED = 250_000  # pulls, of all campaigns together
@@ -160,18 +161,21 @@ class Engine:
         """Finish the waiting jobs and give the campaigns up."""
         self._jobs.put(_END)
         self._thread.join()
+        end = time.monotonic() + FINAL_SAVE_SECONDS
+        while time.monotonic() < end and self.save_snapshots(0.0):
+            pass
         self.give_up()
 
     def give_up(self) -> None:
         """Release all campaigns, so that others can take them over at once; otherwise their leases end."""
         self._report_leadership()
         try:
-            for name in self.led:
-                self.store.release(name)
-                self.instruments.count_lease(name, "released")
+            self.store.release(sorted(self.led))
         except base.StoreError as error:
             LOG.warning("leases were not given up and end by themselves", extra={"reason": str(error)})
         else:
+            for name in self.led:
+                self.instruments.count_lease(name, "released")
             _log_campaigns("leadership handed over", self.led)
 
     def submit(self, job: Job) -> None:
@@ -184,7 +188,7 @@ class Engine:
         return self._thread.is_alive()
 
     def _work(self) -> None:
-        probed = time.monotonic()
+        probed = saved = time.monotonic()
         while True:
             jobs, is_last = self._gather()
             if jobs:
@@ -196,6 +200,9 @@ class Engine:
                 self._renew()
             if now - self._reported_at >= 1.0:
                 self._report_leadership()
+            if now - saved >= SAVE_PAUSE:
+                self.save_snapshots(SNAPSHOT_SECONDS)
+                saved = time.monotonic()
             if now - max(probed, self.last_commit) >= (PROBE_SECONDS if self.failure is None else RECOVERY_SECONDS):
                 probed = now
                 self._probe()
@@ -230,6 +237,29 @@ class Engine:
         else:
             for name in lost:
                 self._lose(name)
+
+    def save_snapshots(self, seconds: float) -> bool:
+        """Store snapshots of campaigns whose newest rows have had none for so long; return whether any was stored.
+
+        A campaign that is quiet is then loaded, and listed, without reading any of its rows.
+        """
+        if self.failure is not None:
+            return False
+        end, changes = time.monotonic() + SAVE_SECONDS, []
+        for session in self.sessions.values():
+            if session.is_unsaved(seconds):
+                changes.append(session.save())
+                if time.monotonic() >= end:
+                    break
+        try:
+            if changes:
+                self.store.append(changes)
+                self.last_commit = time.monotonic()
+        except base.LeaseLost as error:
+            self._lose(error.name)
+        except base.StoreError as error:
+            self.fail(error)
+        return bool(changes)
 
     def _lose(self, name: str) -> None:
         """Another server leads the campaign, or may."""

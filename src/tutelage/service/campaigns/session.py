@@ -29,6 +29,7 @@ from tutelage.service.campaigns.settings import (
     name_fault,
 )
 from tutelage.service.campaigns.snapshot_format import StoredSession, dump_campaign, encode_snapshot
+from tutelage.service.campaigns.standing import Standing
 from tutelage.stores.base import (
     AuditRow,
     Change,
@@ -41,7 +42,7 @@ from tutelage.stores.base import (
     StoredPull,
 )
 from tutelage.teachers.base import encode_state
-from tutelage.text import format_exact, quote
+from tutelage.text import format_exact, name_arms, quote
 
 SNAPSHOT_PULLS, SNAPSHOT_SECONDS = 100_000, 5.0
 _ENCODER = msgspec.msgpack.Encoder()
@@ -132,13 +133,42 @@ class Session:
         )
         if not due or self.campaign is None:
             return None
+        return self._make_snapshot()
+
+    def _make_snapshot(self) -> Snapshot:
         self.snapshot_position, self.snapshot_time = self.position, time.monotonic()
         return Snapshot(self.position, self.dump())
 
+    def save(self) -> Change:
+        """Return a change that adds a snapshot of the committed rows, and no row."""
+        return Change(self.name, self.token, self.position, self.head, snapshot=self._make_snapshot())
+
+    def is_unsaved(self, seconds: float) -> bool:
+        """Whether committed rows have been without a snapshot for so long."""
+        is_behind = self.campaign is not None and self.snapshot_position < self.position == self.after
+        return is_behind and time.monotonic() - self.snapshot_time >= seconds
+
     def dump(self) -> bytes:
         """Return the content of a snapshot: what all rows so far have led to."""
-        campaign, series = dump_campaign(self.begun), self.series.dump()
-        return encode_snapshot(StoredSession(list(self.clients), self.status, self.step, self.digest, campaign, series))
+        stored = self.status, self.step, self.digest, dump_campaign(self.begun), self.series.dump()
+        return encode_snapshot(StoredSession(list(self.clients), *stored, self.describe_standing()))
+
+    def describe_standing(self) -> Standing:
+        """Return what lists show."""
+        campaign, arms = self.campaign, self.settings.arms
+        if campaign is None:
+            return Standing()
+        return Standing(
+            excluded=[self.clients[number] for number in campaign.excluded],
+            num_pulls=sum(campaign.rounds),
+            round=campaign.round,
+            beyond_horizon=campaign.beyond_horizon,
+            directive=1 + campaign.consultations,
+            cost=campaign.cost,
+            report=name_arms(campaign.report().sentence, arms),
+            active_arms=[arms[arm] for arm in campaign.directive.active_arms],
+            target=None if campaign.target is None else arms[campaign.target],
+        )
 
     def enter(
         self, kind: EntryKind, now: int, content: EntryContent | None = None, id: str = "", key: str = ""

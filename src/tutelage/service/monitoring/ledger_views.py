@@ -1,13 +1,20 @@
 """Views made from the ledger only: of the past, and of campaigns that this server does not lead."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement, make_session, replay_rows
 from tutelage.service.campaigns.session import Session
-from tutelage.service.monitoring.activity import ActivityHistory, count_pulls_since, read_history
+from tutelage.service.monitoring.activity import (
+    ENOUGH_PULLS,
+    WINDOW_SECONDS,
+    ActivityHistory,
+    count_pulls_since,
+    read_history,
+)
 from tutelage.service.monitoring.campaign_view import (
     CampaignView,
     CounterSample,
@@ -20,6 +27,7 @@ from tutelage.service.monitoring.event_log import EventLog
 from tutelage.stores.base import EntryRow, PullRow, Reader, entries_after, pages
 
 HISTORY_ROWS = 20_000  # of the ledger, for the activity before the first request
+HISTORY_PAGE = 1_000  # rows that are read at first; twice as many with each further page
 MAX_REPLAYED_ROWS = 1_000_000  # of a ledger whose past can be shown
 
 
@@ -28,9 +36,25 @@ def load_history(reader: Reader, name: str, counters: CounterSample, width: floa
 
     Without a pull the history starts at the campaign's last start, and without that now.
     """
-    rows = list(pages(reader, name, max(0, counters.position - HISTORY_ROWS)))
+    rows = _read_recent(reader, name, counters, now)
     starts = [row.time / 1e6 for row in rows if isinstance(row, EntryRow) and row.kind == "started"]
     return read_history(counters, rows, width) or ActivityHistory(starts[-1] if starts else now, counters)
+
+
+def _read_recent(reader: Reader, name: str, counters: CounterSample, now: float) -> list[PullRow | EntryRow]:
+    """Read the ledger's last rows: back to a time before the window, and to enough pulls of every client."""
+    rows: list[PullRow | EntryRow] = []
+    first, size, num_pulls = counters.position, HISTORY_PAGE, Counter[int]()
+    while first > 0 and len(rows) < HISTORY_ROWS:
+        last, first = first, max(0, first - size)
+        page = reader.read(name, first, last - first)
+        rows[:0] = page
+        num_pulls.update(row.client for row in page if isinstance(row, PullRow))
+        is_known = all(num_pulls[client] > ENOUGH_PULLS for client in range(len(counters.pulls)))
+        if is_known and rows[0].time / 1e6 <= now - WINDOW_SECONDS:
+            break
+        size = min(2 * size, HISTORY_ROWS - len(rows))
+    return rows
 
 
 def read_entries(reader: Reader, name: str, event_log: EventLog, last: int | None = None) -> None:

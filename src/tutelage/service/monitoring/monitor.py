@@ -44,6 +44,8 @@ from tutelage.stores.base import CampaignNotFound, StoreError
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS = 30.0
+LIST_SECONDS = 0.5  # for new views in a list of all campaigns
+LISTED_PER_SECOND = 100  # views in a list get one second older for so many campaigns
 SCRAPE_SECONDS = 4.0  # Prometheus waits for 10 seconds by default
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
@@ -58,6 +60,8 @@ class _MonitoredCampaign:
     dependence: DependenceReader | None = None
     sampled: float = 0.0
     acts: int = 0  # of operators, that the view shows
+    changes: tuple[int, ...] = ()  # as of the last sample
+    is_tested: bool = False  # for dependence, up to the last sample
     view: CampaignView | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -107,10 +111,15 @@ class Monitor:
             campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
             if campaign.view is None:  # from now on there is one, even if later updates fail
                 await self._guarded(name, partial(self.view, name))
-            elif self._clock() - campaign.sampled >= campaign.interval():
+            elif self._clock() - campaign.sampled >= campaign.interval() and not self._is_idle(name, campaign):
                 campaign.sampled = self._clock()
                 await self._guarded(name, partial(self._sample, name, campaign))
                 await self._guarded(name, partial(self._test_dependence, name, campaign))
+
+    def _is_idle(self, name: str, campaign: _MonitoredCampaign) -> bool:
+        """Whether nothing has changed in a campaign since it was sampled."""
+        session = self._handoff.engine.sessions.get(name)
+        return session is not None and campaign.is_tested and _count_changes(session) == campaign.changes
 
     async def _guarded(self, name: str, act: Callable[[], Awaitable[object]]) -> None:
         """Call ``act``; its failure is shown by the page and does not affect other campaigns."""
@@ -122,10 +131,39 @@ class Monitor:
             LOG.exception("counters", extra={"campaign": name})
 
     async def all_views(self) -> list[CampaignView | UnservableCampaign]:
-        """Every campaign; the failure of one does not affect the others."""
+        """Every campaign; the failure of one does not affect the others.
+
+        New views are made for at most ``LIST_SECONDS``, the oldest first; the other campaigns are shown as they
+        were last seen, or as not loaded yet.
+        """
         listed = await self._readers.read(lambda reader: reader.campaigns())
-        found = [await self._view_or_reason(one.name) for one in listed]
-        return [one for one in found if one is not None]
+        found: dict[str, CampaignView | UnservableCampaign | None] = {
+            one.name: self._last_view(one.name, len(listed)) for one in listed
+        }
+        task = asyncio.ensure_future(self._update_views(found, time.monotonic() + LIST_SECONDS))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.wait({task}, timeout=LIST_SECONDS)  # it ends by itself after the campaign that it reads
+        if task.done():
+            task.result()
+        return [one for one in found.values() if one is not None]
+
+    async def _update_views(self, found: dict[str, CampaignView | UnservableCampaign | None], end: float) -> None:
+        """Make new views until a time on the monotonic clock, the oldest first."""
+        for name in sorted(found, key=lambda name: _measured(self._campaigns.get(name))):
+            if time.monotonic() >= end:
+                return
+            view = self._unchanged_view(name)
+            found[name] = await self._view_or_reason(name) if view is None else view
+            await asyncio.sleep(0)
+
+    def _last_view(self, name: str, listed: int) -> CampaignView | UnservableCampaign:
+        """A campaign as last seen; with its age if that is great even for a list of so many campaigns."""
+        campaign = self._campaigns.get(name)
+        if campaign is None or campaign.view is None:
+            return UnservableCampaign(name, describe_unreachable("The server has not loaded this campaign yet."))
+        view, now = campaign.view, self._clock()
+        age = self.thresholds.outdated_seconds + listed / LISTED_PER_SECOND
+        return view if now - view.measured <= age else replace(view, now=now, server=self._server_of(name, view))
 
     async def led_views(self) -> list[CampaignView | UnservableCampaign]:
         """The campaigns that this server leads, including those that are not in memory at the moment."""
@@ -237,7 +275,8 @@ class Monitor:
 
     async def _sample(self, name: str, campaign: _MonitoredCampaign) -> None:
         counters: CounterSample = await self._handoff.ask(ReadJob(name, look=sample_counters))
-        campaign.sampled = self._clock()
+        campaign.sampled, campaign.is_tested = self._clock(), False
+        campaign.changes = counters.position, counters.replays, counters.conflicts
         if campaign.history is not None:
             campaign.history.add(campaign.sampled, counters)
             return
@@ -251,10 +290,12 @@ class Monitor:
         settings, num_clients, position = await self._handoff.ask(ReadJob(name, look=_describe_ledger))
         if campaign.dependence is not None and campaign.dependence.position > position:
             campaign.dependence = None  # another campaign has this name now
-        if num_clients == 0 or num_clients * len(settings.arms) > LARGE_CELLS:
-            return
-        dependence = campaign.dependence = campaign.dependence or DependenceReader(settings, num_clients)
-        await self._readers.read(lambda reader: dependence.catch_up(reader, name, position))
+        is_caught_up = True
+        if num_clients > 0 and num_clients * len(settings.arms) <= LARGE_CELLS:
+            dependence = campaign.dependence = campaign.dependence or DependenceReader(settings, num_clients)
+            await self._readers.read(lambda reader: dependence.catch_up(reader, name, position))
+            is_caught_up = dependence.position == position
+        campaign.is_tested = is_caught_up and campaign.changes[:1] == (position,)
 
     async def _fresh_view(self, name: str, campaign: _MonitoredCampaign) -> CampaignView:
         try:
@@ -275,7 +316,25 @@ class Monitor:
         )
         event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
         await self._readers.read(lambda reader: read_entries(reader, name, event_log))
-        view = build_view(metrics, campaign.history, event_log, self.server_health(), now)
+        return self._build_view(campaign, metrics, campaign.history, event_log, now)
+
+    def _unchanged_view(self, name: str) -> CampaignView | None:
+        """Make a view of the metrics that are known, if nothing has changed since and the writer works."""
+        engine, campaign = self._handoff.engine, self._campaigns.get(name)
+        session, view = engine.sessions.get(name), None if campaign is None else campaign.view
+        if campaign is None or session is None or view is None or not view.server.leads:
+            return None
+        is_working = engine.failure is None and time.monotonic() - engine.last_commit < self.thresholds.outdated_seconds
+        is_same = _count_changes(session) == _count_view_changes(view) and self._handoff.acts[name] == campaign.acts
+        if not (is_working and is_same and campaign.history and campaign.event_log):
+            return None
+        campaign.view = self._build_view(campaign, view.metrics, campaign.history, campaign.event_log, self._clock())
+        return campaign.view
+
+    def _build_view(
+        self, campaign: _MonitoredCampaign, metrics: Metrics, history: ActivityHistory, event_log: EventLog, now: float
+    ) -> CampaignView:
+        view = build_view(metrics, history, event_log, self.server_health(), now)
         finding = campaign.dependence.finding if campaign.dependence is not None else None
         return replace(view, now=self._clock(), dependence=finding)
 
@@ -297,6 +356,20 @@ class Monitor:
         if leader is not None or not old.server.leads:
             return replace(self.server_health(), leads=False, leader=leader)
         return self.server_health()
+
+
+def _measured(campaign: _MonitoredCampaign | None) -> float:
+    """When the campaign's view was measured; 0 without one."""
+    return 0.0 if campaign is None or campaign.view is None else campaign.view.measured
+
+
+def _count_changes(session: Session) -> tuple[int, ...]:
+    """The numbers that grow with every change of a session; may be called from any thread."""
+    return session.position, session.tally.replays, session.tally.conflicts
+
+
+def _count_view_changes(view: CampaignView) -> tuple[int, ...]:
+    return view.metrics.position, view.metrics.replays, view.metrics.conflicts
 
 
 def _describe_ledger(session: Session) -> tuple[Settings, int, int]:

@@ -48,6 +48,11 @@ _RENEW: LiteralString = (
     "WHERE heads.campaign = campaigns.number AND campaigns.name = held.name AND heads.token = held.token "
     "RETURNING held.name"
 )
+_RELEASE: LiteralString = (
+    "UPDATE heads SET leader = NULL, lease_until = NULL "
+    "FROM unnest(%s::bigint[], %s::bigint[]) AS held (number, token) "
+    "WHERE heads.campaign = held.number AND heads.token = held.token"
+)
 _INSERT_PULLS: LiteralString = (
     f"INSERT INTO pulls (campaign, {PULL_COLUMNS}) SELECT %s, * FROM unnest("
     "%s::bigint[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[], %s::float8[], %s::float8[], "
@@ -234,6 +239,9 @@ class PostgresqlStore(PostgresqlKeys, SqlStore):
         for name in set(held) - renewed:
             del self._tokens[name]
         return [name for name in held if name in renewed]
+
+    def _release(self, held: Mapping[int, int]) -> None:
+        self._execute(_RELEASE, (_number_array(held), _number_array(held.values())))
 
     def find(self, name: str, ids: Sequence[str]) -> dict[str, StoredPull]:
         """Return the stored ones among pulls of these ids."""

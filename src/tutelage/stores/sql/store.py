@@ -121,12 +121,17 @@ class SqlStore(SqlKeys):
         for known in (self._numbers, self._tokens, self._states):
             known.pop(name, None)
 
-    def release(self, name: str) -> None:
-        """Give up the lease of a campaign."""
-        token = self._tokens.pop(name, None)
-        if token is not None:
+    def release(self, names: Sequence[str]) -> None:
+        """Give up the leases of campaigns."""
+        held = {self._number(name): self._tokens.pop(name) for name in names if name in self._tokens}
+        if held:
             with self._transaction():
-                self._run(statements.RELEASE, {"campaign": self._number(name), "held": token})
+                self._release(held)
+
+    def _release(self, held: Mapping[int, int]) -> None:
+        """End the leases with these tokens, by the campaigns' numbers."""
+        for number, token in held.items():
+            self._run(statements.RELEASE, {"campaign": number, "held": token})
 
     def last_id(self, name: str) -> str:
         """Return the greatest id among a campaign's pulls."""

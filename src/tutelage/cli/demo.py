@@ -165,11 +165,12 @@ def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]", log: Pat
     import httpx
 
     end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"{address}/readyz", trust_env=False).is_success:
-                return
-        time.sleep(0.1)
+    with httpx.Client(trust_env=False) as http:
+        while time.monotonic() < end and process.poll() is None:
+            with contextlib.suppress(httpx.TransportError):
+                if http.get(f"{address}/readyz").is_success:
+                    return
+            time.sleep(0.1)
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise InputError(f"The demo's server did not start: {lines[-1] if lines else 'its log is empty'}")
 

@@ -28,7 +28,7 @@ _START_SECONDS = 120.0  # for the server to start
 _UPDATE_SECONDS = 0.25
 _DEADLINE = 10.0  # seconds for a client's call: waiting costs nothing here
 _MAX_HORIZON, _MAX_SEED, _MAX_PACE = 10**7, 2**53, 1_000.0
-_TERMINAL_PACE = 40.0  # rounds per second: slow enough to watch
+_TERMINAL_PACE = 30.0  # rounds per second: slow enough to watch
 
 
 def demo(
@@ -38,13 +38,13 @@ def demo(
     horizon: Annotated[
         int,
         typer.Option(metavar="T", parser=whole_number, help="Number of rounds of the campaign, from 1 to 10000000."),
-    ] = 2_400,
+    ] = 1_800,
     pace: Annotated[
         float | None,
         typer.Option(
             metavar="ROUNDS",
             parser=number,
-            show_default="40 on a terminal, else 0",
+            show_default="30 on a terminal, else 0",
             help="Pulls per second of each client, up to 1000; 0 lets them pull as fast as they can.",
         ),
     ] = None,

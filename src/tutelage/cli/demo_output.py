@@ -142,7 +142,7 @@ class DemoOutput:
         else:
             self._printer.print(
                 "Next, try:",
-                "    tutelage demo --open --keep      the same in the browser, and keep the server running",
+                "    tutelage demo --open --keep      see the dashboard, and keep the server",
                 "    tutelage demo --teacher none     the same clients without teaching",
                 "    tutelage serve                   your own server (docs/server.md)",
             )

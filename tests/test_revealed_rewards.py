@@ -1,12 +1,14 @@
 """The mean of revealed rewards is exact for constants and for rewards 0 and 1."""
 
+import functools
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
-from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
+from tutelage.revealed_rewards import add_one_by_one, add_ones, add_revealed_reward, new_revealed_rewards
 
 REWARDS = st.one_of(st.sampled_from([0.0, 1.0, 0.1, 0.3]), st.floats(0, 1))
 
@@ -48,3 +50,24 @@ def test_a_first_reward_that_returns_later_is_in_the_sum():
         add_revealed_reward(revealed, 0, reward)
     assert (revealed.first_reward_counts[0], revealed.first_rewards[0], revealed.later_sums[0]) == (2, 0.25, 1.25)
     assert revealed.means[0] == 1.75 / 4
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True), st.lists(st.booleans(), max_size=300))
+def test_ones_and_zeros_at_once_are_those_one_by_one(levelled, rewards):
+    """After rewards whose sum is rounded, too: the same numbers, bit for bit, whatever the order of the ones."""
+    single, at_once = new_revealed_rewards(1), new_revealed_rewards(1)
+    for reward in levelled:
+        add_revealed_reward(single, 0, reward)
+        add_revealed_reward(at_once, 0, reward)
+    for reward in rewards:
+        add_revealed_reward(single, 0, float(reward))
+    add_ones(at_once, 0, sum(rewards), len(rewards))
+    assert all((one == other).all() for one, other in zip(single, at_once, strict=True))
+
+
+def test_one_addition_would_be_rounded_differently():
+    """The sum of 1.0 many times is not that of one addition, for some start; powers of 2 are passed."""
+    starts = np.random.default_rng(1).random(1000).tolist()
+    looped = [functools.reduce(lambda total, _: total + 1.0, range(40), start) for start in starts]
+    assert [add_one_by_one(start, 40) for start in starts] == looped
+    assert [start + 40 for start in starts] != looped

@@ -60,7 +60,9 @@ def add_equal_rewards(rewards: RevealedRewards, arm: int, reward: float, count: 
         rewards.first_reward_counts[arm] += count
         return
     later = rewards.later_sums[arm]
-    if is_exact(reward) and is_exact(later):
+    if reward in (0.0, 1.0):
+        later = add_one_by_one(later, count * int(reward))
+    elif is_exact(reward) and is_exact(later):
         later += count * reward
     else:
         for _ in range(count):
@@ -71,9 +73,25 @@ def add_equal_rewards(rewards: RevealedRewards, arm: int, reward: float, count: 
 def add_ones(rewards: RevealedRewards, arm: int, ones: int, count: int) -> None:
     """Add ``count`` rewards of which ``ones`` are 1 and the others 0, in an order that is not known.
 
-    The mean is the same as after as many calls of :func:`add_revealed_reward` in any order, if sums are exact.
+    The mean is the same as after as many calls of :func:`add_revealed_reward`, bit for bit: zeros change no sum.
     """
-    set_later_sum(rewards, arm, rewards.later_sums[arm] + ones, count)
+    set_later_sum(rewards, arm, add_one_by_one(rewards.later_sums[arm], ones), count)
+
+
+def add_one_by_one(total: float, ones: int) -> float:
+    """Return what ``ones`` additions of 1.0 make of ``total``, at least 0 and below 2^52, each of them rounded.
+
+    Between two powers of 2 all floating-point numbers are multiples of one, of which 1.0 is a multiple, so sums are
+    exact there; only the addition that reaches or passes a power of 2 is rounded.
+    """
+    while ones > 0:
+        exact = min(ones, max(0, math.ceil(math.ldexp(1.0, math.frexp(total)[1]) - total) - 1))
+        total += exact
+        ones -= exact
+        if ones > 0:
+            total += 1.0
+            ones -= 1
+    return total
 
 
 def set_later_sum(rewards: RevealedRewards, arm: int, later: float, count: int) -> None:

@@ -24,6 +24,7 @@ from tutelage.teachers import TEACHERS
 ZERO, ONE = Set(0.0), Set(1.0)
 LEARNT = (((1.0, 60),), ((1.0, 60),), ((1.0, 20), (0.0, 4)))  # the third arm has been ruled out
 LED = (((1.0, 400), (0.0, 100)), ((1.0, 20), (0.0, 30)), ((1.0, 9), (0.0, 21)))
+LEVELLED = tuple(((0.3, 1), (mean, pulls)) for mean, pulls in ((0.83, 400), (0.41, 40), (0.33, 30)))
 CASES = {
     "leading arm": Case("", (0.8, 0.4, 0.3), history=LED),
     "fresh": Case("", (0.9, 0.2)),
@@ -31,6 +32,7 @@ CASES = {
     "learning": Case("", (0.5, 0.4, 0.3), (ONE, ONE, ZERO), LEARNT, quota=(120, 120, 0), cuts=(100, 120)),
     "teaching": Case("", (0.3, 0.6, 0.2), (KEEP, ZERO, ZERO), LED, target=0),
     "lift": Case("", (0.8, 0.4, 0.3), (Lift(0.3), ZERO, ZERO), LED, target=0),
+    "lift after levels": Case("", (0.8, 0.4, 0.3), (Lift(0.3), ZERO, ZERO), LEVELLED, target=0),
     "constant": Case("", (0.2, 0.7, 0.7), (KEEP, KEEP, Set(0.7)), rewards="constant"),
 }
 CASES_OF_POLICIES = [replace(case, policy=policy) for policy in ("ucb1", "eps-greedy") for case in CASES.values()]

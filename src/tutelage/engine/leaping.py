@@ -15,7 +15,7 @@ from tutelage.binomial import binomial
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import Leap, Learner, Prospect, Stretch
 from tutelage.read_only_arrays import read_only
-from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_ones, is_exact
+from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_one_by_one, add_ones
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.rules import KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
 
@@ -146,7 +146,7 @@ def find_prospect(
     A stretch ends with the pull that completes a segment, that meets the quota's count of an arm (``reserved`` = 1:
     before it, since that pull must stay pending), or after which the client compares halves (noticing.py): their
     rounds count.  Under a rule that depends on the single rewards a client steps, except under LIFT while it
-    cannot act.  Rewards whose sums would be rounded differently in another order are stepped, too.
+    cannot act.
     """
     for arm in range(local_means.size):
         kind, room = rule_arrays.kinds[arm], rounds
@@ -157,8 +157,6 @@ def find_prospect(
             if kind == LIFT_KIND and arm == rule_arrays.target:
                 room = min(room, count_pulls_without_lift(rule_arrays, rule_memory, arm))
             elif kind != KEEP_KIND:
-                return False
-            if not is_constant and not is_exact(revealed.later_sums[arm]):
                 return False
         pulls = revealed.pulls[arm]
         is_settled = (
@@ -246,7 +244,10 @@ def record_stretch(
         all_pulls[arm] += count
         rule_memory.pulls[arm] += count
         rule_memory.observed[arm] += observed
-        rule_memory.revealed[arm] += shown
+        if prospect.is_constant[arm]:
+            rule_memory.revealed[arm] += shown
+        else:
+            rule_memory.revealed[arm] = add_one_by_one(rule_memory.revealed[arm], stretch.ones[arm])
         if prospect.one_arm:
             off = 0.0 if arm == rule_arrays.target else 1.0
             share = rule_memory.state[OFF_TARGET]

@@ -5,11 +5,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 AGENTS_BIN := .venv-agents/bin
+<<<<<<< HEAD
 SB3_BIN := .venv-sb3/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims agents test-agents example-radio example-dqn lock clean
+=======
+DOCS_BIN := .venv-docs/bin
+PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all test-quick coverage setup lint format types docs docs-tables imports wheel bench table claims agents test-agents lock clean
+>>>>>>> 25c90ec (Documentation as a site: make docs, a first hour, migration from SMPyBandits, comparison with other tools, navigation)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +52,7 @@ SLOW := $(addprefix --ignore=tests/, benchmarks cli/test_demo.py cli/test_instal
     policies/test_thompson_leaps.py service/campaigns/test_restarts.py service/campaigns/test_rolling_upgrade.py \
     teachers/test_ace.py teachers/test_change_detector.py teachers/test_jun.py test_example_package.py \
     test_wheels.py theory/test_bounds_hold.py) \
-    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions plan plots share simulate)
+    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots share simulate)
 
 test: .venv/dev.stamp ## run the tests but the slow ones (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(SLOW) $(ARGS)
@@ -83,6 +91,9 @@ format: .venv/dev.stamp ## fix style where it can be fixed automatically
 
 types: .venv/dev.stamp ## check the types
 	@$(BIN)/mypy
+
+docs: .venv-docs/docs.stamp ## build the documentation as a site in out/docs/ (ARGS=--no-run: quickly)
+	@$(DOCS_BIN)/python docs/site/build.py $(ARGS)
 
 docs-tables: .venv/dev.stamp ## write the tables in docs/ that follow from the code
 	@$(BIN)/python docs/make_tables.py
@@ -135,6 +146,8 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	    pyproject.toml requirements/bench.in
 	$(LOCK) --output-file requirements/agents.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/agents.in
+	$(LOCK) --output-file requirements/docs.txt -c requirements/build.txt -c requirements/run.txt \
+	    pyproject.toml requirements/docs.in
 	@! grep -n '://' requirements/*.txt || { echo 'A lock contains a URL: remove it.' >&2; exit 1; }
 
 # --------------------------------------------------------------------------------------- environments
@@ -183,6 +196,7 @@ endef
 	@$(AGENTS_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+<<<<<<< HEAD
 .venv-sb3/made.stamp:
 	$(call environment,.venv-sb3)
 	@touch $@
@@ -196,3 +210,16 @@ endef
 
 clean: ## remove the environments and everything that was built
 	rm -rf .venv .venv-bench .venv-agents .venv-sb3 build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+=======
+.venv-docs/made.stamp:
+	$(call environment,.venv-docs)
+	@touch $@
+
+.venv-docs/docs.stamp: .venv-docs/made.stamp requirements/build.txt requirements/docs.txt pyproject.toml
+	@$(DOCS_BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/build.txt -r requirements/docs.txt
+	@$(DOCS_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+clean: ## remove the environments and everything that was built
+	rm -rf .venv .venv-bench .venv-agents .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+>>>>>>> 25c90ec (Documentation as a site: make docs, a first hour, migration from SMPyBandits, comparison with other tools, navigation)

@@ -113,3 +113,53 @@ def test_listed_pages_exist():
     """Every page whose commands `make test` does not run is there."""
     listed = re.search(r"blocks_run\[docs/%\.md\]', (.*?)\)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
     assert [page for page in listed.split() if f"docs/{page}.md" not in PAGES] == []
+
+
+SITE = ROOT / "docs" / "site"
+
+
+def test_every_page_is_in_the_navigation():
+    """Each page of docs/ is named by one table of contents of the site, and each name is a page or generated."""
+    trees = re.findall(r"^:::\{toctree\}\n(.*?)^:::$", "\n".join(PAGES.values()), re.MULTILINE | re.DOTALL)
+    named = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    pages = {page.removeprefix("docs/").removesuffix(".md") for page in PAGES} - {"README", "index"}
+    decisions = {page for page in pages if page.startswith("decisions/0")}
+    outside = {"contributing", "changelog", "commands", "http", "api/index", "0*"}
+    assert sorted(named) == sorted(outside | (pages - decisions))
+
+
+def test_the_generated_reference_is_complete(monkeypatch, tmp_path):
+    """Every command and option, HTTP operation and module has its place on a page of the site."""
+    import typer.main
+
+    monkeypatch.syspath_prepend(SITE)
+    import reference
+
+    reference.write_reference(tmp_path)
+    written, http = (tmp_path / "commands.rst").read_text(), (tmp_path / "http.rst").read_text()
+    for called, command in commands(typer.main.get_command(app)):
+        part = re.split(rf"^{called}\n-+$", written, flags=re.MULTILINE)[1]
+        for option in command.params:
+            assert option.hidden or option.param_type_name == "argument" or option.opts[-1] in part, called
+    assert "``directive``" in http
+    assert "POST /v1/campaigns/{name}/pulls" in http
+    api = "".join(page.read_text() for page in (tmp_path / "api").iterdir())
+    for module in (ROOT / "src" / "tutelage").rglob("*.py"):
+        name = ".".join(module.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+        if ".cli" not in name and "__main__" not in name and name != "tutelage":
+            assert f"automodule:: {name}\n" in api, name
+
+
+def test_the_first_hour_is_filled_in(monkeypatch, tmp_path):
+    """A page's blocks are run in one folder, and their output and pictures are put into it."""
+    monkeypatch.syspath_prepend(SITE)
+    import first_hour
+
+    page = tmp_path / "hour.md"
+    page.write_text("```sh\necho 3 > a.png; echo 1 2\n```\n\n<!-- output -->\n\n<!-- picture: a.png: A line -->\n")
+    first_hour.run_page(page)
+    assert page.read_text().endswith("```\n\n```text\n1 2\n```\n\n![A line](pictures/hour/a.png)\n")
+    assert (tmp_path / "pictures" / "hour" / "a.png").read_text() == "3\n"
+    page.write_text("```sh\nfalse\n```\n")
+    with pytest.raises(SystemExit, match="failed"):
+        first_hour.run_page(page)

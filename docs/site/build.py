@@ -37,7 +37,12 @@ def copy_pages() -> None:
         text = page.read_text(encoding="utf-8")
         update(target, text if page.parent != DOCS else name_files(text))
     for name, target in _ROOT_PAGES.items():
-        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+        text = (
+            (ROOT / name)
+            .read_text(encoding="utf-8")
+            .replace("](docs/", "](")
+            .replace("](CONTRIBUTING.md)", "](contributing.md)")
+        )
         update(SOURCE / target, re.sub(r"\[([^\]]+)\]\((?:SECURITY.md|LICENSE)\)", r"\1", text))
     shutil.copytree(DOCS / "pictures", SOURCE / "pictures", dirs_exist_ok=True)
 

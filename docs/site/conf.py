@@ -19,7 +19,10 @@ default_role = "code"
 pygments_style = "a11y-high-contrast-light"
 copybutton_exclude = ".linenos, .gp, .go"
 
-autodoc_mock_imports = ["distributed", "hypothesis", "openpyxl", "opentelemetry", "pyarrow", "pytest"]  # extras
+# The extras, which are not installed to build the site.
+autodoc_mock_imports = [
+    *("distributed", "gymnasium", "hypothesis", "openpyxl", "opentelemetry", "pettingzoo", "pyarrow", "pytest")
+]
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -179,7 +179,7 @@ def describe_error(error: BaseException) -> str:
     """Another library's exception as part of a sentence, in one line and without a full stop.
 
     ``ValueError`` and ``TypeError`` say what is wrong in their text; other classes are named before it.
-    A fault that msgspec found begins with its place: ``clients[2].name: Expected `str`, got `int` ``.
+    A fault that msgspec found begins with its place, as in ``clients[2].name``.
     """
     text = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, OSError) and error.strerror:

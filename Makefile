@@ -5,19 +5,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 AGENTS_BIN := .venv-agents/bin
-<<<<<<< HEAD
 SB3_BIN := .venv-sb3/bin
-PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
-
-.DEFAULT_GOAL := help
-.PHONY: help run test test-all test-quick coverage setup lint format types docs-tables imports wheel bench table claims agents test-agents example-radio example-dqn lock clean
-=======
 DOCS_BIN := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-quick coverage setup lint format types docs docs-tables imports wheel bench table claims agents test-agents lock clean
->>>>>>> 25c90ec (Documentation as a site: make docs, a first hour, migration from SMPyBandits, comparison with other tools, navigation)
+.PHONY: help run test test-all test-quick coverage setup lint format types docs docs-tables imports wheel bench table claims agents test-agents example-radio example-dqn lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -196,7 +189,6 @@ endef
 	@$(AGENTS_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-<<<<<<< HEAD
 .venv-sb3/made.stamp:
 	$(call environment,.venv-sb3)
 	@touch $@
@@ -208,9 +200,6 @@ endef
 	@$(SB3_BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-agents .venv-sb3 build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-=======
 .venv-docs/made.stamp:
 	$(call environment,.venv-docs)
 	@touch $@
@@ -221,5 +210,4 @@ clean: ## remove the environments and everything that was built
 	@touch $@
 
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-agents .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
->>>>>>> 25c90ec (Documentation as a site: make docs, a first hour, migration from SMPyBandits, comparison with other tools, navigation)
+	rm -rf .venv .venv-bench .venv-agents .venv-sb3 .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,5 +1,6 @@
 """Every command, option, policy, teacher, instance and reward distribution is named by some page."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -132,7 +133,7 @@ def test_the_generated_reference_is_complete(monkeypatch, tmp_path):
     import typer.main
 
     monkeypatch.syspath_prepend(SITE)
-    import reference
+    reference = importlib.import_module("reference")
 
     reference.write_reference(tmp_path)
     written, http = (tmp_path / "commands.rst").read_text(), (tmp_path / "http.rst").read_text()
@@ -152,7 +153,7 @@ def test_the_generated_reference_is_complete(monkeypatch, tmp_path):
 def test_the_first_hour_is_filled_in(monkeypatch, tmp_path):
     """A page's blocks are run in one folder, and their output and pictures are put into it."""
     monkeypatch.syspath_prepend(SITE)
-    import first_hour
+    first_hour = importlib.import_module("first_hour")
 
     page = tmp_path / "hour.md"
     page.write_text("```sh\necho 3 > a.png; echo 1 2\n```\n\n<!-- output -->\n\n<!-- picture: a.png: A line -->\n")

@@ -100,6 +100,7 @@ wheel: .venv/dev.stamp ## build the wheel into dist/
 
 bench: .venv-bench/bench.stamp ## compare the simulator's speed with other bandit libraries
 	@$(BENCH_BIN)/python benchmarks/simulator_speed.py $(ARGS)
+	@$(BENCH_BIN)/python benchmarks/leaping.py --turns 2
 
 table: .venv/run.stamp ## simulate every teacher with every policy and write docs/table.md
 	@$(BIN)/python benchmarks/table.py $(ARGS)

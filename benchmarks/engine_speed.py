@@ -20,12 +20,18 @@ TAL = "tal(gamma1=0,gamma2=0)"
 
 # (teacher, policy) -> client-steps per second
 TARGETS = {
-    ("none", "ucb1"): 30e6,
+    ("none", "ucb1"): 100e6,
     ("none", "eps-greedy"): 30e6,
     ("none", "ts"): 3.5e6,
     (TAL, "ucb1"): 20e6,
     (TAL, "eps-greedy"): 20e6,
 }
+
+# (policy, horizon) -> client-steps per second of clients that are not taught, with the engine `auto`
+LONG_TARGETS = {
+    (policy, 10**power): rate for power in (6, 8) for policy, rate in (("ucb1", 100e6), ("eps-greedy", 500e6))
+}
+LONGEST_RIVAL = 10**6  # rounds; PyMAB stores about 400 bytes of each
 
 
 @dataclass
@@ -59,6 +65,36 @@ def measure_speeds(turns: int, seconds: float, runs: int) -> list[Measurement]:
         samples, found = Samples(tuple(ours.rates)), tuple(other.make_result() for other in others)
         results.append(Measurement(f"{policy}, {teacher}", RATE, samples, TARGETS[teacher, policy], found))
     return results
+
+
+def measure_long(turns: int) -> list[Measurement]:
+    """Measure clients without a teacher at long horizons, and PyMAB, which is compiled, where memory allows."""
+    pymab = next(rival for rival in list_rivals() if rival.name.startswith("PyMAB"))
+    means, results = instances.load("paper").local_means, []
+    for (policy, horizon), target in LONG_TARGETS.items():
+        print(f"... {policy}, T = {horizon:,}", file=sys.stderr, flush=True)
+        ours = _measure_run(policy, horizon, turns)
+        rival = RivalResult(pymab.name, None, pymab.note or "not run: it would store about 400 bytes of each round")
+        if pymab.play is not None and horizon <= LONGEST_RIVAL:
+            began = time.perf_counter()
+            pymab.play(policy, means[0].tolist(), horizon)
+            rival = RivalResult(pymab.name, Samples((horizon / (time.perf_counter() - began),)))
+        results.append(Measurement(f"{policy}, none, T = {horizon:,}, auto", RATE, ours, target, (rival,)))
+    return results
+
+
+def _measure_run(policy: str, horizon: int, turns: int) -> Samples:
+    """Return the client-steps per second of whole runs of the paper's instance with the engine ``auto``."""
+    request = make_request(
+        "paper", "none", policy, horizon=horizon, runs=1, seed=1, checkpoints="logarithmic", engine="auto"
+    )
+    simulate_run(make_request("paper", "none", policy, horizon=1000, runs=1, seed=1, engine="auto"), 0, 0)
+    rates = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        simulate_run(request, 0, 0)
+        rates.append(horizon * request.instance.num_clients / (time.perf_counter() - began))
+    return Samples(tuple(rates))
 
 
 def _make_engine(teacher_spec: str, policy_spec: str, runs: int) -> Contender:

@@ -1,16 +1,17 @@
-"""The engine's rivals at the same task: plain Python, MABWiser, River and SMPyBandits.
+"""The engine's rivals at the same task: plain Python, MABWiser, PyMAB, River and SMPyBandits.
 
 The task is one client of an instance with Bernoulli rewards: choose an arm, draw its reward, learn from it,
 step after step.  Every loop is written for its library, so that no adapter is timed with it, and every
 reward is drawn by the same line from the same kind of generator.  A library is imported when it is needed;
-a missing one is reported in the table and is not an error.
+a missing one is reported in the table and is not an error.  PyMAB's loop is its own, compiled from Rust; it draws
+the rewards, too, and stores every step.
 
 The libraries' policies under these names are compared:
 
 - UCB1: mean + sqrt(2 log t / n) in all of them.
 - epsilon-greedy: epsilon_t = min(1, K / t) in plain Python and SMPyBandits, and in River, where it is set
-  before each step; MABWiser has a constant epsilon only, so it gets the mean of these.  SMPyBandits
-  exploits the largest *sum* of rewards, not the largest mean.
+  before each step; PyMAB gets K / (K + t), its nearest schedule; MABWiser has a constant epsilon only, so it gets
+  the mean of these.  SMPyBandits exploits the largest *sum* of rewards, not the largest mean.
 - Thompson sampling: Beta(1, 1) priors in all of them.
 """
 
@@ -54,6 +55,7 @@ def list_rivals() -> list[Rival]:
     return [
         Rival("plain Python", play_plain),
         _library("MABWiser", "mabwiser", "mabwiser.mab", play_mabwiser),
+        _library("PyMAB", "pymab", "pymab.policies", play_pymab),
         _library("River", "river", "river.bandit", play_river),
         _library("SMPyBandits", "SMPyBandits", "SMPyBandits.Policies", play_smpybandits),
     ]
@@ -195,6 +197,25 @@ def play_mabwiser(policy: str, means: Sequence[float], steps: int) -> float:
         agent.partial_fit(np.array([arm]), np.array([reward]))  # faster than lists
         total += reward
     return total
+
+
+def play_pymab(policy: str, means: Sequence[float], steps: int) -> float:
+    """Run PyMAB's compiled experiment of one policy."""
+    pymab, policies = (importlib.import_module(name) for name in ("pymab", "pymab.policies"))
+    num_arms = len(means)
+    agent = {
+        "ucb1": lambda: policies.UCBPolicy(n_arms=num_arms),
+        "eps-greedy": lambda: policies.DecayingEpsilonGreedyPolicy(
+            n_arms=num_arms, initial_epsilon=1.0, min_epsilon=0.0, decay_rate=1.0 / num_arms
+        ),
+        "ts": lambda: policies.BernoulliThompsonSamplingPolicy(n_arms=num_arms),
+    }[policy]()
+    experiment = pymab.Experiment(
+        environment=pymab.BanditEnvironment(means=np.array(means), reward_model=pymab.BernoulliReward()),
+        policies={policy: agent},
+        config=pymab.ExperimentConfig(horizon=steps, n_replicates=1, seed=1, backend="rust"),
+    )
+    return float(experiment.run().rewards.sum())
 
 
 def play_river(policy: str, means: Sequence[float], steps: int) -> float:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import processes
-from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_speeds
+from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_long, measure_speeds
 from measurements import MEBIBYTES, SECONDS, Measurement, Requirement, RivalResult, Samples, Unit, format_table
 from other_libraries import play_plain_taught
 
@@ -55,6 +55,8 @@ x better: the ratio of the medians; above 1, Tutelage is faster or smaller than 
   these clients, at most as long; with Alg. 1 they simulate all.  See benchmarks/other_libraries.py.
 plain Python: the clients and servers of tests/reference.py.  "from 1 run": the time of one run, times {RUNS},
   halved as if two cores shared the work evenly.
+auto: the engine that leaps; rounds that clients leap over count as if they were played.  "T = 1,000,000" and
+  longer are measured for all 5 clients, PyMAB's for the first; docs/speed.md has runs with a teacher.
 python -c pass, and importing the packages: not rivals, but the minimum for any such command.
 SMPyBandits imports scipy.special.btdtri.  Where scipy lacks it, betaincinv, which computes the same, replaces
   it; no policy measured here calls it."""
@@ -149,7 +151,7 @@ def _print_progress(sentence: str) -> None:
 
 def describe_machine() -> dict[str, Any]:
     """Return the versions of the packages and the kind of machine."""
-    names = ("tutelage", "numpy", "numba", "scipy", "mabwiser", "river", "SMPyBandits")
+    names = ("tutelage", "numpy", "numba", "scipy", "mabwiser", "pymab", "river", "SMPyBandits")
     versions = {name: package_version(name) for name in names}
     return {
         "python": platform.python_version(),
@@ -182,7 +184,8 @@ def main() -> None:
     results = measure_commands(effort)
     with processes.limit_cores(1) as pinned:
         began, worked = time.perf_counter(), time.process_time()
-        results = [*measure_speeds(effort.turns, effort.seconds, effort.engine_runs), *results]
+        speeds = measure_speeds(effort.turns, effort.seconds, effort.engine_runs)
+        results = [*speeds, *measure_long(effort.references), *results]
         share = (time.process_time() - worked) / (time.perf_counter() - began)
     notes += f"\nWhile speeds were measured, this process used {share:.0%} of a core; other processes used the rest."
     if not pinned:

@@ -17,7 +17,7 @@ from tutelage.policies.base import Lead, Learner, PolicyBase, Prospect, Stretch,
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
 _LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
-_LEAST = 8  # rounds worth a leap
+_LEAST, _LEAST_LATER, _LATER_SHIFT = 8, 256, 9  # rounds worth a leap of the leading arm: t / 2^9 within these
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 
@@ -156,9 +156,10 @@ def _lead(round: int, leader: int, learner: Learner, prospect: Prospect, stretch
     """
     limit = min(prospect.rounds, prospect.room[leader])
     lowest = min(learner.means[leader], prospect.means[leader]) if prospect.is_constant[leader] else 0.0
-    if limit < _LEAST or not _leads(_LEAST - 1, round, leader, lowest, learner):
+    pulls = max(_LEAST, min(_LEAST_LATER, round >> _LATER_SHIFT))  # shorter ones are as fast with `bound_lead`
+    if limit < pulls or not _leads(pulls - 1, round, leader, lowest, learner):
         return 0
-    pulls, too_many = _LEAST, 2 * _LEAST
+    too_many = 2 * pulls
     while pulls < limit and _leads(min(limit, too_many) - 1, round, leader, lowest, learner):
         pulls, too_many = min(limit, too_many), 2 * too_many
     too_many = min(limit, too_many)

@@ -200,7 +200,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                         client,
                         number,
                         round,
-                        min(end - 1, latest) - round,
+                        min(end - 1, latest, round + LONGEST_PAUSE if may_leap else end) - round,
                         missing if stop == STOP_AT_ALL else NOT_REACHED,
                         rule_arrays,
                         rule_memory,

@@ -17,7 +17,7 @@ from tutelage.policies.base import Lead, Learner, PolicyBase, Prospect, Stretch,
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
 _LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
-_LEAST, _LEAST_LATER, _LATER_SHIFT = 8, 256, 9  # rounds worth a leap of the leading arm: t / 2^9 within these
+_LEAST, _LEAST_LATER, _LATER_SHIFT = 8, 32, 9  # rounds worth a leap of the leading arm: t / 2^9 within these
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 

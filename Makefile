@@ -42,8 +42,9 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 SLOW := $(addprefix --ignore=tests/, benchmarks cli/test_demo.py cli/test_installed.py engine/test_executors.py \
     experiments/test_execution.py experiments/test_interruption.py measurement/test_exploration.py \
     plots/test_layout.py plots/test_matplotlib_import.py policies/test_thompson_leaping.py \
-    policies/test_thompson_leaps.py service/campaigns/test_restarts.py service/campaigns/test_rolling_upgrade.py \
-    teachers/test_ace.py teachers/test_change_detector.py teachers/test_jun.py test_example_package.py \
+    policies/test_thompson_leaps.py service/api/test_generated_client.py \
+    service/campaigns/test_restarts.py service/campaigns/test_rolling_upgrade.py teachers/test_ace.py \
+    teachers/test_change_detector.py teachers/test_jun.py test_example_package.py \
     test_wheels.py theory/test_bounds_hold.py) \
     $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots share simulate)
 

@@ -14,6 +14,7 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.registry import Table, write_value
+from tutelage.service.api.problems import PROBLEMS
 from tutelage.service.configuration import ServerSettings
 from tutelage.service.instruments import Instruments
 from tutelage.service.monitoring import prometheus, status
@@ -76,6 +77,13 @@ def alert_table() -> Iterator[Sequence[str]]:
             yield f"`{kind.metric}`", kind.name
 
 
+def problem_table() -> Iterator[Sequence[str]]:
+    """Every type of problem with its status."""
+    yield "status", "type", "meaning"
+    for kind, (code, meaning) in PROBLEMS.items():
+        yield str(code), f"`{kind}`", meaning
+
+
 Rows = Callable[[], Iterable[Sequence[str]]]
 
 
@@ -123,6 +131,7 @@ TABLES: dict[str, dict[str, Rows]] = {
         "distribution parameters": parameter_table(DISTRIBUTIONS),
     },
     "operating.md": {"settings": settings_table},
+    "server.md": {"problems": problem_table},
     "dashboard.md": {
         "status": status_table,
         "thresholds": threshold_table,

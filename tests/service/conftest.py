@@ -8,6 +8,7 @@ import pytest
 from tests.stores.conftest import new_database, postgresql
 
 from tutelage.service.api.access import make_key
+from tutelage.service.api.problems import MEDIA_TYPE, TYPE_PREFIX
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
 from tutelage.stores import open_store
@@ -31,7 +32,18 @@ class InProcessServer:
     def call(self, method, path, content=None, **options):
         if content is not None:
             options["json"] = content
-        return self.loop.run_until_complete(self.http.request(method, path, **options))
+        answer = self.loop.run_until_complete(self.http.request(method, path, **options))
+        self.check_documented(method, answer)
+        return answer
+
+    def check_documented(self, method, answer):
+        """The OpenAPI document names every refusal of a route."""
+        if answer.headers.get("content-type") == MEDIA_TYPE:
+            kind = answer.json()["type"].removeprefix(TYPE_PREFIX)
+            path = self.gateway.inner_path(answer.request.url.path)
+            route = self.gateway.table.find(path)[0].get(method)
+            if route is not None and route.summary:
+                assert kind in route.all_problems, f"{method} {route.path} does not document {kind}"
 
     def create(self, name="c", **content):
         given = {"name": name, "arms": ["x", "y"], "clients": ["a", "b"], "horizon": 100, "teacher": "twl"}

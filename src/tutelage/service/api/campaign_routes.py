@@ -49,21 +49,45 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
             answer=CampaignList,
             takes_campaign_keys=True,
         ),
-        changed(_ALL, to.create, summary="Create a campaign", body=NewCampaign, status=201),
-        show("GET", _ONE, to.show, "viewer", "Show a campaign"),
+        changed(
+            *(_ALL, to.create_campaign),
+            summary="Create a campaign",
+            body=NewCampaign,
+            status=201,
+            problems=("exists", "warned", "no-leader"),
+        ),
+        show("GET", _ONE, to.show_campaign, "viewer", "Show a campaign"),
         route(
-            *("GET", f"{_ONE}/access", to.show_access, "reporter", "Check that a key may send pulls"),
+            *("GET", f"{_ONE}/access", to.check_access, "reporter", "Check that a key may send pulls"),
             answer=CampaignAccess,
         ),
-        route("DELETE", _ONE, to.delete, "admin", "Delete a campaign and its ledger", status=204),
         route(
-            *("POST", f"{_ONE}/clients", to.register, "reporter", "Register a client"),
+            *("DELETE", _ONE, to.delete_campaign, "admin", "Delete a campaign and its ledger"),
+            status=204,
+            problems=("not-removable",),
+        ),
+        route(
+            *("POST", f"{_ONE}/clients", to.register_client, "reporter", "Register a client"),
             body=ClientReference,
             answer=Registration,
+            problems=("registration-closed",),
         ),
-        changed(f"{_ONE}/start", to.start, summary="Start a campaign, or resume it after a stop"),
-        change(f"{_ONE}/stop", to.stop, summary="Stop a campaign until it is started again"),
-        change(f"{_ONE}/exclude", to.exclude, summary="Exclude a client from the evidence", body=ClientReference),
+        changed(
+            *(f"{_ONE}/start", to.start_campaign),
+            summary="Start a campaign, or resume it after a stop",
+            problems=("invalid",),
+        ),
+        change(
+            *(f"{_ONE}/stop", to.stop_campaign),
+            summary="Stop a campaign until it is started again",
+            problems=("not-started",),
+        ),
+        change(
+            *(f"{_ONE}/exclude", to.exclude_client),
+            summary="Exclude a client from the evidence",
+            body=ClientReference,
+            problems=("not-started", "not-excludable"),
+        ),
     ]
 
 
@@ -86,7 +110,7 @@ class CampaignHandlers:
             found += await asyncio.gather(*map(self._summarize_if_there, part))
         return CampaignList([one for one in found if one is not None])
 
-    async def create(self, call: Call) -> Response:
+    async def create_campaign(self, call: Call) -> Response:
         """The header `Location` of the answer is the path of the campaign."""
         new: NewCampaign = call.body
         try:
@@ -114,16 +138,16 @@ class CampaignHandlers:
                 "with --own-teachers."
             )
 
-    async def show(self, call: Call) -> CampaignSummary:
+    async def show_campaign(self, call: Call) -> CampaignSummary:
         """The settings of the campaign and where it stands."""
         return await self._summarize(call.name)
 
-    async def show_access(self, call: Call) -> CampaignAccess:
+    async def check_access(self, call: Call) -> CampaignAccess:
         """Whether the address, the campaign and the key of a client are right, and whether pulls are taken."""
         status = await self.handoff.ask(ReadJob(call.name, look=attrgetter("status")))
         return CampaignAccess(call.name, status)
 
-    async def register(self, call: Call) -> Registration:
+    async def register_client(self, call: Call) -> Registration:
         """Allowed before the campaign starts, if it has open registration.
 
         Registering a client again changes nothing.
@@ -132,7 +156,7 @@ class CampaignHandlers:
         call.caller.check_clients([client.client])
         return Registration(client.client, await self._act(call, "register", client.client))
 
-    async def start(self, call: Call) -> ChangedCampaign:
+    async def start_campaign(self, call: Call) -> ChangedCampaign:
         """The answer is the campaign after the start."""
         await self._act(call, "start")
         look = ReadJob(call.name, look=lambda session: (session.settings, tuple(session.clients)))
@@ -145,17 +169,17 @@ class CampaignHandlers:
             return await asyncio.to_thread(find_warnings, settings, clients)
         return []
 
-    async def stop(self, call: Call) -> CampaignSummary:
+    async def stop_campaign(self, call: Call) -> CampaignSummary:
         """A stopped campaign refuses new pulls; repeated pulls and reports of bypassed pulls still pass."""
         await self._act(call, "stop")
         return await self._summarize(call.name)
 
-    async def exclude(self, call: Call) -> CampaignSummary:
+    async def exclude_client(self, call: Call) -> CampaignSummary:
         """The teacher continues as if the client had never pulled; its pulls are still answered."""
         await self._act(call, "exclude", call.body.client)
         return await self._summarize(call.name)
 
-    async def delete(self, call: Call) -> Response:
+    async def delete_campaign(self, call: Call) -> Response:
         """Allowed if the campaign never started, or is stopped and an administrator has exported it."""
         await self.handoff.ask(ReadJob(call.name, look=get_position))  # the leader must delete it
         try:

@@ -28,18 +28,23 @@ def ledger_routes(handoff: Handoff, readers: Readers) -> list[Route]:
     to, route = LedgerHandlers(handoff, readers), partial(Route, "GET", role="viewer", tag="ledger")
     page = partial(route, query=PageQuery)
     return [
-        route(f"{_ONE}/totals", to.show_totals, summary="Show counts, sums and costs", answer=CampaignTotals),
+        route(
+            *(f"{_ONE}/totals", to.show_totals),
+            summary="Show counts, sums and costs",
+            answer=CampaignTotals,
+            problems=("not-started",),
+        ),
         page(f"{_ONE}/decisions", to.list_decisions, summary="List decisions", answer=DecisionPage),
-        page(f"{_ONE}/ledger", to.list_rows, summary="List the rows of the ledger", answer=LedgerPage),
+        page(f"{_ONE}/ledger", to.list_ledger_rows, summary="List the rows of the ledger", answer=LedgerPage),
         Route(
-            *("GET", "/v1/audit", to.list_audit, "admin"),
+            *("GET", "/v1/audit", to.list_audit_records, "admin"),
             summary="List who did what",
             tag="ledger",
             query=PageQuery,
             answer=AuditPage,
         ),
         route(
-            *(f"{_ONE}/export", to.export),
+            *(f"{_ONE}/export", to.export_ledger),
             summary="Export the whole ledger as a file",
             query=ExportQuery,
             content_types=tuple(writer.media_type for writer in FORMATS.values()),
@@ -65,17 +70,17 @@ class LedgerHandlers:
             lambda reader: ledger_pages.read_decisions(reader, name, query.after, query.limit)
         )
 
-    async def list_rows(self, call: Call) -> LedgerPage:
+    async def list_ledger_rows(self, call: Call) -> LedgerPage:
         """All rows in order: pulls, decisions and what operators did."""
         name, query = call.name, call.query
         return await self.readers.read(lambda reader: ledger_pages.read_page(reader, name, query.after, query.limit))
 
-    async def list_audit(self, call: Call) -> AuditPage:
+    async def list_audit_records(self, call: Call) -> AuditPage:
         """Acts of administrators and of commands, and registrations, of all campaigns and keys, in order."""
         query = call.query
         return await self.readers.read(lambda reader: ledger_pages.read_audit(reader, query.after, query.limit))
 
-    async def export(self, call: Call) -> Response:
+    async def export_ledger(self, call: Call) -> Response:
         """The answer is streamed.
 
         After an export by an administrator a stopped campaign can be deleted.

@@ -7,14 +7,14 @@ from functools import partial
 from prometheus_client import generate_latest
 from starlette.responses import Response
 
-from tutelage.service.api.problems import HttpProblem
+from tutelage.service.api.problems import HttpProblem, ProblemKind
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
-from tutelage.service.monitoring.status import status_of
+from tutelage.service.monitoring.status import StatusItem, status_of
 
 METRICS_KEY_AGE = 600.0  # seconds: /metrics tells what happens while the store is away
 READY_SECONDS = 5.0  # a commit or a probe of the disk comes more often
@@ -23,6 +23,7 @@ READY_SECONDS = 5.0  # a commit or a probe of the disk comes more often
 def monitoring_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
     """The routes."""
     to, get = MonitoringHandlers(handoff, monitor), partial(Route, "GET", tag="monitoring")
+    away: tuple[ProblemKind, ...] = ("unavailable",)
     status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
         get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
@@ -34,8 +35,15 @@ def monitoring_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
             content_types=(prometheus,),
             max_key_age=METRICS_KEY_AGE,
         ),
-        get("/healthz", to.check_health, "anyone", "Check whether the server works", answer=Health),
-        get("/readyz", to.check_readiness, "anyone", "Check whether pulls are answered now", answer=Health),
+        get("/healthz", to.check_health, "anyone", "Check whether the server works", answer=Health, problems=away),
+        get(
+            "/readyz",
+            to.check_readiness,
+            "anyone",
+            "Check whether pulls are answered now",
+            answer=Health,
+            problems=away,
+        ),
     ]
 
 
@@ -48,17 +56,7 @@ class MonitoringHandlers:
     async def show_status(self, call: Call) -> CampaignStatus:
         """The status items of the campaign's page, most severe first."""
         view = await self.monitor.view(call.name)
-        items = [
-            CampaignStatusItem(
-                kind=item.kind,
-                severity=item.severity,
-                message=item.message,
-                action=item.action,
-                command=item.command,
-                client=None if item.client is None else view.metrics.clients[item.client],
-            )
-            for item in status_of(view, self.monitor.thresholds)
-        ]
+        items = [_describe_item(item, view) for item in status_of(view, self.monitor.thresholds)]
         return CampaignStatus(call.name, view.metrics.position, items)
 
     async def show_metrics(self, call: Call) -> Response:
@@ -92,3 +90,21 @@ class MonitoringHandlers:
         if time.monotonic() - self.engine.last_commit > READY_SECONDS:
             raise HttpProblem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
         return Health()
+
+
+def _describe_item(item: StatusItem, view: CampaignView) -> CampaignStatusItem:
+    metrics, client, arm = view.metrics, item.client, item.arm
+    silent_seconds = item.silent_seconds
+    if silent_seconds is None and client is not None:
+        silent_seconds = float(view.activity.silence[client])
+    return CampaignStatusItem(
+        kind=item.kind,
+        severity=item.severity,
+        message=item.message,
+        action=item.action,
+        command=item.command,
+        client=None if client is None else metrics.clients[client],
+        arm=None if arm is None else metrics.arms[arm],
+        missing=None if client is None else int(metrics.missing[client, slice(None) if arm is None else arm].sum()),
+        silent_seconds=silent_seconds,
+    )

@@ -1,15 +1,18 @@
 """The OpenAPI document, generated from the list of routes and their structs."""
 
+import functools
 import inspect
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from importlib import resources
 from typing import Any
 
 import msgspec
 
 from tutelage.service.api.access import COOKIE
-from tutelage.service.api.problems import MEDIA_TYPE, ProblemDetails
+from tutelage.service.api.problems import MEDIA_TYPE, PROBLEMS, STATUSES, TYPE_PREFIX, ProblemDetails
 from tutelage.service.api.route import Route
 from tutelage.service.api.schemas import CampaignName
 
@@ -27,10 +30,21 @@ _TAGS: Mapping[str, str] = {
     "monitoring": "Observe the server and its campaigns.",
 }
 _SECURITY_SCHEMES = {
-    "key": {"type": "http", "scheme": "bearer", "description": "A key made with `tutelage key create`."},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Set by the login form."},
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The secret of a key made with `tutelage key create`.  Operations list the role that it needs: "
+        "a key with the role admin has all of them.  A key that is limited to one campaign is refused elsewhere.",
+    },
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "Set by the login form; it has the role of the key that was given there.",
+    },
 }
-_WITH_KEY: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]  # {}: while no key exists
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_LOCATION = {"Location": {"description": "Path of the campaign.", "schema": {"type": "string"}}}
 
 
 def build_document(routes: Sequence[Route], root_path: str = "") -> dict[str, Any]:
@@ -55,36 +69,85 @@ def build_document(routes: Sequence[Route], root_path: str = "") -> dict[str, An
 
 
 def _describe_operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, Any]:
-    success: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
-    if route.answer is not None:
-        success["content"] = {_JSON: {"schema": _choose(schemas[one] for one in _alternatives(route.answer))}}
-    elif route.content_types:
-        success["content"] = {one: {"schema": {"type": "string"}} for one in route.content_types}
-    refusal = {"description": "Refused", "content": {MEDIA_TYPE: {"schema": schemas[ProblemDetails]}}}
+    """``operationId`` is the handler's name, and its docstring the description."""
+    examples = read_examples().get(route.handler.__name__, {})
+    access = f"Requires a key with the role {route.role}." if route.role != "anyone" else "Requires no key."
     found: dict[str, Any] = {
         "tags": [route.tag],
         "summary": route.summary,
+        "description": f"{inspect.getdoc(route.handler)}\n\n{access}",
         "operationId": route.handler.__name__,
         "parameters": [*_describe_path(route.path), *_describe_query(route.query)],
-        "responses": {str(route.status): success, "default": refusal},
+        "responses": {
+            str(route.status): _describe_success(route, schemas, examples.get("response", {})),
+            **_describe_refusals(route, schemas[ProblemDetails]),
+        },
+        "security": _describe_security(route),
     }
-    access = f"Requires a key with the role {route.role}." if route.role != "anyone" else "Requires no key."
-    found["description"] = f"{inspect.getdoc(route.handler)}\n\n{access}"
-    if route.role != "anyone":
-        found["security"] = _WITH_KEY
     if route.body is not None:
-        schema = _choose(schemas[one] for one in _alternatives(route.body))
-        found["requestBody"] = {"required": True, "content": {_JSON: {"schema": schema}}}
+        found["requestBody"] = {
+            "required": True,
+            "content": {_JSON: _describe_content(route.body, schemas, examples.get("request", {}))},
+        }
+    return found
+
+
+def _describe_success(route: Route, schemas: Mapping[Any, Any], examples: Mapping[str, Any]) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": route.summary}
+    if route.status == HTTPStatus.CREATED:
+        success["headers"] = _LOCATION
+    if route.answer is not None:
+        success["content"] = {_JSON: _describe_content(route.answer, schemas, examples)}
+    elif route.content_types:
+        success["content"] = {one: {"schema": {"type": "string"}} for one in route.content_types}
+    return success
+
+
+def _describe_content(types: Any, schemas: Mapping[Any, Any], examples: Mapping[str, Any]) -> dict[str, Any]:
+    """``examples`` are values by their names."""
+    found = [schemas[one] for one in _alternatives(types)]
+    content: dict[str, Any] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
+    if examples:
+        content["examples"] = {name: {"value": value} for name, value in examples.items()}
+    return content
+
+
+def _describe_refusals(route: Route, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Every status with which the route refuses a request: the types of problems, each with its meaning."""
+    found: dict[str, Any] = {}
+    for status, kinds in itertools.groupby(route.all_problems, STATUSES.__getitem__):
+        meanings = {kind: PROBLEMS[kind][1] for kind in kinds}
+        types = {"properties": {"type": {"type": "string", "enum": [TYPE_PREFIX + kind for kind in meanings]}}}
+        found[str(status)] = {
+            "description": "; ".join(f"`{kind}`: {meaning}" for kind, meaning in meanings.items()),
+            "content": {MEDIA_TYPE: {"schema": {"allOf": [schema, types]}}},
+        }
+        if status in {STATUSES["busy"], STATUSES["unavailable"]}:
+            found[str(status)]["headers"] = _RETRY_AFTER
+    return found
+
+
+def _describe_security(route: Route) -> list[dict[str, list[str]]]:
+    """The role of a key in the header or of a login; nothing for a route that is open to anyone.
+
+    The last alternative, nothing, holds while no key exists.  A reporter's key cannot log in.
+    """
+    if route.role == "anyone":
+        return []
+    login = "admin" if route.role == "reporter" else route.role
+    return [{"key": [route.role]}, {"cookie": [login]}, {}]
+
+
+@functools.cache
+def read_examples() -> dict[str, dict[str, dict[str, Any]]]:
+    """Requests and responses by operation and name, as a server answered them (tests/service/api/examples.py)."""
+    content = resources.files(__package__).joinpath("static", "examples.json").read_bytes()
+    found: dict[str, dict[str, dict[str, Any]]] = msgspec.json.decode(content)
     return found
 
 
 def _alternatives(types: Any) -> tuple[Any, ...]:
     return () if types is None else types if isinstance(types, tuple) else (types,)
-
-
-def _choose(schemas: Iterable[Any]) -> Any:
-    found = list(schemas)
-    return found[0] if len(found) == 1 else {"anyOf": found}
 
 
 def _describe_path(path: str) -> list[dict[str, Any]]:

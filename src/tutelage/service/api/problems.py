@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal, describe
+from tutelage.service.campaigns.messages import Fault, NotLeader, Reason, Refusal, describe, limit
 from tutelage.stores.base import CampaignNotFound, StoreError
 
 MEDIA_TYPE = "application/problem+json"
@@ -29,39 +29,53 @@ ProblemKind = (
     ]
 )
 
-STATUSES: Mapping[ProblemKind, int] = {
-    "malformed": 400,
-    "unauthorized": 401,
-    "forbidden": 403,
-    "unknown-campaign": 404,
-    "not-found": 404,
-    "method-not-allowed": 405,
-    "timeout": 408,
-    "exists": 409,
-    "conflict": 409,
-    "not-started": 409,
-    "stopped": 409,
-    "registration-closed": 409,
-    "not-excludable": 409,
-    "not-removable": 409,
-    "too-large": 413,
-    "unsupported-media-type": 415,
-    "invalid": 422,
-    "warned": 422,
-    "busy": 429,
-    "internal": 500,
-    "unavailable": 503,
-    "no-leader": 503,
+#: The status of each kind of problem, and what it means.
+PROBLEMS: Mapping[ProblemKind, tuple[int, str]] = {
+    "malformed": (
+        400,
+        "not JSON, a key twice in an object, a NUL character, nested more than 8 levels deep, more than one `Host`",
+    ),
+    "unauthorized": (401, "no key, or an unknown, expired or revoked one"),
+    "forbidden": (
+        403,
+        "the key does not allow this, or is for another campaign, or a page of another site sent the request",
+    ),
+    "unknown-campaign": (404, "the campaign does not exist"),
+    "not-found": (404, "the address does not exist"),
+    "method-not-allowed": (405, "see the header `Allow`"),
+    "timeout": (408, "the body took longer than `--body-timeout`"),
+    "exists": (409, "a campaign of this name exists"),
+    "conflict": (409, "the id is already stored with different content"),
+    "not-started": (409, "the campaign has not started, so it does not accept pulls"),
+    "stopped": (409, "the campaign is stopped, so it does not accept pulls"),
+    "registration-closed": (409, "the campaign has started, or has no open registration"),
+    "not-excludable": (409, "the client is already excluded, or the last one that is not"),
+    "not-removable": (409, "the campaign must be stopped and exported first"),
+    "too-large": (413, "more than 10,000 pulls, or a body longer than `--max-body`"),
+    "unsupported-media-type": (415, "a `Content-Type` that the route does not accept, or a `Content-Encoding`"),
+    "invalid": (422, "a value that is not allowed"),
+    "warned": (422, "the campaign would have warnings, and `strict` was given"),
+    "busy": (429, "too many pulls wait to be stored; see `Retry-After`"),
+    "internal": (500, "a fault of the server; see its log"),
+    "unavailable": (503, "the store cannot be reached or written; see `Retry-After`"),
+    "no-leader": (503, "the server that leads the campaign cannot be reached; see `Retry-After`"),
 }
+STATUSES: Mapping[ProblemKind, int] = {kind: status for kind, (status, _) in PROBLEMS.items()}
 _RETRY_SECONDS: Mapping[ProblemKind, int] = {"busy": 1, "unavailable": 2, "no-leader": 3}
 
 
 class ProblemDetails(msgspec.Struct, omit_defaults=True):
     """The body of a refusal (RFC 9457)."""
 
-    type: Annotated[str, describe("`urn:tutelage:problem:` and the kind of problem.")]
+    type: Annotated[
+        str,
+        limit(
+            "`urn:tutelage:problem:` and the kind of problem, which never changes.",
+            enum=[TYPE_PREFIX + kind for kind in PROBLEMS],
+        ),
+    ]
     title: Annotated[str, describe("The name of the HTTP status.")]
-    status: Annotated[int, describe("The HTTP status.")]
+    status: Annotated[int, limit("The HTTP status.", minimum=400, maximum=599)]
     detail: Annotated[str, describe("What is wrong and what to do.")] = ""
     faults: Annotated[Sequence[Fault], describe("The first hundred faults of the request.")] = ()
 

@@ -80,6 +80,7 @@ def pull_routes(handoff: Handoff) -> list[Route]:
             read=read_pulls,
             is_frequent=True,
             refused=count_refused,
+            problems=("not-started", "stopped", "conflict", "busy"),
         )
     ]
 

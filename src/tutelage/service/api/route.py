@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 
 from tutelage.service.api.access import Caller, RequiredRole, find_address
-from tutelage.service.api.problems import HttpProblem
+from tutelage.service.api.problems import PROBLEMS, HttpProblem, ProblemKind
 from tutelage.service.api.strict_json import EmptyObject, read_json
 from tutelage.service.campaigns.messages import Origin
 from tutelage.struct_errors import explain_error
@@ -46,7 +46,20 @@ class Route:
     refused: Callable[[str, Any], object] | None = None  # called with a refusal's kind and the body, if it was read
     is_frequent: bool = False  # successful requests are not logged
     max_key_age: float | None = None  # seconds for which keys stay good while the store is away, if not as usual
+    problems: tuple[ProblemKind, ...] = ()  # of this route, next to those that follow from its other fields
     takes_campaign_keys: bool = False  # although the path names no campaign: the handler shows only the key's own
+
+    @property
+    def all_problems(self) -> list[ProblemKind]:
+        """The kinds of problems with which the route can be answered, in the order of ``PROBLEMS``."""
+        found: set[ProblemKind] = {"malformed", "timeout", "too-large", "unsupported-media-type", "internal"}
+        if self.role != "anyone":
+            found |= {"unauthorized", "forbidden", "unavailable"}
+        if "{name}" in self.path:
+            found |= {"unknown-campaign", "no-leader"}
+        if self.body is not None or self.query is not None or self.method not in _READING:
+            found.add("invalid")
+        return [kind for kind in PROBLEMS if kind in found.union(self.problems)]
 
     def check_campaign(self, caller: Caller, parameters: Mapping[str, str]) -> None:
         """Raise :class:`HttpProblem` if the key is limited to another campaign than that of the path."""

@@ -1,14 +1,15 @@
 """The JSON of the API: every body and answer but pulls, whose structs are in ``campaigns.messages``."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tutelage.service.campaigns.messages import describe
-from tutelage.service.campaigns.settings import CAMPAIGN_NAME
-from tutelage.service.monitoring.status import Severity
-from tutelage.stores.base import Role
+from tutelage.service.campaigns.messages import describe, limit
+from tutelage.service.campaigns.settings import CAMPAIGN_NAME, MOST_ARMS, MOST_CLIENTS, MOST_HORIZON, MOST_NAME
+from tutelage.service.monitoring.status import KINDS, Severity
+from tutelage.stores.base import EntryKind, Role
+from tutelage.teachers.base import QuotaMode
 
 MAX_WHOLE = 2**53  # the largest whole number that every JSON reader takes exactly
 
@@ -20,10 +21,16 @@ CampaignName = Annotated[
     ),
 ]
 Status = Annotated[Literal["registering", "running", "stopped"], describe("Whether the campaign takes pulls.")]
-Arms = Annotated[tuple[str, ...], describe("Names of the arms.")]
-Clients = Annotated[tuple[str, ...], describe("Names of the clients.")]
-Horizon = Annotated[int, describe("Number of rounds for which the campaign is planned.")]
-Teacher = Annotated[str, describe("The teacher's SPEC, for example `twl(gamma1=1)`.")]
+Arms = Annotated[
+    tuple[Annotated[str, limit("Name of the arm.", minLength=1, maxLength=MOST_NAME)], ...],
+    limit("Names of the arms, each once.", minItems=1, maxItems=MOST_ARMS, uniqueItems=True),
+]
+Clients = Annotated[
+    tuple[Annotated[str, limit("Name of the client.", minLength=1, maxLength=MOST_NAME)], ...],
+    limit("Names of the clients, each once.", maxItems=MOST_CLIENTS, uniqueItems=True),
+]
+Horizon = Annotated[int, limit("Number of rounds for which the campaign is planned.", minimum=1, maximum=MOST_HORIZON)]
+Teacher = Annotated[str, limit("The teacher's SPEC, for example `twl(gamma1=1)`.", minLength=1)]
 Low = Annotated[float, describe("Smallest reward.")]
 High = Annotated[float, describe("Largest reward.")]
 OpenRegistration = Annotated[bool, describe("Whether clients may be registered before the campaign starts.")]
@@ -131,7 +138,9 @@ class QuotaTotals(msgspec.Struct):
     """How many pulls the teacher waits for before its next consultation."""
 
     counts: Annotated[list[int], describe("Pulls of each arm required of every client.")]
-    mode: Annotated[str, describe("How the counts are compared with a client's pulls.")]
+    mode: Annotated[
+        QuotaMode, describe("Whether a client must reach the counts of `all` arms or of `any` one of them.")
+    ]
 
 
 class CampaignTotals(msgspec.Struct):
@@ -188,7 +197,7 @@ class LedgerRow(msgspec.Struct, kw_only=True):
     """A row of the ledger.  A pull has the fields from `index` to `id`; any other row has `content`."""
 
     position: RowPosition
-    kind: Annotated[str, describe("`pull`, or what else happened, for example `decided`.")]
+    kind: Annotated[str, limit("`pull`, or what else happened.", enum=["pull", *get_args(EntryKind)])]
     step: Step
     index: Annotated[int | UnsetType, describe("Place of the pull in its request, from 0.")] = UNSET
     client: Annotated[str | UnsetType, describe("Client that pulled.")] = UNSET
@@ -222,7 +231,7 @@ class AuditRecord(msgspec.Struct):
     time: Annotated[str, describe("When it was done: ISO 8601, UTC, to the microsecond.")]
     actor: Annotated[str, describe("Name of the key, empty if none exists; of a command, the user and the machine.")]
     source: Annotated[str, describe("Address of the caller, or `command line`.")]
-    action: Annotated[str, describe("What was done, for example `exclude client`.")]
+    action: Annotated[str, describe("What was done, for example `exclude client` or `rotate key`.")]
     campaign: Annotated[str | None, describe("Campaign that it concerns.")]
     subject: Annotated[str | None, describe("Client or key that it concerns.")]
 
@@ -274,12 +283,20 @@ class ExportQuery(msgspec.Struct):
 class CampaignStatusItem(msgspec.Struct):
     """One thing that an operator should know about a campaign."""
 
-    kind: Annotated[str, describe("Name of the condition, for example `stalled` or `learning`.")]
+    kind: Annotated[str, limit("Name of the condition.", enum=[kind.name for kind in KINDS])]
     severity: Annotated[Severity, describe("How urgently an operator must act: critical and warning are alerts.")]
     message: Annotated[str, describe("What is the case.")]
     action: Annotated[str, describe("What to do about it; empty if nothing.")]
     command: Annotated[str, describe("Command line that does it; empty if none is needed.")]
     client: Annotated[str | None, describe("The client concerned; null if it is the campaign.")]
+    arm: Annotated[str | None, describe("The arm concerned; null if it is not one arm.")]
+    missing: Annotated[
+        int | None, limit("Pulls that the next consultation still needs of `client`, of `arm` if given.", minimum=0)
+    ]
+    silent_seconds: Annotated[
+        float | None,
+        limit("Seconds since the last pull of `client`; without one, of any client, if that matters.", minimum=0),
+    ]
 
 
 class CampaignStatus(msgspec.Struct):

@@ -1,10 +1,12 @@
 """Pulls as clients send them, their answers, and refusals."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+
+from tutelage.service.campaigns.settings import MOST_NAME
 
 
 def describe(text: str) -> Meta:
@@ -12,13 +14,20 @@ def describe(text: str) -> Meta:
     return Meta(description=text)
 
 
+def limit(text: str, **schema: Any) -> Meta:
+    """Describe a field with limits for the OpenAPI document, which are checked elsewhere, with better sentences."""
+    return Meta(description=text, extra_json_schema=schema)
+
+
 class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A pull: which client pulled which arm, and the reward it observed."""
 
-    id: Annotated[str, describe("Id of the pull, chosen by the sender, unique in the campaign.")]
-    client: Annotated[str, describe("Name of the client.")]
-    arm: Annotated[str, describe("Name of the arm.")]
-    reward: Annotated[float, describe("The observed reward, in the campaign's range.")]
+    id: Annotated[
+        str, limit("Id of the pull, chosen by the sender, unique in the campaign.", minLength=1, maxLength=MOST_NAME)
+    ]
+    client: Annotated[str, limit("Name of the client.", minLength=1, maxLength=MOST_NAME)]
+    arm: Annotated[str, limit("Name of the arm.", minLength=1, maxLength=MOST_NAME)]
+    reward: Annotated[float, describe("The observed reward, from `low` to `high` of the campaign.")]
     bypassed: Annotated[bool, describe("Whether the client has been shown the observed reward already.")] = False
 
 

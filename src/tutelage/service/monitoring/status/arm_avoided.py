@@ -54,6 +54,7 @@ def arm_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> StatusIt
         action,
         command,
         client,
+        arm=arm,
     )
 
 

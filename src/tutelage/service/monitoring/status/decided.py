@@ -31,7 +31,7 @@ def decided(view: CampaignView, thresholds: object) -> StatusItem | None:
             parts.append(f"Since then {share} of all pulls went to the target.")
         parts.append(f"The evidence is at position {decision.position:,} of the ledger.")
     title = f"Decided for “{format_name(metrics.arms[target])}”."
-    return decided.item("info", title, " ".join(filter(None, parts)))
+    return decided.item("info", title, " ".join(filter(None, parts)), arm=target)
 
 
 def _describe_bounds(view: CampaignView, target: int) -> str:

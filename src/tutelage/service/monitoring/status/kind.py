@@ -22,7 +22,8 @@ class StatusItem:
 
     ``title`` is free of running numbers, so that it can stand in a browser's tab; ``details`` has them.
     ``action`` says what to do, ``command`` is the line to type for it; each may be empty.
-    ``client`` is the number of the client that causes it, ``colour`` that of the item on the page.
+    ``client`` is the number of the client that causes it and ``arm`` that of the arm that it is about, if it is
+    one; ``silent_seconds`` is for how long no client has pulled.  ``colour`` is that of the item on the page.
     """
 
     kind: str
@@ -33,6 +34,8 @@ class StatusItem:
     command: str = ""
     client: int | None = None
     colour: Colour = "plain"
+    arm: int | None = None
+    silent_seconds: float | None = None
 
     @property
     def message(self) -> str:
@@ -70,6 +73,9 @@ class StatusKind:
         action: str = "",
         command: str = "",
         client: int | None = None,
+        *,
+        arm: int | None = None,
+        silent_seconds: float | None = None,
     ) -> StatusItem:
         """An item of this kind; an alert without an ``action`` has that of the documentation."""
         if severity not in self.cases:
@@ -77,7 +83,7 @@ class StatusKind:
         if not action and severity != "info":
             action = self.cases[severity][1]
         colour = _ALERT_COLOURS.get(severity, self.colour)
-        return StatusItem(self.name, severity, title, details, action, command, client, colour)
+        return StatusItem(self.name, severity, title, details, action, command, client, colour, arm, silent_seconds)
 
     @property
     def is_alert(self) -> bool:

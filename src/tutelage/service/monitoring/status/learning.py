@@ -28,4 +28,5 @@ def learning(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | 
             f"; the rest will take {format_rough_duration(seconds)} at the rate of the last "
             f"{format_rough_duration(view.activity.window_seconds)}"
         )
-    return learning.item("info", "Learning.", f"{details}.")
+    client, arm = metrics.deciding_pair or (None, None)
+    return learning.item("info", "Learning.", f"{details}.", client=client, arm=arm)

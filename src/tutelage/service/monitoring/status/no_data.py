@@ -43,4 +43,5 @@ def no_data(view: CampaignView, thresholds: IdleThresholds) -> StatusItem | None
         "No data.",
         f"No client has pulled an arm for {format_duration(seconds)}{more}.",
         CHECK_PLATFORM,
+        silent_seconds=seconds,
     )

@@ -78,6 +78,7 @@ def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | N
         action,
         command,
         client,
+        arm=arm,
     )
 
 
@@ -100,4 +101,5 @@ def _describe_silence_of_all(view: CampaignView) -> StatusItem:
         f"No client that is not excluded has pulled an arm for {format_duration(seconds)}. "
         f"{describe_deciding_pair(metrics)}.",
         CHECK_PLATFORM,
+        silent_seconds=seconds,
     )

@@ -27,7 +27,7 @@ from tutelage.service.campaigns.engine import KeyUseJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import Refusal
-from tutelage.service.configuration import Configuration, find_command_server, parse_teacher_names
+from tutelage.service.configuration import Configuration, find_command_server, split_list
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.tracing import open_tracing
@@ -46,7 +46,8 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         store, address=address, most_waiting=configuration.max_waiting_pulls, most_cached=configuration.max_cached_pulls
     )
     handoff.tracing = open_tracing()
-    readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure)
+    origins = split_list(configuration.cors_origins)
+    readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure, origins=origins)
     # Threads of their own, so that requests that read much do not keep keys from being read.
     vital = Readers(store, handoff.engine.fail, threads=1)
     forwarder = Forwarder(address, handoff.engine.instruments, insecure=insecure)
@@ -89,7 +90,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
 
     routes = [
         *pull_routes(handoff),
-        *campaign_routes(handoff, readers, parse_teacher_names(configuration.own_teachers)),
+        *campaign_routes(handoff, readers, split_list(configuration.own_teachers)),
         *ledger_routes(handoff, readers),
         *key_routes(readers),
         *monitoring_routes(handoff, monitor),
@@ -107,6 +108,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         root_path=configuration.root_path,
         max_body=configuration.max_body,
         body_timeout=configuration.body_timeout,
+        origins=origins,
     )
 
 

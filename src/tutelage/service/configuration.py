@@ -21,6 +21,8 @@ OWN_FOLDERS = frozenset(
     {"c", "docs", "healthz", "login", "logout", "metrics", "openapi.json", "readyz", "static", "v1"}
 )
 _SERVICE_LINK = re.compile("(?:tcp|udp|sctp)://")  # TUTELAGE_PORT=tcp://10.0.0.1:8321, of a service "tutelage"
+# Without the port that the scheme implies, which browsers leave out.
+_ORIGIN = re.compile(r"(?:http(?!.*:80$)|https(?!.*:443$))://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _TEACHER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -36,8 +38,15 @@ def _check_address(address: str) -> str:
     return address
 
 
+def _check_origins(origins: str) -> str:
+    """Refuse anything but origins as a browser sends them: a scheme, a host in lower case, perhaps a port."""
+    if not all(map(_ORIGIN.fullmatch, split_list(origins))):
+        raise ValueError("origins as in https://shop.example.org or http://localhost:3000, separated by commas")
+    return origins
+
+
 def _check_teachers(names: str) -> str:
-    if not all(map(_TEACHER.fullmatch, parse_teacher_names(names))):
+    if not all(map(_TEACHER.fullmatch, split_list(names))):
         raise ValueError("names such as package.module:Name, separated by commas")
     return names
 
@@ -77,6 +86,12 @@ class ServerSettings:
     )
     root_path: str = setting(
         "", metavar="PATH", check=_check_root_path, help="Path prefix under which a proxy publishes the server."
+    )
+    cors_origins: str = setting(
+        "",
+        metavar="ORIGINS",
+        check=_check_origins,
+        help="Origins of pages that may call the API, as in https://shop.example.org, separated by commas.",
     )
     insecure: bool = setting(False, help="Accept requests from any machine while no key exists.")
     own_teachers: str = setting(
@@ -151,8 +166,8 @@ class Configuration(Thresholds, ServerSettings):
 SETTINGS = settings_of(Configuration)
 
 
-def parse_teacher_names(text: str) -> frozenset[str]:
-    """Split a value of the setting ``own_teachers``."""
+def split_list(text: str) -> frozenset[str]:
+    """Split a value of the settings ``own_teachers`` and ``cors_origins``."""
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 

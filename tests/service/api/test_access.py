@@ -17,6 +17,7 @@ from tutelage.service.api import access
 from tutelage.service.api.access import AccessControl, digest_of, make_key
 from tutelage.service.api.key_rotation import read_expiry, rotate
 from tutelage.service.api.problems import HttpProblem
+from tutelage.service.configuration import load_configuration
 from tutelage.text import format_second
 
 PULL = {"id": "1", "client": "a", "arm": "x", "reward": 0.5}
@@ -245,6 +246,47 @@ def test_writes_refuse_pages_of_other_sites(server, headers):
     assert statuses(server, WRITES, headers) == [403] * 2
     assert statuses(server, READS, headers) == [200] * 3
     assert statuses(server, WRITES, {"origin": "http://127.0.0.1:8321"}) == [200] * 2
+
+
+SHOP = "https://shop.example.org"
+
+
+def test_pages_of_allowed_origins_may_call(serve):
+    """By the headers that a browser asks for, also of a refusal; without a cookie, and no other origin."""
+    server = serve(cors_origins=f"{SHOP}, http://localhost:3000")
+    server.create()
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    for origin, status in ((SHOP, 200), ("https://evil.example", 400)):
+        answer = server.call("OPTIONS", WRITES[0][1], headers=asked | {"origin": origin})
+        assert answer.status_code == status
+        assert answer.headers.get("access-control-allow-origin") == (origin if status == 200 else None)
+        assert "access-control-allow-credentials" not in answer.headers
+    mine = key(server, "app", "reporter", "c") | {"origin": SHOP, "sec-fetch-site": "cross-site"}
+    answer = server.call(*WRITES[0], headers=mine)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == SHOP
+    assert "Origin" in answer.headers["vary"]
+    assert "X-Request-ID" in answer.headers["access-control-expose-headers"]
+    refused = server.call(*WRITES[1], headers=mine)
+    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (403, SHOP)
+    assert statuses(server, WRITES[:1], mine | {"cookie": "other=1"}) == [403]
+    foreign = server.call(*WRITES[0], headers=mine | {"origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    assert "access-control-allow-origin" not in foreign.headers
+
+
+def test_without_the_setting_no_origin_is_allowed(server):
+    """A browser's question is answered by nobody."""
+    asked = {"origin": SHOP, "access-control-request-method": "POST"}
+    assert server.call("OPTIONS", WRITES[0][1], headers=asked).status_code == 405
+    assert "access-control-allow-origin" not in server.call("GET", "/healthz", headers=asked).headers
+
+
+@pytest.mark.parametrize("origin", ["*", "shop.example.org", f"{SHOP}/", "null", "https://Shop.org", f"{SHOP}:443"])
+def test_an_origin_is_what_browsers_send(origin):
+    """Anything else would never match; a star would open a server without keys to all pages."""
+    with pytest.raises(InputError, match=r"Invalid --cors-origins .*: use origins as in"):
+        load_configuration({"cors_origins": origin}, environment={})
 
 
 def test_keys_that_cannot_be_read_anew_expire(monkeypatch):

@@ -11,7 +11,7 @@ import hmac
 import ipaddress
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -107,11 +107,12 @@ def make_key(
 class AccessControl:
     """The keys and sessions as they were last read, and the rules.
 
-    With ``insecure``, any machine may do anything while no key exists.
+    With ``insecure``, any machine may do anything while no key exists.  Pages of ``origins`` may write without
+    a cookie, so that nobody's login can be used from there.
     """
 
-    def __init__(self, *, insecure: bool = False) -> None:
-        self.insecure = insecure
+    def __init__(self, *, insecure: bool = False, origins: Collection[str] = ()) -> None:
+        self.insecure, self.origins = insecure, origins
         self._callers: dict[bytes, tuple[bytes, Caller]] = {}
         self._sessions: dict[bytes, SessionRow] = {}
         self._ended: set[bytes] = set()
@@ -175,7 +176,7 @@ class AccessControl:
         Raises :class:`HttpProblem`.
         """
         if scope["method"] not in _READING:
-            _check_site(headers)
+            _check_site(headers, self.origins)
         if required == "anyone":
             return WITHOUT_KEY
         if self._is_outdated(max_age):
@@ -261,9 +262,11 @@ def find_session_secret(headers: Mapping[bytes, bytes]) -> str | None:
     return None
 
 
-def _check_site(headers: Mapping[bytes, bytes]) -> None:
+def _check_site(headers: Mapping[bytes, bytes], origins: Collection[str]) -> None:
     """Refuse writes that a page of another site makes a browser send."""
     origin = headers.get(b"origin")
+    if origin is not None and origin.decode("latin-1") in origins and b"cookie" not in headers:
+        return
     is_foreign = origin is not None and _host_of(origin) != headers.get(b"host", b"").lower()
     if headers.get(b"sec-fetch-site") == b"cross-site" or (
         is_foreign and headers.get(b"sec-fetch-site") != b"same-origin"

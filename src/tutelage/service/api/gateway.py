@@ -10,10 +10,11 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Router
 
@@ -32,6 +33,9 @@ Page = tuple[bytes, dict[str, str]]  # the body of a page, and its headers
 #: Draws the page that a browser is shown for a refusal; None where a program asks.
 DrawRefusal = Callable[[HttpProblem, Scope, str, Mapping[bytes, bytes]], Page | None]
 
+_CROSS_ORIGIN_METHODS = ("DELETE", "GET", "HEAD", "POST")
+_CROSS_ORIGIN_HEADERS = ("Authorization", "Content-Type", "Traceparent", "X-Request-ID")
+_EXPOSED_HEADERS = ("Content-Disposition", "Location", "Retry-After", "X-Request-ID")
 LOG = logging.getLogger("tutelage.requests")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # for requests without an id
@@ -53,17 +57,26 @@ class Gateway:
         root_path: str = "",
         max_body: int = 16 * 2**20,
         body_timeout: float = 10.0,
+        origins: Collection[str] = (),
     ) -> None:
         self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
         self.instruments = handoff.engine.instruments
         self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
+        self._respond: Any = self._serve
+        if origins:  # without credentials: a page of another site sends a key, never the cookie of a login
+            self._respond = CORSMiddleware(
+                *(self._respond, origins, _CROSS_ORIGIN_METHODS, _CROSS_ORIGIN_HEADERS), expose_headers=_EXPOSED_HEADERS
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or the messages of the server's start and end."""
         if scope["type"] != "http":
             await self.lifespan(scope, receive, send)
-            return
+        else:
+            await self._respond(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"")
         request_id = given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))

@@ -139,6 +139,7 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	$(LOCK) --output-file requirements/client.txt -c requirements/run.txt wheels/client/pyproject.toml
 	$(LOCK) --output-file requirements/bench.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/bench.in
+	$(LOCK) --output-file requirements/generator.txt requirements/generator.in
 	$(LOCK) --output-file requirements/agents.txt -c requirements/build.txt -c requirements/run.txt \
 	    pyproject.toml requirements/agents.in
 	$(LOCK) --output-file requirements/docs.txt -c requirements/build.txt -c requirements/run.txt \

@@ -38,7 +38,7 @@ class InProcessServer:
 
     def check_documented(self, method, answer):
         """The OpenAPI document names every refusal of a route."""
-        if answer.headers.get("content-type") == MEDIA_TYPE:
+        if answer.headers.get("content-type") == MEDIA_TYPE and answer.content:
             kind = answer.json()["type"].removeprefix(TYPE_PREFIX)
             path = self.gateway.inner_path(answer.request.url.path)
             route = self.gateway.table.find(path)[0].get(method)

@@ -1,14 +1,18 @@
-"""A client that openapi-python-client generates from the OpenAPI document works against the server."""
+"""A client that openapi-python-client generates from the OpenAPI document works against the server.
+
+The generator is installed in an environment of its own: it requires an older typer than the package has.
+"""
 
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx
 import pytest
 from tests.service.listening_server import ListeningServer
 
-pytest.importorskip("openapi_python_client")
+LOCK = Path(__file__).parents[3] / "requirements" / "generator.txt"
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +28,15 @@ def generated(listening, tmp_path_factory):
     """Imports modules of the client, which the generator wrote without a warning."""
     folder = tmp_path_factory.mktemp("generated")
     document, settings = folder / "openapi.json", folder / "settings.json"
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-compile", "--no-deps", "--require-hashes", "-r", LOCK], check=True)
     document.write_text(httpx.get(f"{listening.plain}/openapi.json").text)
     settings.write_text('{"post_hooks": []}')
-    command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", document, "--config", settings]
+    command = [python, "-m", "openapi_python_client", "generate", "--path", document, "--config", settings]
     command += ["--meta", "none", "--output-path", folder / "shop_client", "--fail-on-warning"]
-    subprocess.run(command, check=True, timeout=300)
+    subprocess.run(command, check=True, timeout=300, env={})
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield lambda name: importlib.import_module(f"shop_client.{name}")

@@ -65,8 +65,9 @@ class Gateway:
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
         self._respond: Any = self._serve
         if origins:  # without credentials: a page of another site sends a key, never the cookie of a login
+            serve: Any = self._serve
             self._respond = CORSMiddleware(
-                *(self._respond, origins, _CROSS_ORIGIN_METHODS, _CROSS_ORIGIN_HEADERS), expose_headers=_EXPOSED_HEADERS
+                *(serve, origins, _CROSS_ORIGIN_METHODS, _CROSS_ORIGIN_HEADERS), expose_headers=_EXPOSED_HEADERS
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

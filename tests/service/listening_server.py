@@ -1,6 +1,7 @@
 """A listening server in a thread of this process, behind a proxy that removes a path prefix."""
 
 import asyncio
+import contextlib
 import threading
 
 import httpx
@@ -9,7 +10,7 @@ import uvicorn
 from tutelage.service.api.access import make_key
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
-from tutelage.stores import open_store
+from tutelage.stores import open_keys, open_store
 
 PREFIX = "/behind/a/proxy"
 
@@ -51,8 +52,9 @@ class ListeningServer:
 
     def key(self, name, role, campaign=None):
         secret, row = make_key(name, role, campaign, (), 1)
-        self.store.create_key(row)
-        self.gateway.access.update(self.store.keys())
+        with contextlib.closing(open_keys(f"sqlite:///{self.store.path}")) as keys:  # the store is the writer's
+            keys.create_key(row)
+            self.gateway.access.update(keys.keys())
         return secret
 
     def play(self, name, clients, arms, rounds=20):

@@ -19,7 +19,7 @@ class ListeningServer:
     """``whole`` passes the prefix on to the server, ``cut`` cuts it off, ``plain`` has none."""
 
     def __init__(self, path, **settings):
-        url = f"sqlite:///{path}"
+        self.url = url = f"sqlite:///{path}"
         self.store, self.secret = open_store(url), ""
         settings = {"slow_seconds": 1e4, "stalled_seconds": 1e4, "idle_seconds": 1e4} | settings
         self.gateway = build(self.store, Configuration(store=url, root_path=PREFIX, **settings))
@@ -52,7 +52,7 @@ class ListeningServer:
 
     def key(self, name, role, campaign=None):
         secret, row = make_key(name, role, campaign, (), 1)
-        with contextlib.closing(open_keys(f"sqlite:///{self.store.path}")) as keys:  # the store is the writer's
+        with contextlib.closing(open_keys(self.url)) as keys:  # the store is the writer's
             keys.create_key(row)
             self.gateway.access.update(keys.keys())
         return secret

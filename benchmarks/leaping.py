@@ -20,6 +20,8 @@ TAUGHT = (
     ("twl(gamma1=1,gamma2=0)", "ucb1"),
     ("twl(gamma1=1,gamma2=0)", "eps-greedy"),
     ("tal(gamma1=0,gamma2=0)", "ts"),
+    ("blt", "ucb1"),
+    ("blt", "eps-greedy"),
 )
 POLICIES = ("ucb1", "eps-greedy", "ts")
 ENGINES = ("step", "auto")

@@ -21,7 +21,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
-    r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>[\w+-]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<language>[\w+-]*)\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 LANGUAGES = {"sh", "python", "toml", "json", "text", "promql", "nginx", "ini", "sql", "javascript"}
 

@@ -12,7 +12,7 @@ from tutelage.text import format_name, format_number
 
 
 def decisions(name: CampaignOfServer, server: Server = None, as_json: Json = False) -> None:
-    """List the teacher's consultations and decisions, and exclusions of clients, in order.
+    """List consultations, decisions and exclusions of clients.
 
     With --json each has the evidence that was new.
     """

@@ -56,7 +56,7 @@ def check(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fal
 
 @app.command()
 def stats(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
-    """Print how large a store is: rows and bytes of each table, bytes per pull, log and age.
+    """Print the size of a store: tables, bytes per pull, log, age.
 
     A server may use the store at the same time.  All of a SQLite file is read.
     """

@@ -217,7 +217,7 @@ def test_an_encoded_body_is_refused(server, path, encoding):
 def test_head_is_get_without_a_body(server):
     """Of every route that is read: health checks and monitors ask so."""
     server.create()
-    values = {"{name}": "c", "{file}": "style.css", "{client:path}": "a", "{id}": "1"}
+    values = {"{name}": "c", "{file}": "style.css", "{client:path}": "a", "{id}": "1", "{act}": "stop"}
     paths = {route.path for route in server.gateway.table.routes if route.method == "GET"}
     assert {"/healthz", "/readyz", "/metrics", "/", "/v1/campaigns/{name}/export"} <= paths
     for path in sorted(paths):

@@ -137,7 +137,7 @@ def test_a_call_can_be_tried(site, see, way):
     """The API page sends a request to this server, under any prefix, and shows the answer."""
     seen = see()
     seen.page.goto(f"{getattr(site, way)}/docs")
-    block = seen.page.locator("#operations-campaigns-show")
+    block = seen.page.locator("#operations-campaigns-show_campaign")
     block.get_by_role("button").first.click()
     block.get_by_role("button", name="Try it out").click()
     block.get_by_role("textbox").fill("plain")

@@ -55,10 +55,10 @@ SLOW := $(addprefix --ignore=tests/, agents/test_agents.py benchmarks cli/test_d
     service/campaigns/test_rolling_upgrade.py teachers/blt/test_games.py teachers/test_ace.py \
     teachers/test_change_detector.py teachers/test_jun.py teachers/test_unknown_horizon.py \
     theory/test_bounds_hold.py test_example_package.py test_known_answers.py test_wheels.py) \
-    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots share simulate) \
     --deselect=tests/service/api/test_routes.py::test_a_campaign_of_too_many_cells_is_refused \
     --deselect=tests/service/dashboard/test_browser.py::test_hostile_names_are_shown_as_text \
-    --deselect=tests/test_docs.py::test_the_examples_of_extending_play
+    --deselect=tests/test_docs.py::test_the_examples_of_extending_play \
+    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots share simulate)
 
 test: .venv/dev.stamp ## run the tests but the slow ones (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(SLOW) $(ARGS)

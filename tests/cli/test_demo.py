@@ -172,10 +172,11 @@ def test_clients_keep_their_pace():
     """No client is ahead of it, however fast the answers come."""
     clients, began = DemoClients(seed=1, horizon=1_000), time.monotonic()
     clients.start(lambda client, arm, reward: reward, pace=50.0)
-    time.sleep(0.5)
+    while min(client.round for client in clients.taught) < 5:
+        time.sleep(0.01)
     clients.stop()
     most = 50 * (time.monotonic() - began) + 1
-    assert all(0 < client.round <= most for client in clients.taught)
+    assert all(client.round <= most for client in clients.taught)
 
 
 def test_it_loads_no_compiler(python):

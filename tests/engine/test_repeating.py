@@ -6,6 +6,7 @@ import pytest
 from tests.engine.test_leaping import CASES, LED
 from tests.leap_comparison import Case, play
 
+from tutelage.policies.ucb1 import UCB1
 from tutelage.rules import KEEP, Set
 
 MORE_CASES = {
@@ -27,3 +28,14 @@ def test_same_memory_as_asking_each_time(name):
         if field not in ("policy_states", "block") and not (one == other).all()
     ]
     assert differing == []
+
+
+def test_the_policy_is_asked_less_often(monkeypatch):
+    """Many pulls of a leading arm are made after one question."""
+    asked, choose, counts = [], UCB1.choose, []
+    monkeypatch.setattr(UCB1, "choose", staticmethod(lambda *given: (asked.append(given[0]), choose(*given))[1]))
+    for each in (False, True):
+        asked.clear()
+        play(replace(CASES["leading arm"], policy="ucb1"), 4, "step", 6, plain=True, asks_each_time=each)
+        counts.append(len(asked))
+    assert 0 < 4 * counts[0] < counts[1]

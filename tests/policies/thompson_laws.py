@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 def play_runs(stream, history, times, room, learner, prospect, stretch, parameters, leaps, pulls, ones):
-    """Play a client with ``history`` [2, K] up to the last of ``times``, for each row of ``pulls`` [R, C, K] anew.
+    """Play a client with ``history`` [2, K] up to the last of ``times``, once for each row of ``pulls`` [R, C, K].
 
     ``pulls`` and ``ones`` get what was pulled and shown up to each of the times.  Unless it ``leaps``, and where
     it gains nothing by that, the client steps.
@@ -69,7 +69,7 @@ choose, learn, leap = thompson.choose, thompson.learn, thompson.leap
 
 
 def play(case, times, runs, *, leaps=True, seed=0, room=UNLIMITED, compiles=False, leap_function=thompson.leap):
-    """Return pulls and ones [R, C, K] of so many clients at ``times``; in plain Python unless it ``compiles``."""
+    """Return pulls and ones [R, C, K] of that many clients at ``times``; in plain Python unless it ``compiles``."""
     num_arms = len(case.means)
     counts, numbers = np.zeros((4, num_arms), dtype=np.int64), np.zeros((2, num_arms))
     learner = Learner(counts[0], numbers[0], np.zeros(ThompsonSampling().state_size(num_arms)))

@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +20,7 @@ from tutelage.cli.server_requests import campaign_path, connect, name_server, se
 from tutelage.cli.table_cells import create_table
 from tutelage.errors import InputError, RefusalError
 from tutelage.safe_console import SafeConsole
-from tutelage.text import UNKNOWN, format_count, format_name, format_number, shorten_name
+from tutelage.text import UNKNOWN, format_count, format_name, format_number, format_second, shorten_name
 
 _STYLES = {"critical": "red", "warning": "yellow"}
 _BAR_COLUMNS, _NAME_COLUMNS = 40, 32
@@ -63,7 +62,7 @@ def monitor(
 ) -> None:
     """Show a campaign, or all of them, as they go on, until Ctrl-C.
 
-    Where there is no terminal, a line is printed for each campaign that has changed.
+    If standard output is not a terminal, a line is printed for each campaign that has changed.
     """
     if not 0.2 <= every <= _LONGEST_INTERVAL:
         raise InputError(f"Invalid --every {every:g}: use 0.2 to {_LONGEST_INTERVAL:g} seconds.")
@@ -237,4 +236,4 @@ def _format_rate(rate: float | None) -> str:
 
 
 def _clock() -> str:
-    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return format_second(time.time_ns() // 1000)

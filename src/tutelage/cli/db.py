@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.cli.table_cells import create_table
-from tutelage.text import UNKNOWN, format_bytes, format_rough_duration
+from tutelage.text import UNKNOWN, format_bytes, format_rough_duration, format_second
 
 if TYPE_CHECKING:
     from tutelage.stores.base import StoreSize
@@ -95,7 +94,7 @@ def _print_size(size: "StoreSize") -> None:
 
 
 def _format_time(microseconds: int | None) -> str | None:
-    return None if microseconds is None else f"{datetime.fromtimestamp(microseconds // 10**6, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return None if microseconds is None else format_second(microseconds)
 
 
 def _describe_time(microseconds: int | None) -> str:

@@ -261,7 +261,7 @@ def _refuse_blt(measures: AgentMeasures) -> AgentVerdict | None:
     unclear = {
         "as 1": "it reads 0.5 as 1, so arms that blt levels by fractions look better than they are",
         "as 0": "it reads 0.5 as 0, so arms that blt levels by fractions look worse than they are",
-        "unclear": "what it makes of fractions, which blt shows, could not be told",
+        "unclear": "what it makes of fractions, which blt shows, could not be found out",
     }
     if measures.reading.startswith("refused"):
         return AgentVerdict("blt", "no", f"it takes 0 and 1 only, and blt shows fractions ({measures.reading})")
@@ -271,7 +271,7 @@ def _refuse_blt(measures: AgentMeasures) -> AgentVerdict | None:
 
 
 def _judge_blt(measures: AgentMeasures, setting: TheorySetting) -> AgentVerdict:
-    """BLT shows levels that depend on the client: measured alone, only what stands in its way can be told.
+    """Judge BLT, whose levels depend on the client: what is measured here shows only what stands in its way.
 
     The balance of its theorem is that under the middle constant; levels make clients pull at least as evenly, which
     is assumed, not measured.

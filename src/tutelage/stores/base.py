@@ -240,7 +240,7 @@ class StoreSize:
     ``bytes`` is the whole database, ``free_bytes`` the part that later rows fill first (None: not known), and
     ``log_bytes`` its write-ahead log: of PostgreSQL, that of all databases of the server, None without the
     role ``pg_monitor``.  ``first`` is when the oldest campaign was created, ``last`` when the newest of the
-    campaigns' last rows was made; None if there is no campaign, or no row.
+    campaigns' last rows was made; None without campaigns or rows.
     """
 
     tables: tuple[TableSize, ...]

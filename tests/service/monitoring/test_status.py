@@ -108,7 +108,7 @@ def test_no_client_is_slow_when_all_are_silent():
 
 
 def test_a_failed_store_is_one_item():
-    """Refused pulls are its effect: that no client pulls and that the quota waits is not said beside it."""
+    """Refused pulls are its effect: that no client pulls and that the quota waits is not said as well."""
     view = with_activity(EXAMPLES["store failed"], silence=np.full(5, 400.0), window_pulls=np.zeros((5, 5), dtype=int))
     assert [item.kind for item in status_of(view)] == ["store lagging", "learning"]
     works = replace(view, server=EXAMPLES["learning"].server)

@@ -80,8 +80,8 @@ def _plan(
 ) -> tuple[int, int, float]:
     """Return how many rounds and zeros of the target come next at most, and the sum of the q_k, written in ``bounds``.
 
-    Any numbers are exact; these are fast: the pulls have so many zeros hardly ever, and either fewer than one
-    candidate is expected, or the zeros multiply no p_k by more than about exp(0.7).
+    Any numbers are exact; these are fast: the pulls seldom have more zeros, and either fewer than one candidate is
+    expected, or the zeros multiply no p_k by more than about exp(0.7).
     """
     a, b, most = 1.0 + successes[target], 1.0 + failures[target], 1.0
     for arm in range(failures.size):
@@ -119,7 +119,7 @@ def _step(
     stretch: Stretch,
     rounds: int,
 ) -> int:
-    """Play at most so many rounds in which all draws are compared; return how many."""
+    """Play at most ``rounds`` rounds in which all draws are compared; return how many."""
     for done in range(rounds):
         arm = _compare(stream, target, successes, failures)
         _pull(stream, arm, arm == target, successes, failures, prospect, stretch)

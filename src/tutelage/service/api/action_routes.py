@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import secrets
 from typing import Literal, cast
-from urllib.parse import parse_qs
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -38,7 +37,7 @@ def action_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
         return HTMLResponse(made, headers=HEADERS)
 
     async def do(call: Call) -> Response:
-        fields, act = parse_qs(call.content.decode("latin-1"), max_num_fields=10), call.parameters["act"]
+        fields, act = call.form, call.parameters["act"]
         token, client = (fields.get(name, [""])[0] for name in ("token", "client"))
         if not hmac.compare_digest(token.encode(), _form_token(call).encode()):
             raise HttpProblem("forbidden", "The form is of another session: open the campaign's page again.")

@@ -8,7 +8,6 @@ import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -48,7 +47,7 @@ def login_routes(access: AccessControl, handoff: Handoff, session_hours: float) 
         return _form(onward, "" if access.has_keys else NO_KEY, 200, has_form=access.has_keys)
 
     async def login(call: Call) -> Response:
-        request, fields = call.request, _parse_form(call.content)
+        request, fields = call.request, call.form
         onward, secret = (fields.get(name, [""])[0] for name in ("next", "key"))
         address = find_address(call.scope, dict(call.scope["headers"]))
         if wait := attempts.register(address):
@@ -86,13 +85,6 @@ def login_routes(access: AccessControl, handoff: Handoff, session_hours: float) 
         Route("POST", "/login", login, "anyone", is_form=True),
         Route("POST", "/logout", logout, "anyone", is_form=True),
     ]
-
-
-def _parse_form(content: bytes) -> dict[str, list[str]]:
-    try:
-        return parse_qs(content.decode("latin-1"), max_num_fields=10)
-    except ValueError:  # too many fields: not this form
-        return {}
 
 
 def _form(onward: str, message: str, status: int, more: Mapping[str, str] | None = None, **how: bool) -> Response:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs, parse_qsl
 
 import msgspec
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from tutelage.struct_errors import explain_error
 
 Scope = dict[str, Any]
 _READING = frozenset({"GET", "HEAD"})
+_MOST_FIELDS = 10  # of a form
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,14 @@ class Call:
     def origin(self) -> Origin:
         """Who sent the request, for the ledger and the audit log."""
         return Origin(self.caller.name, find_address(self.scope, dict(self.scope["headers"])))
+
+    @property
+    def form(self) -> dict[str, list[str]]:
+        """The fields of a form; none if there are more than any form of the pages has."""
+        try:
+            return parse_qs(self.content.decode("latin-1"), max_num_fields=_MOST_FIELDS)
+        except ValueError:
+            return {}
 
     @property
     def request(self) -> Request:

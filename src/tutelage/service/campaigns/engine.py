@@ -239,7 +239,7 @@ class Engine:
                 self._lose(name)
 
     def save_snapshots(self, seconds: float) -> bool:
-        """Store snapshots of campaigns whose newest rows have had none for so long; return whether any was stored.
+        """Store snapshots of campaigns whose newest rows have had none for that time; return whether any was stored.
 
         A campaign that is quiet is then loaded, and listed, without reading any of its rows.
         """

@@ -144,7 +144,7 @@ class Session:
         return Change(self.name, self.token, self.position, self.head, snapshot=self._make_snapshot())
 
     def is_unsaved(self, seconds: float) -> bool:
-        """Whether committed rows have been without a snapshot for so long."""
+        """Whether committed rows have been without a snapshot for that time."""
         is_behind = self.campaign is not None and self.snapshot_position < self.position == self.after
         return is_behind and time.monotonic() - self.snapshot_time >= seconds
 

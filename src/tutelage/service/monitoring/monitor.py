@@ -45,7 +45,7 @@ LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS = 30.0
 LIST_SECONDS = 0.5  # for new views in a list of all campaigns
-LISTED_PER_SECOND = 100  # views in a list get one second older for so many campaigns
+LISTED_PER_SECOND = 100  # campaigns in a list for which its views may get one second older
 SCRAPE_SECONDS = 4.0  # Prometheus waits for 10 seconds by default
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
@@ -157,7 +157,7 @@ class Monitor:
             await asyncio.sleep(0)
 
     def _last_view(self, name: str, listed: int) -> CampaignView | UnservableCampaign:
-        """A campaign as last seen; with its age if that is great even for a list of so many campaigns."""
+        """A campaign as last seen; with its age if that is great even for a list of ``listed`` campaigns."""
         campaign = self._campaigns.get(name)
         if campaign is None or campaign.view is None:
             return UnservableCampaign(name, describe_unreachable("The server has not loaded this campaign yet."))

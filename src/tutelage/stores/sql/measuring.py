@@ -6,11 +6,12 @@ from typing import Any
 from sqlalchemy import ClauseElement, Table, and_, func, select
 
 from tutelage.stores.base import StoreSize, TableSize
-from tutelage.stores.sql.schema import audit, campaigns, entries, heads, keys, pulls, snapshots, states
+from tutelage.stores.sql.schema import campaigns, entries, heads, metadata, pulls, removals
 from tutelage.stores.sql.statements import Parameters
 
-_TABLES = (pulls, entries, snapshots, states, campaigns, keys, audit)
-_COUNTS = {table.name: select(func.count()).select_from(table) for table in _TABLES}
+_FIRST = {pulls.name, entries.name}
+_TABLES = sorted(metadata.tables.values(), key=lambda table: table.name not in _FIRST)  # the others as in the schema
+_COUNTS = {table.name: select(func.count()).select_from(table) for table in _TABLES if table is not removals}
 
 
 def _last_time(rows: Table) -> Any:

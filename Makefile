@@ -128,7 +128,7 @@ example-radio: .venv-agents/agents.stamp ## agents of four libraries choose radi
 	@$(AGENTS_BIN)/python examples/agents/teach_radio.py $(ARGS)
 
 example-dqn: .venv-sb3/sb3.stamp ## teach a learner of Stable-Baselines3 by a live campaign
-	@$(SB3_BIN)/python examples/stable-baselines3/teach_dqn.py $(ARGS)
+	@$(SB3_BIN)/python examples/agents/teach_dqn.py $(ARGS)
 
 claims: .venv/run.stamp ## judge each claim of the paper and write the tables of docs/claims.md
 	@$(BIN)/python benchmarks/claims.py $(ARGS)
@@ -208,7 +208,7 @@ endef
 	$(call environment,.venv-sb3)
 	@touch $@
 
-# PyTorch has other packages on each platform, so what comes on top of the package's own lock is not locked.
+# What comes on top of the package's own lock is not locked: computing the hashes of PyTorch's files takes too long.
 .venv-sb3/sb3.stamp: .venv-sb3/made.stamp requirements/build.txt requirements/run.txt requirements/stable-baselines3.in pyproject.toml
 	@$(SB3_BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/build.txt -r requirements/run.txt
 	@$(SB3_BIN)/python $(PIP_INSTALL) -r requirements/stable-baselines3.in

@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -11,6 +12,7 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.registry import parameters_of
+from tutelage.service.api.api_routes import api_routes
 from tutelage.teachers import TEACHERS
 
 ROOT = Path(__file__).parent.parent
@@ -111,6 +113,13 @@ def test_listed_tests_exist(name):
     assert [place for place in places if not (ROOT / "tests" / place).exists()] == []
 
 
+def test_programs_of_the_makefile_exist():
+    """Each Python file that a target runs is there."""
+    places = re.findall(r"/python ([\w/.-]+\.py)", (ROOT / "Makefile").read_text())
+    assert len(places) > 5
+    assert [place for place in places if not (ROOT / place).is_file()] == []
+
+
 def test_listed_pages_exist():
     """Every page whose commands `make test` does not run is there."""
     listed = re.search(r"blocks_run\[docs/%\.md\]', (.*?)\)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
@@ -143,7 +152,8 @@ def test_the_generated_reference_is_complete(monkeypatch, tmp_path):
         for option in command.params:
             assert option.hidden or option.param_type_name == "argument" or option.opts[-1] in part, called
     assert "``directive``" in http
-    assert "POST /v1/campaigns/{name}/pulls" in http
+    for route in api_routes(*[MagicMock()] * 3):
+        assert not route.summary or f"\n{route.method} {route.path}\n" in http, route.path
     api = "".join(page.read_text() for page in (tmp_path / "api").iterdir())
     for module in (ROOT / "src" / "tutelage").rglob("*.py"):
         name = ".".join(module.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")

@@ -14,11 +14,8 @@ from tutelage.cli.app import app
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
-from tutelage.service.api.campaign_routes import campaign_routes
-from tutelage.service.api.ledger_routes import ledger_routes
-from tutelage.service.api.monitoring_routes import monitoring_routes
+from tutelage.service.api.api_routes import api_routes
 from tutelage.service.api.openapi import build_document
-from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, SERVER_METRICS
 from tutelage.service.monitoring.status import KINDS
 from tutelage.teachers import TEACHERS
@@ -56,12 +53,7 @@ def spec_parameters():
 def http_names():
     """Every field, query parameter and listed value of the HTTP API."""
     nothing: Any = Mock()  # routes are only described here
-    routes = [
-        *pull_routes(nothing),
-        *campaign_routes(nothing, nothing),
-        *ledger_routes(nothing, nothing),
-        *monitoring_routes(nothing, nothing),
-    ]
+    routes = api_routes(nothing, nothing, nothing)
     document = build_document(routes)
     for schema, content in document["components"]["schemas"].items():
         for field, wanted in content.get("properties", {}).items():

@@ -11,11 +11,8 @@ import typer.main
 
 import tutelage
 from tutelage.cli.app import app
-from tutelage.service.api.campaign_routes import campaign_routes
-from tutelage.service.api.ledger_routes import ledger_routes
-from tutelage.service.api.monitoring_routes import monitoring_routes
+from tutelage.service.api.api_routes import api_routes
 from tutelage.service.api.openapi import build_document
-from tutelage.service.api.pull_routes import pull_routes
 
 
 def underlined(title: str, mark: str) -> list[str]:
@@ -180,12 +177,7 @@ def api_pages() -> Iterator[tuple[str, str]]:
 def write_reference(folder: Path) -> None:
     """Write the generated pages into a folder, leaving alone those that are as they would be written."""
     nothing = MagicMock()  # routes are only described here, never called
-    routes = [
-        *pull_routes(nothing),
-        *campaign_routes(nothing, nothing),
-        *ledger_routes(nothing, nothing),
-        *monitoring_routes(nothing, nothing),
-    ]
+    routes = api_routes(nothing, nothing, nothing)
     pages = {"commands": command_page(), "http": http_page(build_document(routes)), **dict(api_pages())}
     (folder / "api").mkdir(exist_ok=True)
     for name, text in pages.items():

@@ -10,17 +10,13 @@ from urllib.parse import urlsplit
 
 from tutelage.service.api.access import AccessControl
 from tutelage.service.api.action_routes import action_routes
-from tutelage.service.api.campaign_routes import campaign_routes
+from tutelage.service.api.api_routes import api_routes
 from tutelage.service.api.documentation_routes import documentation_routes
 from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.gateway import Gateway, Page
-from tutelage.service.api.key_routes import key_routes
-from tutelage.service.api.ledger_routes import ledger_routes
 from tutelage.service.api.login_routes import login_routes, render_refusal
-from tutelage.service.api.monitoring_routes import monitoring_routes
 from tutelage.service.api.page_routes import page_routes
 from tutelage.service.api.problems import HttpProblem
-from tutelage.service.api.pull_routes import pull_routes
 from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.campaigns.engine import KeyUseJob
@@ -89,11 +85,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 
     routes = [
-        *pull_routes(handoff),
-        *campaign_routes(handoff, readers, split_list(configuration.own_teachers)),
-        *ledger_routes(handoff, readers),
-        *key_routes(readers),
-        *monitoring_routes(handoff, monitor),
+        *api_routes(handoff, readers, monitor, split_list(configuration.own_teachers)),
         *login_routes(access, handoff, configuration.session_hours),
         *page_routes(monitor, renderer),
         *action_routes(handoff, monitor),

@@ -153,73 +153,75 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                     checkpoint += 1
                 if round >= end:
                     break
-                if may_leap and round >= next_attempt:
-                    latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
-                    played, added, met = play_stretch(
-                        leap,
-                        learner,
-                        policy_parameters,
-                        policy_stream,
-                        prospect,
-                        stretch,
-                        number,
-                        round,
-                        0 if is_first_left_out else min(end - 1, stops_after, latest) - round,
-                        missing if stop == STOP_AT_ALL else NOT_REACHED,
-                        rule_arrays,
-                        rule_memory,
-                        reward_arrays.local_means[client],
-                        REWARDS_ARE_CONSTANT,
-                        revealed_rewards,
-                        noticing,
-                        all_pulls,
-                        evidence_pulls,
-                        segments,
-                        sums,
-                        cuts,
-                        quota,
-                        quota_rounds,
-                        reward_stream,
-                    )
-                    round, number, total_cost, missing = (
-                        round + played,
-                        number + played,
-                        total_cost + added,
-                        missing - met,
-                    )
-                    pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
-                    next_attempt = round if played > 0 else round + pause // 2
-                    continue
-                if may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND:
-                    latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
-                    repeated, leading, met = repeat_pulls(
-                        bound_lead,
-                        draw,
-                        learner,
-                        policy_parameters,
-                        client,
-                        number,
-                        round,
-                        min(end - 1, latest, round + LONGEST_PAUSE if may_leap else end) - round,
-                        missing if stop == STOP_AT_ALL else NOT_REACHED,
-                        rule_arrays,
-                        rule_memory,
-                        reward_arrays,
-                        revealed_rewards,
-                        noticing,
-                        all_pulls,
-                        evidence_pulls,
-                        segments,
-                        sums,
-                        cuts,
-                        quota,
-                        quota_rounds,
-                        reward_stream,
-                    )
-                    round, number, missing = round + repeated, number + repeated, missing - met
-                    if repeated > 0:
-                        arm = leading
+                if LEAPS:  # noqa: SIM102 - numba compiles neither branch where its constant is False
+                    if may_leap and round >= next_attempt:
+                        latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
+                        played, added, met = play_stretch(
+                            leap,
+                            learner,
+                            policy_parameters,
+                            policy_stream,
+                            prospect,
+                            stretch,
+                            number,
+                            round,
+                            0 if is_first_left_out else min(end - 1, stops_after, latest) - round,
+                            missing if stop == STOP_AT_ALL else NOT_REACHED,
+                            rule_arrays,
+                            rule_memory,
+                            reward_arrays.local_means[client],
+                            REWARDS_ARE_CONSTANT,
+                            revealed_rewards,
+                            noticing,
+                            all_pulls,
+                            evidence_pulls,
+                            segments,
+                            sums,
+                            cuts,
+                            quota,
+                            quota_rounds,
+                            reward_stream,
+                        )
+                        round, number, total_cost, missing = (
+                            round + played,
+                            number + played,
+                            total_cost + added,
+                            missing - met,
+                        )
+                        pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
+                        next_attempt = round if played > 0 else round + pause // 2
                         continue
+                if REPEATS:  # noqa: SIM102
+                    if may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND:
+                        latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
+                        repeated, leading, met = repeat_pulls(
+                            bound_lead,
+                            draw,
+                            learner,
+                            policy_parameters,
+                            client,
+                            number,
+                            round,
+                            min(end - 1, latest, round + LONGEST_PAUSE if may_leap else end) - round,
+                            missing if stop == STOP_AT_ALL else NOT_REACHED,
+                            rule_arrays,
+                            rule_memory,
+                            reward_arrays,
+                            revealed_rewards,
+                            noticing,
+                            all_pulls,
+                            evidence_pulls,
+                            segments,
+                            sums,
+                            cuts,
+                            quota,
+                            quota_rounds,
+                            reward_stream,
+                        )
+                        round, number, missing = round + repeated, number + repeated, missing - met
+                        if repeated > 0:
+                            arm = leading
+                            continue
                 round += 1
                 if not acts_always:
                     if acts(round, wait, activity, stops_after, memory.streams[client, ACTIVITY]):

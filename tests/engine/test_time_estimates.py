@@ -9,11 +9,11 @@ from tutelage import simulator
 from tutelage.engine import time_estimates
 from tutelage.errors import InputError
 
-HORIZON = 10**15
+HORIZON, RUNS = 10**15, 2_000  # a thousand years and more on any machine
 EXPERIMENT = f"""
 name = "long"
 title = "Long"
-runs = 2
+runs = {RUNS}
 seed = 1
 horizons = [{HORIZON}]
 teachers = ["none"]
@@ -36,7 +36,7 @@ clients = "b"
 def test_years_are_refused(executor):
     """Before the first run of the request, whatever plays it; no time is typed in, so none is compared."""
     with pytest.raises(InputError, match=r"^At the measured rate, .* at least [0-9.,]+ years with 2 at a time: use a"):
-        simulator.simulate("paper", ["blt", "none"], horizon=HORIZON, runs=2, workers=2, executor=executor)
+        simulator.simulate("paper", ["blt", "none"], horizon=HORIZON, runs=RUNS, workers=2, executor=executor)
 
 
 @pytest.mark.parametrize("command", ["simulate paper", "plan paper", "bound paper", "reproduce fig2a", "run long.toml"])
@@ -44,7 +44,7 @@ def test_every_command_refuses_years(command, capsys, tmp_path, monkeypatch):
     """Also without a terminal, where no bar shows the remaining time."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.toml").write_text(EXPERIMENT)
-    options = () if command.startswith("run ") else ("--horizon", str(HORIZON))
+    options = () if command.startswith("run ") else ("--horizon", str(HORIZON), "--runs", str(RUNS))
     assert "At the measured rate, these runs would take at least " in error_of(capsys, 2, *command.split(), *options)
 
 

@@ -528,7 +528,7 @@ class StoreContract:
         size = stores.measure(address)
         rows = {table.name: table.rows for table in size.tables}
         expected = {"pulls": 500, "entries": 1, "campaigns": 2, "heads": 2, "states": 2, "snapshots": 0, "keys": 1}
-        expected |= {"sessions": 0, "audit": 0}
+        expected |= {"sessions": 0, "audit": 0, "heartbeats": 1}
         assert rows == expected
         assert (size.first, size.last) == (12, store.read("c", 500, 1)[0].time)
         bytes = {table.name: table.bytes for table in size.tables if table.bytes is not None}

@@ -43,7 +43,7 @@ def draw_empirical(rewards: RewardArrays, client: int, arm: int, stream: Any) ->
 
 @dataclass(frozen=True)
 class Correlated:
-    """Rewards that depend on shocks which clients share, round by round; each client's rewards are as without.
+    """Rewards that depend on random shocks which clients share in a round; each client's distribution is unchanged.
 
     A Gaussian copula: the reward is a quantile of the client's own distribution, so its mean and its whole
     distribution are unchanged, and rewards of different rounds are independent.  For means of 1/2 two Bernoulli
@@ -51,7 +51,7 @@ class Correlated:
     """
 
     correlation: float = parameter(
-        0.25, help="r: correlation of the normal numbers whose quantiles are the rewards", minimum=0, maximum=1
+        0.25, help="r: correlation of the normal numbers that rewards are computed from", minimum=0, maximum=1
     )
     dependence: str = parameter(
         ANY, help="clients that share shocks: any, or the name of each client's group as in a;a;b"

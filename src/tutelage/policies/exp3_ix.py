@@ -27,7 +27,7 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 @dataclass(frozen=True)
 class Exp3IX(PolicyBase):
-    """Exp3-IX: Exp3 with each loss over the probability of its pull + eta_t / 2, for fewer large estimates.
+    """Exp3-IX: Exp3 with each loss divided by the probability of its pull + eta_t / 2: fewer large estimates.
 
     It is made for rewards that an adversary sets: whatever they are, its regret against the best single arm is
     with probability 1 - delta at most 4 sqrt(K T log K) + (2 sqrt(K T / log K) + 1) log(2 / delta), or with a

@@ -88,7 +88,7 @@ class SlidingWindow(PolicyBase):
     """
 
     window: int = parameter(1000, help="number of latest pulls that count", minimum=1, maximum=10**9)
-    xi: float = parameter(0.6, help="weight of exploration (the theorem needs more than 1/2)", minimum=0)
+    xi: float = parameter(0.6, help="weight of exploration (its regret bound needs more than 1/2)", minimum=0)
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)

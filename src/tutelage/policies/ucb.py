@@ -32,7 +32,7 @@ class UCB(PolicyBase):
     the regret is at most the sum over suboptimal arms of 4 alpha log(T) / Delta + alpha / (alpha - 1).
     """
 
-    alpha: float = parameter(2.0, help="weight of exploration (the theorem needs more than 1)", minimum=0)
+    alpha: float = parameter(2.0, help="weight of exploration (its regret bound needs more than 1)", minimum=0)
 
     choose = staticmethod(choose)
 

@@ -43,7 +43,7 @@ class UCBV(PolicyBase):
     over suboptimal arms of (variance / Delta + 2), times log T.
     """
 
-    zeta: float = parameter(1.2, help="weight of exploration (the theorem needs more than 1)", above=0)
+    zeta: float = parameter(1.2, help="weight of exploration (its regret bound needs more than 1)", above=0)
     c: float = parameter(1.0, help="weight of the term for arms with few pulls", minimum=0)
 
     choose = staticmethod(choose)

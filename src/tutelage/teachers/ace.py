@@ -10,7 +10,7 @@ from tutelage.teachers.families.fixed_teacher import FixedTarget
 
 @dataclass(frozen=True)
 class ACE(FixedTarget):
-    """Adaptive attack by constant estimation: lowers every other arm by what it may exceed the target.
+    """Adaptive attack by constant estimation: lowers every other arm by the most that it may exceed the target.
 
     Liu and Shroff 2019 (ICML), for clients of any kind.  A reward X of arm i becomes X - alpha with
 

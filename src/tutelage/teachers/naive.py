@@ -28,7 +28,7 @@ class NaivelyGuess(FixedTeacher):
 
 @dataclass(frozen=True)
 class NaivelyAlign(FixedTeacher):
-    """Naively-Align: replaces each reward with one of the global model, which only a simulation can see.
+    """Naively-Align: replaces each reward with a draw at the arm's global mean, which only a simulation knows.
 
     Departs from the paper: Y is drawn for every pull from that client's generator instead of being shared by
     the clients of a round, so that no client's random numbers depend on the others.

@@ -36,7 +36,7 @@ class TalState:
 
 @dataclass(frozen=True)
 class TAL(EpochTeacher):
-    """Teaching-After-Learning: reveals gamma1 until one arm is the best, then gamma2 for all others."""
+    """Teaching-After-Learning: reveals gamma1 until it decides on a target, then gamma2 for all other arms."""
 
     gamma1: float = parameter(1.0, help="reward revealed for every arm while learning", minimum=0, maximum=1)
     gamma2: float = parameter(

@@ -36,7 +36,7 @@ class TwlState:
 
 @dataclass(frozen=True)
 class TWL(EpochTeacher):
-    """Teaching-While-Learning: reveals gamma1 for active arms and gamma2 for others until one is left."""
+    """Teaching-While-Learning: reveals gamma1 for active arms and gamma2 for others until one active arm is left."""
 
     gamma1: float = parameter(1.0, help="reward revealed for active arms while learning", minimum=0, maximum=1)
     gamma2: float = parameter(0.0, help="reward revealed for arms that are ruled out", minimum=0, maximum=1)

@@ -31,7 +31,7 @@ def rewards_parameter() -> Any:
 
 def weights_parameter() -> Any:
     """Return the field ``weights`` of a source."""
-    return parameter(None, help="weights of the clients in the global model, a;b;c or a file; equal by default")
+    return parameter(None, help="weights of the clients in the global means, a;b;c or a file; equal by default")
 
 
 def seed_parameter(what: str) -> Any:

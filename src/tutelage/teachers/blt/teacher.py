@@ -53,7 +53,7 @@ _TOO_SOON = 0.02  # of the horizon: before that no campaign is undecidable
 
 @dataclass(frozen=True)
 class BLT(Teacher):
-    """BLT: bets on which arm is best, levels revealed means until it decides, lifts a poor target."""
+    """BLT: bets on which arm is best, keeps revealed means nearly equal until it decides, lifts a low target."""
 
     leading_arm: Literal["free", "levelled"] = parameter(
         "free",
@@ -64,7 +64,8 @@ class BLT(Teacher):
     tolerance: float = parameter(0.0, help="how much worse than the best arm the target may be", minimum=0, below=1)
     level: bool = parameter(
         True,
-        help="whether to level active arms; false: reveal 0 until the decision, for clients that explore only ties",
+        help="whether to level active arms; false: reveal 0 until the decision, for clients that explore tied arms "
+        "only",
     )
     lift: bool = parameter(True, help="whether to lift the target at clients whose mean of it is close to 0")
     stakes: int = parameter(
@@ -72,14 +73,14 @@ class BLT(Teacher):
     )
     head_start: int = parameter(
         8,
-        help="h: first pulls of an arm that determine which rivals are worth betting on; fewer if the leading arm "
-        "is free and clients are more than 5",
+        help="h: first pulls of an arm that determine which rivals are worth betting on; fewer for more than 5 clients "
+        "if the leading arm is free",
         minimum=0,
     )
     hope: float = parameter(
         2.0,
-        help="optimism about the gap, in standard errors: learning stops once not even a gap larger by this could be "
-        "decided before the horizon",
+        help="optimism about the gap, in standard errors: learning stops once even a gap that is larger than estimated "
+        "by this could not lead to a decision before the horizon",
         minimum=0,
         maximum=math.inf,
     )
@@ -280,7 +281,7 @@ class BLT(Teacher):
         target = active[0] if len(active) == 1 else None
         reachable = target is not None or self.directive(state).quota is not None
         if target is not None:
-            sentence = f"decided for arm {target} after {state.consultations} consultations"
+            sentence = f"decided on arm {target} after {state.consultations} consultations"
         elif state.provisional is not None:
             sentence = f"undecidable before the horizon: leading clients to arm {state.provisional}, unproved"
         elif reachable:

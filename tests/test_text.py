@@ -186,13 +186,13 @@ def test_a_shell_reads_the_name(name):
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
-        ("decided for arm 0 in directive 2", "decided for arm red in directive 2"),
+        ("decided on arm 0 in directive 2", "decided on arm red in directive 2"),
         ("clients are led to arm 1, unproved", "clients are led to Arm B, unproved"),
-        ("decided for arm 2", "decided for arm a\\u202eb"),
-        ("decided for arm 3", "decided for arm 0"),
+        ("decided on arm 2", "decided on arm a\\u202eb"),
+        ("decided on arm 3", "decided on arm 0"),
         ("arm 1 beats arm 0", "Arm B beats arm red"),
         ("learning, directive 0, 3 arms active", "learning, directive 0, 3 arms active"),
-        ("decided for arm 7", "decided for arm 7"),
+        ("decided on arm 7", "decided on arm 7"),
         ("the farm 0 and arm 0x", "the farm 0 and arm 0x"),
     ],
 )

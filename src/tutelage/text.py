@@ -267,9 +267,9 @@ def _cut(characters: str, columns: int) -> str:
 
 
 def name_arms(sentence: str, arms: Sequence[str]) -> str:
-    """Replace the numbers of arms in a teacher's sentence by their names: ``decided for arm red``.
+    """Replace the numbers of arms in a teacher's sentence by their names: ``decided on arm red``.
 
-    A name that begins with "arm" replaces that word too: ``decided for Arm B``.
+    A name that begins with "arm" replaces that word too: ``decided on Arm B``.
     """
 
     def replace(found: re.Match[str]) -> str:

@@ -156,7 +156,7 @@ def test_the_end_says_whether_teaching_paid(capsys):
     for _ in range(2):
         output.update(paid, clients, 4, is_last=False)
     events = capsys.readouterr().out.splitlines()
-    assert events == ["Round 200: decided for arm 4.", "Round 400: teaching has saved more than it cost."]
+    assert events == ["Round 200: decided on arm 4.", "Round 400: teaching has saved more than it cost."]
     output.print_end("http://127.0.0.1:1", is_kept=False)
     words = " ".join(capsys.readouterr().out.split())
     assert f"2,000 pulls lost {untaught:,.0f} euros without teaching and {regret:,.0f} with it" in words

@@ -77,7 +77,7 @@ def test_decisions_are_listed(server, capsys):
     records = json.loads(output_of(capsys, "campaign", "decisions", "c", "--json"))["decisions"]
     assert len(lines) == len(records) > 0
     for line, record in zip(lines, records, strict=True):
-        word = {"consulted": "not decided", "decided": "decided for blue"}[record["kind"]]
+        word = {"consulted": "not decided", "decided": "decided on blue"}[record["kind"]]
         assert line.startswith(
             f"{record['time']}  round {record['round']}: consultation {record['directive']}, {word};"
         )

@@ -191,13 +191,13 @@ def test_figures_name_teachers_by_their_labels():
 
 @pytest.mark.parametrize(("share", "holds"), [(0.4, True), (0.5, None), (0.6, False)])
 def test_reaches_counts_best_arms(share, holds):
-    """Of four runs two decided for arm 2, one for a wrong arm, and one did not decide."""
+    """Of four runs two decided on arm 2, one on a wrong arm, and one did not decide."""
     data = dataset({"na": make_lines(1, 1, 1, 1)}, target={"na": [2, 2, 0, -1]})
     claim = claims.Reaches(teachers=("na",), share=share, **SHARED)
     found = judge_claim(claim, "regret", data)
     assert found.holds is holds
     assert f"in 200 of 400 runs (required: {100 * share:g} %; binomial test: p " in found.figures
-    assert found.figures.endswith(", for another arm in 100, and did not decide in 100")
+    assert found.figures.endswith(", on another arm in 100, and did not decide in 100")
 
 
 def test_decisions_are_judged_by_each_instances_gaps():

@@ -42,7 +42,7 @@ def test_decides():
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)
     assert (report.target, report.consultations, report.reachable) == (1, 1, True)
-    assert report.sentence == "decided for arm 1 in epoch 1"
+    assert report.sentence == "decided on arm 1 in epoch 1"
 
 
 def test_does_not_decide():

@@ -52,7 +52,7 @@ def test_decides_when_one_arm_is_left():
     assert TEACHER.directive(state) == Directive((Set(0.25), KEEP, Set(0.25)), None, (1,), target=1)
     report = TEACHER.report(state)
     assert (report.target, report.consultations) == (1, 1)
-    assert report.sentence == "decided for arm 1 in epoch 1"
+    assert report.sentence == "decided on arm 1 in epoch 1"
 
 
 def test_eliminates_one_after_the_other():
@@ -112,7 +112,7 @@ def test_one_arm_is_decided_from_the_start():
     """With K = 1 one arm is left before the first pull."""
     state = begin(TEACHER, Problem(2, 1, 50_000, (0.5, 0.5)))
     assert TEACHER.directive(state) == Directive((KEEP,), None, (0,), target=0)
-    assert TEACHER.report(state).sentence == "decided for arm 0 in epoch 1"
+    assert TEACHER.report(state).sentence == "decided on arm 0 in epoch 1"
 
 
 def test_with_both_gammas_0_twl_may_decide_before_tal():

@@ -131,7 +131,7 @@ def test_it_ends_before_tal():
 
 
 def test_it_does_end_by_then():
-    """40 random instances with room: decided for the best arm in time, in all runs but one in T."""
+    """40 random instances with room: decided on the best arm in time, in all runs but one in T."""
     late = ended = 0
     for seed in range(40):
         instance = load(f"planted:clients=5,arms=5,gap=.2,seed={seed}")

@@ -42,7 +42,7 @@ def _describe(one: dict[str, Any]) -> str:
     """Describe a record in a line: when, what, the active arms, and the cost so far."""
     what = {
         "consulted": f"consultation {one['directive']:,}, not decided",
-        "decided": f"consultation {one['directive']:,}, decided for {format_name(one['target'] or '')}",
+        "decided": f"consultation {one['directive']:,}, decided on {format_name(one['target'] or '')}",
         "excluded": f"excluded {format_name(one.get('client', ''))}",
     }[one["kind"]]
     arms = ", ".join(map(format_name, one["active_arms"]))

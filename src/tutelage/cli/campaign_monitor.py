@@ -134,7 +134,7 @@ def _line(sample: Sample) -> str:
     """Describe a campaign in a line that changes only if the campaign does."""
     one = sample.summary
     words = ", ".join(item["kind"] for item in sample.items if item["severity"] != "info") or one["report"]
-    target = f"decided for {format_name(one['target'])}" if one["target"] else "not decided"
+    target = f"decided on {format_name(one['target'])}" if one["target"] else "not decided"
     return (
         f"{one['name']}: {one['status']}, round {one['round']:,} of {one['horizon']:,}, "
         f"{format_count(one['num_pulls'], 'pull')}, cost {format_number(one['cost'])}, {target}, {words}"

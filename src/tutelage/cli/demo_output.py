@@ -95,7 +95,7 @@ class DemoOutput:
         round = campaign["round"]
         if self._decided is None and campaign["target"] is not None:
             self._decided = round
-            yield f"Round {round:,}: decided for {campaign['target']}."
+            yield f"Round {round:,}: decided on {campaign['target']}."
         balance = _compute_balance(campaign, clients)
         if balance <= 0:
             self._paid = None

@@ -238,8 +238,8 @@ def _judge_reaches(claim: Reaches, quantity: str, dataset: "xr.Dataset") -> Iter
     for teacher in claim.teachers:
         decided, wrong, runs = count_decided(dataset, teacher)
         found = compare_share(decided - wrong, runs, claim.share)
-        best = f"{teacher} decided for a best arm in {_write_share(decided - wrong, runs, claim.share, found)}"
-        yield found.holds, f"{best}, for another arm in {wrong}, and did not decide in {runs - decided}"
+        best = f"{teacher} decided on a best arm in {_write_share(decided - wrong, runs, claim.share, found)}"
+        yield found.holds, f"{best}, on another arm in {wrong}, and did not decide in {runs - decided}"
 
 
 _JUDGES: dict[type, Callable[[Any, str, "xr.Dataset"], Iterable[Part]]] = {

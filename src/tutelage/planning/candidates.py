@@ -64,7 +64,7 @@ class Measurement:
 
     @property
     def decided_rightly(self) -> float:
-        """The share of the runs that decided for a best arm."""
+        """The share of the runs that decided on a best arm."""
         return self.decided - float(self.wrong.mean())
 
     @property

@@ -60,7 +60,7 @@ class Assessment:
 
     @property
     def can_learn(self) -> bool:
-        """Whether it is a candidate at all, that is, may decide for an arm that it has learned itself."""
+        """Whether it is a candidate at all, that is, may decide on an arm that it has learned itself."""
         teacher = self.measurement.teacher
         has_privileged_input = teacher.needs_best_arm or teacher.simulation_only
         return teacher.decides and not (has_privileged_input or self.measurement.is_guess)

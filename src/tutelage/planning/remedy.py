@@ -25,7 +25,7 @@ _LEAST_GAP = 0.01  # the first to try where the best arms are tied
 
 @dataclass(frozen=True)
 class Trial:
-    """A horizon or a gap, and the share of ``runs`` that then decided for a best arm.
+    """A horizon or a gap, and the share of ``runs`` that then decided on a best arm.
 
     ``decided`` is None where a simulation would take too long and it is proved that learning then ends.
     """

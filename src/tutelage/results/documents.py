@@ -77,7 +77,7 @@ class LearningDocument(Struct, frozen=True):
 
 
 class TargetDocument(Struct, frozen=True):
-    """How many runs decided for each arm [K], how many for one that is not a best arm, and its probability's limits."""
+    """How many runs decided on each arm [K], how many on one that is not a best arm, and its probability's limits."""
 
     counts: list[int]
     wrong: int

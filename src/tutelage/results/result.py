@@ -63,7 +63,7 @@ class SimulationResult:
         return not self.request.teachers[teacher].decides
 
     def is_wrong(self, teacher: int) -> NDArray[np.bool_]:
-        """Return which runs [R] decided for an arm whose global mean is below the best.
+        """Return which runs [R] decided on an arm whose global mean is below the best.
 
         An arm that is tied for best is not wrong.  Where means shift, those at the horizon count.
         """

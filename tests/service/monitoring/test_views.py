@@ -66,7 +66,7 @@ def test_a_decision_has_its_bounds_and_its_position(tmp_path):
     assert ledger.decision.directive == len(entries)
     assert ledger.lower[1] > ledger.upper[0]
     assert 0 < ledger.decision.cost < metrics.cost
-    assert ledger.events[0].sentence.endswith("decided for y")
+    assert ledger.events[0].sentence.endswith("decided on y")
     assert ledger.events[-1].sentence == "Started"
     assert past.metrics.target is None
     assert past.metrics.rounds.tolist() == [200, 200]

@@ -148,7 +148,7 @@ def test_rules_out_and_decides():
     rules = (Set(0.0), Set(0.0), Lift(lift_of(problem.num_arms, problem.horizon)))
     assert teacher.directive(decided) == Directive(rules, None, (2,), target=2)
     assert BLT(lift=False, rho=2).directive(decided).rules == (Set(0.0), Set(0.0), KEEP)
-    assert teacher.report(decided).sentence == "decided for arm 2 after 1 consultations"
+    assert teacher.report(decided).sentence == "decided on arm 2 after 1 consultations"
 
 
 def test_removal_counts_at_once():

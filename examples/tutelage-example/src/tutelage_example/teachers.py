@@ -52,7 +52,7 @@ class Explore(Teacher):
         directive = self.directive(state)
         reachable = state.target is not None or directive.quota is not None
         if state.target is not None:
-            sentence = f"decided for arm {state.target}"
+            sentence = f"decided on arm {state.target}"
         else:
             sentence = "exploring" if reachable else "the horizon is too short for a decision"
         consultations = int(state.target is not None)

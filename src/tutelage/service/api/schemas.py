@@ -42,7 +42,7 @@ Round = Annotated[int, describe("Largest number of pulls that any client has mad
 Directive = Annotated[int, describe("Number of the directive in force: 1 + the teacher's consultations so far.")]
 Cost = Annotated[float, describe("Total absolute change to rewards, in units of the reward range (attack cost).")]
 ActiveArms = Annotated[list[str], describe("Arms that the teacher still considers.")]
-Target = Annotated[str | None, describe("The arm the teacher decided for; null before a decision.")]
+Target = Annotated[str | None, describe("The arm the teacher decided on; null before a decision.")]
 Report = Annotated[str, describe("The teacher's own sentence on where learning stands.")]
 BeyondHorizon = Annotated[
     int, describe("Pulls after the horizon, which are answered with the observed reward and are not evidence.")

@@ -146,7 +146,7 @@ class EventLog:
                 f": {format_count(len(back), 'arm')} active again" if back else ""
             )
         elif target is not None and target != self._target:
-            sentence = f"Consultation {number}: decided for {format_name(target)}"
+            sentence = f"Consultation {number}: decided on {format_name(target)}"
         elif gone or back:
             sentence = f"Consultation {number}: {format_count(len(gone), 'arm')} ruled out, {len(active)} left"
         else:

@@ -64,7 +64,7 @@ class EpochTeacher(Teacher):
         active = directive.active_arms
         reachable = directive.target is not None or directive.quota is not None
         if directive.target is not None:
-            sentence = f"decided for arm {directive.target} in epoch {max(1, consultations)}"
+            sentence = f"decided on arm {directive.target} in epoch {max(1, consultations)}"
         elif reachable:
             arms = f", {len(active)} arms active" if self.rules_out_arms else ""
             sentence = f"learning, epoch {consultations + 1}{arms}"

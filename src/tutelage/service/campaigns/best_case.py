@@ -45,6 +45,8 @@ def _cannot_end(settings: Settings, clients: Sequence[str]) -> bool:
 
 def _find_needed_round(settings: Settings, clients: Sequence[str]) -> int | None:
     """Return the round of the best case's decision with the next longer horizon that has one; None if unknown."""
+    if len(settings.arms) * len(clients) > MOST_PULLS:
+        return None  # the clients could not even pull each arm once
     for doublings in range(1, _MOST_DOUBLINGS + 1):
         horizon = settings.horizon * 2**doublings
         if horizon > MOST_HORIZON:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
+from tutelage.cli.options import Json
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.text import format_name
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import typer
 
 from tutelage.cli import interrupts
 from tutelage.cli.completion import complete_teacher
-from tutelage.cli.options import CampaignOfServer, Force, Json, Server, Yes, check_new_file, confirm, whole_number
+from tutelage.cli.options import Force, Json, Yes, check_new_file, confirm, whole_number
 from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.server_options import CampaignOfServer, Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, report_refusal, request
 from tutelage.errors import InputError, RefusalError
 from tutelage.text import format_bytes, format_count

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from tutelage.cli.options import CampaignOfServer, Json, Server
+from tutelage.cli.options import Json
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import CampaignOfServer, Server
 from tutelage.cli.server_requests import campaign_path, connect, send
 from tutelage.text import format_name, format_number
 

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.completion import complete_campaign
-from tutelage.cli.options import Server, number
+from tutelage.cli.options import number
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, send
 from tutelage.cli.table_cells import create_table
 from tutelage.errors import InputError, RefusalError

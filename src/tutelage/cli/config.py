@@ -5,8 +5,9 @@ import os
 import sys
 from dataclasses import asdict
 
-from tutelage.cli.options import ConfigFile, Json
+from tutelage.cli.options import Json
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import ConfigFile
 
 
 def config(config: ConfigFile = None, as_json: Json = False) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, store_url
+from tutelage.cli.options import Json
 from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.cli.table_cells import create_table
 from tutelage.text import UNKNOWN, format_bytes, format_rough_duration, format_second
 

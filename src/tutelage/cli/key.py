@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from tutelage.cli.audit import audit_row
-from tutelage.cli.options import ConfigFile, Json, StoreUrl, Yes, confirm, store_url
+from tutelage.cli.options import Json, Yes, confirm
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 from tutelage.text import format_second
 

@@ -13,8 +13,9 @@ import typer
 
 from tutelage.cli.audit import audit_row
 from tutelage.cli.completion import complete_stored_campaign
-from tutelage.cli.options import ConfigFile, Json, StoredCampaign, StoreUrl, store_url
+from tutelage.cli.options import Json
 from tutelage.cli.printing import checked_output
+from tutelage.cli.server_options import ConfigFile, StoredCampaign, StoreUrl, store_url
 from tutelage.dependence_test import describe_finding
 from tutelage.errors import InputError
 from tutelage.stores.base import Reader

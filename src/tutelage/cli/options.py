@@ -1,20 +1,14 @@
 """Options and arguments that several commands share, and how their values are read."""
 
-import contextlib
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tutelage.cli.completion import complete_campaign, complete_instance, complete_policies, complete_stored_campaign
+from tutelage.cli.completion import complete_instance, complete_policies
 from tutelage.errors import InputError, RefusalError
 from tutelage.paths import expand_path
-from tutelage.service.configuration import SETTINGS, load_setting
-from tutelage.service.settings_field import Setting
-from tutelage.text import name_place
 from tutelage.validation import read_whole
 
 
@@ -53,67 +47,6 @@ def check_new_file(out: Path, *, force: bool) -> None:
         raise InputError(f"{str(out)!r} exists already: add --force to replace it, or use another --out.")
 
 
-def setting_option(setting: Setting) -> Any:
-    """Return the command-line option of a setting, whose help comes from the setting's declaration."""
-    name = setting.option
-    if setting.type is bool:
-        name = f"{name}/--no-{name.removeprefix('--')}"
-    default = f"default: {setting.shown_default}" if setting.shown_default else ""
-    facts = "; ".join(filter(None, (default, setting.bounds.describe())))
-    help = f"{setting.help}  [{facts}]" if facts else setting.help
-    return typer.Option(name, metavar=setting.metavar or None, help=help, show_default=False)
-
-
-def setting_options(settings: Iterable[Setting]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command one option per setting; the command gets them as keywords, None where not given."""
-    options = [
-        inspect.Parameter(
-            setting.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[(bool if setting.type is bool else str) | None, setting_option(setting)],
-        )
-        for setting in settings
-    ]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for each in inspect.signature(command).parameters.values()
-            if each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        command.__signature__ = inspect.Signature([*options, *own])  # type: ignore[attr-defined]
-        return command
-
-    return decorate
-
-
-@contextlib.contextmanager
-def store_url(store: str | None, config: Path | None) -> Iterator[str]:
-    """Give the URL of the store in force, and report errors of the store as refusals.
-
-    Commands that an error advises name the store, unless it is the default one.
-    """
-    from tutelage.stores.base import StoreError
-
-    url = load_setting("store", store, file=config)
-    try:
-        yield url
-    except (InputError, StoreError) as error:
-        sentence = name_place(str(error), "db|key|ledger", "--store", shown_place("store", url))
-        if isinstance(error, StoreError):
-            raise RefusalError(sentence) from error
-        error.args = (sentence,)
-        raise
-
-
-def shown_place(setting: str, place: str) -> str:
-    """Return the address of a server or store for a command to show; empty if it is the default one."""
-    from tutelage.stores.address import without_password
-
-    return "" if place == SETTINGS[setting].default else without_password(place)
-
-
 def confirm(question: str, *, yes: bool) -> None:
     """Ask on the terminal whether to do what cannot be undone, unless ``--yes`` is given.
 
@@ -139,14 +72,6 @@ _INSTANCE = typer.Argument(
 
 Instance = Annotated[str, _INSTANCE]
 OptionalInstance = Annotated[str | None, _INSTANCE]
-_CAMPAIGN_HELP = "Name of the campaign."
-CampaignOfServer = Annotated[
-    str, typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_campaign)
-]
-StoredCampaign = Annotated[
-    str,
-    typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_stored_campaign),
-]
 Clients = Annotated[
     str,
     typer.Option(
@@ -214,11 +139,3 @@ OwnEngine = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking; needed where there is no terminal.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
-Server = Annotated[str | None, setting_option(SETTINGS["server"])]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", show_default="tutelage.toml", help="TOML file with the server's settings."
-    ),
-]

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from tutelage.cli.options import ConfigFile, setting_options
+from tutelage.cli.server_options import ConfigFile, setting_options
 from tutelage.errors import InputError
 from tutelage.service.configuration import SETTINGS, load_configuration
 

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from tutelage.cli.options import shown_place
+from tutelage.cli.server_options import shown_place
 from tutelage.errors import InputError, RefusalError
 from tutelage.text import name_place
 

@@ -30,6 +30,7 @@ from tutelage.engine.compiled_loop import (
 from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
+from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
@@ -110,6 +111,7 @@ class _Simulation:
         self.no_segments = np.zeros((0, num_clients))
         self.restarts = self.windows = self.num_consultations = 0
         self.published: tuple[Any, ...] = ()
+        self.routine: RoutineConsultations | None = None
         self.events: list[RunEvent] = []
         self.target: int | None = None
         self.decided_in: int | None = None
@@ -125,6 +127,7 @@ class _Simulation:
             if not self.changes:
                 break
             self._apply(self.changes.pop(0))
+        self._end_routine()
         teacher, run = self.place
         return RunOutcome(
             teacher=teacher,
@@ -154,11 +157,32 @@ class _Simulation:
                 round = self._next_consultation(last)
                 if round is None:
                     return
-                self.state = ask(self.teacher, "advance", self.state, self._evidence())
                 self.num_consultations += 1
-                self._publish(round)
+                if not self._consult_routinely(round):
+                    self.state = ask(self.teacher, "advance", self.state, self._evidence())
+                    self._publish(round)
                 if round == last:
                     return
+
+    def _consult_routinely(self, round: int) -> bool:
+        """Consult the teacher in compiled code; False if that does not answer, and ``advance`` must."""
+        if self.routine is None:
+            return False
+        leading_arm = self.routine.consult(self.is_evidence, self.delivered_segments, self.quota)
+        if leading_arm is None:
+            self._end_routine()
+            return False
+        directive = self.directive
+        self.events.append(RunEvent(round, directive.active_arms, directive.target))
+        if leading_arm != self.rule_arrays.leading_arm:
+            self.rule_arrays = self.rule_arrays._replace(leading_arm=leading_arm)
+            self.published = ()
+        return True
+
+    def _end_routine(self) -> None:
+        """Let ``state`` be the teacher's state, which meanwhile only the routine's arrays had."""
+        if self.routine is not None:
+            self.state, self.routine = self.routine.restore(), None
 
     def _apply(self, change: ScheduledChange) -> None:
         """Shift the means, or exclude a client unless it is the last one that is evidence."""
@@ -170,6 +194,7 @@ class _Simulation:
         elif self.is_evidence.sum() > 1:
             self.is_evidence[change.client] = False
             self.excluded.append(change.client)
+            self._end_routine()
             self.state = ask(self.teacher, "exclude", self.state, change.client)
             self._publish(change.round)
 
@@ -199,6 +224,7 @@ class _Simulation:
             self.target = directive.target
             memory.rule_states[:, OFF_TARGET] = 0.0
             self.decided_in = None if directive.target is None else round
+        self.routine = open_routine(self.teacher, self.state, memory)
 
     def _next_consultation(self, last: int) -> int | None:
         """Bring all clients, pulls pending, to the round in which the quota is met.

@@ -17,7 +17,7 @@ client that is not excluded has completed, so it never depends on which client i
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -103,6 +103,22 @@ class Evidence:
     """
 
     sums: tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Routine:
+    """A teacher's routine consultations as a plain function on arrays, which the simulator compiles.
+
+    A consultation is routine if it leaves all of the directive as it was but the counts of the quota and the leading
+    arm.  ``consult(arrays, segment_sums, first, end, quota)`` adds the segments ``first`` [K] to ``end`` [K] of
+    ``segment_sums`` [M, K, cuts + 1] to the state in ``arrays``, a NamedTuple, and writes the counts of the next
+    quota; it returns the leading arm, -1 for none.  Where the consultation is not routine it leaves the state as it
+    was and returns less: ``restore()`` is that state then, from which ``advance`` continues.
+    """
+
+    consult: Callable[..., int]
+    arrays: Any
+    restore: Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -199,6 +215,10 @@ class Teacher(Protocol):
 
         The client explores the active arms evenly.
         """
+        return None
+
+    def routine(self, state: Any) -> Routine | None:
+        """Its routine consultations from this state on; None: none, or too few to be worth compiling."""
         return None
 
     @abstractmethod

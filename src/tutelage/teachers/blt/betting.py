@@ -24,7 +24,7 @@ _MOST_TOLERANCE = 0.97  # c and d lie at most .98 apart
 FARTHEST = 2.0  # the limit of x; without a tolerance predictions meet before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grid:
     """The pull counts n_0 = 0, n_1, ... at which capital is computed, and their positions among the cuts.
 

@@ -19,6 +19,7 @@ from tutelage.teachers.base import (
     Problem,
     Quota,
     Report,
+    Routine,
     Style,
     Teacher,
     add_excluded,
@@ -26,7 +27,9 @@ from tutelage.teachers.base import (
     bound_error,
     risk_parameter,
 )
-from tutelage.teachers.blt.betting import NEVER, Array, Grid, log_mean, make_grid
+from tutelage.teachers.blt.betting import NEVER, Array, Grid, excess_of, log_mean, make_grid
+from tutelage.teachers.blt.betting_scalar import MOST_CLIENTS
+from tutelage.teachers.blt.routine import consult, new_routine_arrays, restore_state
 from tutelage.teachers.blt.states import BltState, WindowState
 from tutelage.teachers.blt.thresholds import even_log_thresholds, log_threshold, shared_log_thresholds
 from tutelage.teachers.blt.totals import BettingTotals, Waiting, append_totals, create_bets
@@ -273,6 +276,21 @@ class BLT(Teacher):
         if isinstance(fresh, WindowState):
             return self._bet_windows(fresh, range(len(fresh.counts)))
         return self._bet(fresh, fresh.totals, fresh.consultations)
+
+    def routine(self, state: BltState) -> Routine | None:
+        """Consultations that rule out no arm, of at most ``MOST_CLIENTS`` clients, none of them excluded."""
+        problem = state.problem
+        is_plain = not isinstance(state, WindowState) and problem.risk is None and not state.excluded
+        is_learning = len(state.active_arms) > 1 and state.provisional is None
+        if not is_plain or not is_learning or problem.num_clients > MOST_CLIENTS:
+            return None
+        grid, stakes = self._grid(problem), state.log_wealth.shape[2]
+        bets = create_bets(problem.weights, (), stakes, self.rho)
+        has_head_start = min(map(len, state.totals)) > grid.at_leading[0]
+        thresholds = self._log_thresholds(state, state.totals) if has_head_start else np.full((2, 2), math.inf)
+        excess, most_left = excess_of(bets, self.tolerance), (1.0 - _TOO_SOON) * problem.horizon
+        arrays = new_routine_arrays(state, grid, bets, thresholds, excess, self.hope, most_left)
+        return Routine(consult, arrays, functools.partial(restore_state, arrays, state))
 
     def report(self, state: BltState) -> Report:
         """Report the active arms, the evidence against each arm, and the target."""

@@ -35,7 +35,7 @@ def test_any_number_of_threads(expected, number):
 
 def test_processes(expected, monkeypatch):
     """Spawned processes give the same result."""
-    monkeypatch.setattr(executors, "_can_fork", lambda: False)
+    monkeypatch.setattr(executors, "can_fork", lambda: False)
     assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, workers=2, executor="processes").identical(expected)
 
 
@@ -96,13 +96,13 @@ def test_forked_processes(python):
 
 def test_what_is_worth_forking(monkeypatch):
     """Forking is used for many runs of a teacher that is consulted often, with several workers, where safe."""
-    monkeypatch.setattr(executors, "_can_fork", lambda: True)
+    monkeypatch.setattr(executors, "can_fork", lambda: True)
     blt = simulator.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
     assert executors._is_worth_forking(blt, 2)
     assert not executors._is_worth_forking(blt, 1)
     assert not executors._is_worth_forking(blt, 3)
     assert not executors._is_worth_forking(simulator.make_request("paper", ["tal", "twl"], runs=100), 2)
-    monkeypatch.setattr(executors, "_can_fork", lambda: False)
+    monkeypatch.setattr(executors, "can_fork", lambda: False)
     assert not executors._is_worth_forking(blt, 2)
 
 
@@ -112,7 +112,7 @@ def test_no_fork_while_other_threads_run():
     other = threading.Thread(target=done.wait)
     other.start()
     try:
-        assert not executors._can_fork()
+        assert not executors.can_fork()
     finally:
         done.set()
         other.join()
@@ -262,7 +262,7 @@ def test_a_policy_that_cannot_be_compiled():
 
 def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
     """A policy made inside a function has no name that a spawned process could import."""
-    monkeypatch.setattr(executors, "_can_fork", lambda: False)
+    monkeypatch.setattr(executors, "can_fork", lambda: False)
 
     class Local(UCB1):
         pass

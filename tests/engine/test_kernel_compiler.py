@@ -147,3 +147,19 @@ def test_a_damaged_cache_is_done_without(tmp_path):
     for path in (tmp_path / "cache").rglob("*.nb?"):
         path.write_bytes(path.read_bytes()[:50])
     assert run_program(tmp_path)[0] == 3.0
+
+
+def test_a_kernel_in_the_cache_need_not_be_compiled(tmp_path, monkeypatch):
+    """A kernel is to be compiled until some process has compiled it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first, second = (compiled_main(add_one, "add_one") for _ in range(2))
+    assert first.is_to_be_compiled()
+    assert second.is_to_be_compiled()
+    assert first(1.5) == 2.5
+    assert not first.is_to_be_compiled()
+    assert not second.is_to_be_compiled()
+
+
+def add_one(x):
+    """Stand in for a kernel."""
+    return x + 1.0

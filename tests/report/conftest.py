@@ -84,7 +84,7 @@ def finished_folder(tmp_path_factory):
 def sketched_folder(finished_folder, tmp_path, monkeypatch):
     """A finished folder whose pictures are only their titles: quick, for tests of what is written when."""
 
-    def drawn(result, pictures, drawing):
+    def drawn(result, pictures, drawing, workers):
         for data in result.panels:
             if drawing is not None:
                 drawing(data.panel.name)

@@ -39,6 +39,7 @@ _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
 MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
+_HAS_MASKS = hasattr(signal, "pthread_sigmask")
 
 
 def default_workers() -> int:
@@ -82,10 +83,7 @@ class Team:
     has_started: Callable[[], bool] = lambda: True
 
     def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
-        with _interrupts_blocked(), warnings.catch_warnings():
-            # A process that is started here inherits the mask: Ctrl-C is for this one.  Python 3.12 warns of
-            # any thread when it forks; those that exist belong to numpy and to cli/interrupts.py, and wait.
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with without_interrupts():
             return self.executor.submit(self.play, *self.arguments, teacher, run)
 
     def played_shares(self) -> float:
@@ -144,7 +142,7 @@ def _open_processes(request: SimulationRequest, workers: int) -> Team:
         )
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # it imports the script that started it
         raise InputError(describe_missing_guard())
-    if _can_fork():
+    if can_fork():
         context: Any = multiprocessing.get_context("fork")
         sent: SimulationRequest | bytes = request
     else:
@@ -198,7 +196,7 @@ def _open_dask(request: SimulationRequest, workers: int | None, executor: str) -
 def _is_worth_forking(request: SimulationRequest, workers: int) -> bool:
     """Return whether threads would mostly wait for each other, and processes have all kernels at once."""
     num_runs = request.runs * len(request.teachers)
-    if workers == 1 or not _can_fork() or num_runs < _RUNS_WORTH_FORKING * workers:
+    if workers == 1 or not can_fork() or num_runs < _RUNS_WORTH_FORKING * workers:
         return False
     if has_agents(request):
         return True
@@ -206,7 +204,7 @@ def _is_worth_forking(request: SimulationRequest, workers: int) -> bool:
     return any(len(cuts) >= _MANY_SEGMENTS for cuts in segments)
 
 
-def _can_fork() -> bool:
+def can_fork() -> bool:
     """Return whether a copy of this process is complete and may be made.
 
     On Linux, where no other thread is at work, and not in a worker of ``multiprocessing.Pool``.
@@ -247,15 +245,19 @@ def _start_tracker() -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def without_interrupts() -> Iterator[None]:
+    """Let processes that are started here ignore Ctrl-C, which is for this one, and start without a warning.
+
+    Python 3.12 warns of any thread when it forks; those that exist belong to numpy and to cli/interrupts.py, and wait.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if _HAS_MASKS else None
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _in_process: dict[str, Any] = {}  # in a worker process: the request, and the event that cancels it
@@ -263,14 +265,18 @@ _in_process: dict[str, Any] = {}  # in a worker process: the request, and the ev
 
 def _start_process(request: SimulationRequest | bytes, cancel: Any, started: Any) -> None:
     started.set()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     if isinstance(request, bytes):
         request = _unpickled(request)
     _in_process.update(request=request, cancel=cancel)
 
 
-def _end_with_parent() -> None:
-    """End this process when the one that started it has ended, for whatever reason."""
+def end_with_parent() -> None:
+    """Let this process end when the one that started it has ended, for whatever reason."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])

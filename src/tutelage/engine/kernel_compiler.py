@@ -83,6 +83,13 @@ class _Kernel:
             self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
             return self.dispatcher(*arguments)
 
+    def is_to_be_compiled(self) -> bool:
+        """Whether neither this process nor the cache has it; another process can then compile it into the cache."""
+        folder = self.dispatcher.stats.cache_path
+        if self.dispatcher.signatures or folder is None:
+            return False
+        return not any(Path(folder).glob(f"*.{self.linked.__name__}-*.nbi"))
+
 
 def _relinked(function: Plain, bindings: dict[str, Any]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)

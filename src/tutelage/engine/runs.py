@@ -6,6 +6,7 @@ which runs end can change a result.
 """
 
 import contextlib
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Collection, Generator
@@ -18,7 +19,9 @@ import numpy as np
 
 from tutelage.conditions import Conditions
 from tutelage.engine.executors import MAIN_GUARD, Team, check_workers, describe_missing_guard, open_team
-from tutelage.engine.policy_groups import functions_of
+from tutelage.engine.parallel_map import parallel_map
+from tutelage.engine.policy_groups import group_clients
+from tutelage.engine.routine_consultations import find_routine, routine_kernel, warm_up_routine
 from tutelage.engine.simulation import Cancelled, simulate_run
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
@@ -104,13 +107,36 @@ def _outcome(future: Future[RunOutcome], executor: str | Executor, team: Team) -
 
 
 def warm_up(request: SimulationRequest) -> None:
-    """Compile the kernel of every policy, or read it from the cache, once and in this thread.
+    """Compile the kernels of all policies and teachers, or read them from the cache, once and in this thread.
 
+    Several that must be compiled are first compiled into the cache in copies of this process, where these may be made.
     Raises ``InputError`` with the policy that cannot be compiled.
     """
-    kinds: dict[Any, Policy] = {}
-    for policy in request.policies:
-        kinds.setdefault(functions_of(policy, request.instance.rewards, request.engine), policy)
+    groups = group_clients(request.policies, request.instance.rewards, request.instance.num_arms, request.engine)
+    parts: list[tuple[Any, Callable[[], None]]] = [
+        (kernel, functools.partial(_warm_up_policy, request, request.policies[clients[0]]))
+        for kernel, clients in groups.groups
+    ]
+    for teacher in range(len(request.teachers)):
+        routine = find_routine(request, teacher)
+        if routine is not None:
+            parts.append((routine_kernel(routine.consult), functools.partial(warm_up_routine, request, teacher)))
+    missing = [warm_up_part for kernel, warm_up_part in parts if kernel.is_to_be_compiled()]
+    if len(missing) > 1:
+        for _ in parallel_map(_call_and_ignore_errors, missing):
+            pass
+    for _, warm_up_part in parts:
+        warm_up_part()
+
+
+def _call_and_ignore_errors(function: Callable[[], None]) -> None:
+    """Call a function that is called again by this process's parent, which raises the same error."""
+    with contextlib.suppress(Exception):
+        function()
+
+
+def _warm_up_policy(request: SimulationRequest, policy: Policy) -> None:
+    """Play one client for one round."""
     instance = replace(
         request.instance,
         local_means=np.ascontiguousarray(request.instance.local_means[:1]),
@@ -121,19 +147,18 @@ def warm_up(request: SimulationRequest) -> None:
     )
     cancel = threading.Event()
     cancel.set()  # after one compiled call
-    for policy in kinds.values():
-        small = SimulationRequest(
-            instance,
-            (NoTeaching(),),
-            (policy,),
-            horizon=1 if request.count_type is np.int32 else request.horizon,  # one kernel for each type
-            runs=1,
-            seed=0,
-            checkpoints=np.ones(1, dtype=np.int64),
-            engine=request.engine,
-        )
-        with contextlib.suppress(Cancelled):
-            simulate_run(small, 0, 0, cancel=cancel)
+    small = SimulationRequest(
+        instance,
+        (NoTeaching(),),
+        (policy,),
+        horizon=1 if request.count_type is np.int32 else request.horizon,  # one kernel for each type
+        runs=1,
+        seed=0,
+        checkpoints=np.ones(1, dtype=np.int64),
+        engine=request.engine,
+    )
+    with contextlib.suppress(Cancelled):
+        simulate_run(small, 0, 0, cancel=cancel)
 
 
 def _first_samples(request: SimulationRequest) -> Any:

@@ -87,5 +87,5 @@ def build_report(
     make_cells_folder(folder)
     with lock_folder(preparation.folder):
         result = run_prepared(preparation, workers=workers, executor=executor, progress=progress, announce=announce)
-        files = write_locked(result, preparation.folder, drawing)
+        files = write_locked(result, preparation.folder, drawing, workers)
     return ReportBuild(preparation, files, result, summarize_panels(result))

@@ -12,6 +12,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
+from tutelage.engine.parallel_map import parallel_map
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.experiments.verdicts import count_decided
@@ -74,8 +75,8 @@ class PagePanel:
     json: Markup
 
 
-def render_page(result: ExperimentResult, record: PageRecord) -> str:
-    """Return the whole page as HTML; ``record`` is embedded for later runs."""
+def render_page(result: ExperimentResult, record: PageRecord, workers: int | None = None) -> str:
+    """Return the whole page as HTML; ``record`` is embedded for later runs, ``workers`` panels are made at a time."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
     template = resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
     titles = [each.title or each.name for each in result.experiments]
@@ -91,7 +92,7 @@ def render_page(result: ExperimentResult, record: PageRecord) -> str:
         instances=describe_instances(result),
         deciding=describe_deciding(result),
         decisions=_tabulate_decisions(result),
-        panels=[_make_panel(data) for data in result.panels],
+        panels=list(parallel_map(_make_panel, result.panels, workers)),
         facts=_list_facts(result),
         script=Markup(load_bokeh_script()),  # noqa: S704 - Bokeh's own file
         record=_mark_json(msgspec.json.encode(record).decode()),

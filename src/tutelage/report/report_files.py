@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutelage.atomic_files import lock_folder, remove_unfinished, write_atomically
-from tutelage.experiments import ExperimentResult
+from tutelage.engine.parallel_map import parallel_map
+from tutelage.experiments import ExperimentResult, PanelResult
 from tutelage.experiments.execution import check_callback, check_writable_folder
 from tutelage.experiments.preparation import CELLS, Preparation
 from tutelage.report.record import PageRecord, compute_page_fingerprint, hash_bytes, hash_files, read_record, seal_page
@@ -56,7 +57,9 @@ def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[Pa
     return ReportFiles(page, pictures, is_new=False), record.panels
 
 
-def write_locked(result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None) -> ReportFiles:
+def write_locked(
+    result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None, workers: int | None = None
+) -> ReportFiles:
     """Do the work of :func:`write_report` in a folder that the caller has locked.
 
     Everything is drawn before anything is replaced.  A page whose pictures are about to change is removed
@@ -70,7 +73,7 @@ def write_locked(result: ExperimentResult, folder: Path, drawing: DrawingProgres
         return ReportFiles(page, pictures, is_new=False)
     check_writable_folder(folder)
     remove_unfinished(folder)
-    drawn = _draw_pictures(result, pictures, drawing)
+    drawn = _draw_pictures(result, pictures, drawing, workers)
     if drawing is not None:
         drawing(PAGE)
     from tutelage.report.page import render_page
@@ -82,7 +85,7 @@ def write_locked(result: ExperimentResult, folder: Path, drawing: DrawingProgres
         {path.name: hash_bytes(content) for path, content in drawn.items()},
         summarize_panels(result),
     )
-    content = seal_page(render_page(result, record))
+    content = seal_page(render_page(result, record, workers))
     if any(path.exists() for path in changed):
         page.unlink(missing_ok=True)
     for path, picture in changed.items():
@@ -105,19 +108,24 @@ def _is_current(record: PageRecord, fingerprint: str, cells: Iterable[Path], pic
 
 
 def _draw_pictures(
-    result: ExperimentResult, pictures: dict[str, list[Path]], drawing: DrawingProgress | None
+    result: ExperimentResult, pictures: dict[str, list[Path]], drawing: DrawingProgress | None, workers: int | None
 ) -> dict[Path, bytes]:
     """Return the content of every picture."""
-    from tutelage import plots
-
     drawn: dict[Path, bytes] = {}
+    contents = parallel_map(_draw_panel, result.panels, workers)
     for data in result.panels:
         if drawing is not None:
             drawing(data.panel.name)
-        figure = plots.draw_panel(data.dataset, data.panel.quantity, data.panel.title or data.panel.name)
-        for path in pictures[data.panel.name]:
-            drawn[path] = plots.render_figure(figure, path.suffix)
+        drawn |= zip(pictures[data.panel.name], next(contents), strict=True)
     return drawn
+
+
+def _draw_panel(data: PanelResult) -> list[bytes]:
+    """Return the pictures of a panel, one for each of the endings."""
+    from tutelage import plots
+
+    figure = plots.draw_panel(data.dataset, data.panel.quantity, data.panel.title or data.panel.name)
+    return [plots.render_figure(figure, ending) for ending in _ENDINGS]
 
 
 def _has_content(path: Path, content: bytes) -> bool:

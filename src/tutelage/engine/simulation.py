@@ -164,26 +164,6 @@ class _Simulation:
                 if round == last:
                     return
 
-    def _consult_routinely(self, round: int) -> bool:
-        """Consult the teacher in compiled code; False if that does not answer, and ``advance`` must."""
-        if self.routine is None:
-            return False
-        leading_arm = self.routine.consult(self.is_evidence, self.delivered_segments, self.quota)
-        if leading_arm is None:
-            self._end_routine()
-            return False
-        directive = self.directive
-        self.events.append(RunEvent(round, directive.active_arms, directive.target))
-        if leading_arm != self.rule_arrays.leading_arm:
-            self.rule_arrays = self.rule_arrays._replace(leading_arm=leading_arm)
-            self.published = ()
-        return True
-
-    def _end_routine(self) -> None:
-        """Let ``state`` be the teacher's state, which meanwhile only the routine's arrays had."""
-        if self.routine is not None:
-            self.state, self.routine = self.routine.restore(), None
-
     def _apply(self, change: ScheduledChange) -> None:
         """Shift the means, or exclude a client unless it is the last one that is evidence."""
         if change.phase is not None:
@@ -225,6 +205,26 @@ class _Simulation:
             memory.rule_states[:, OFF_TARGET] = 0.0
             self.decided_in = None if directive.target is None else round
         self.routine = open_routine(self.teacher, self.state, memory)
+
+    def _consult_routinely(self, round: int) -> bool:
+        """Consult the teacher in compiled code; False if that does not answer, and ``advance`` must."""
+        if self.routine is None:
+            return False
+        leading_arm = self.routine.consult(self.is_evidence, self.delivered_segments, self.quota)
+        if leading_arm is None:
+            self._end_routine()
+            return False
+        directive = self.directive
+        self.events.append(RunEvent(round, directive.active_arms, directive.target))
+        if leading_arm != self.rule_arrays.leading_arm:
+            self.rule_arrays = self.rule_arrays._replace(leading_arm=leading_arm)
+            self.published = ()
+        return True
+
+    def _end_routine(self) -> None:
+        """Let ``state`` be the teacher's state, which meanwhile only the routine's arrays had."""
+        if self.routine is not None:
+            self.state, self.routine = self.routine.restore(), None
 
     def _next_consultation(self, last: int) -> int | None:
         """Bring all clients, pulls pending, to the round in which the quota is met.

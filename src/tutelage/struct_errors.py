@@ -148,4 +148,4 @@ def _list_values(wanted: type[msgspec.Struct], field: str) -> str:
         kind = typing.get_args(one.type)[0] if typing.get_origin(one.type) is typing.Annotated else one.type
         if one.encode_name == field and typing.get_origin(kind) is Literal:
             return join_words(map(str, typing.get_args(kind)))
-    return "another value"
+    return "one of the allowed values"

@@ -76,7 +76,7 @@ def test_page_of_blt_and_of_the_known_target(capsys):
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "condition every client pulls the active arms evenly" in text
-    assert "Learning takes at most " in text
+    assert "learning takes at most " in text
     assert re.search(r"what must be paid +at least measured ratio learning regret 75\.4 ", text)
     assert re.search(r"both, rho 3 regret 297 ", text)
     assert text.count("UCB1 clients the client pulls the target in round T") == 1

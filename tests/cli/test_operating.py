@@ -326,7 +326,8 @@ def test_a_missing_key_and_keys_in_the_clear_are_explained(here, capsys, monkeyp
         assert err.startswith("The server needs a key: set TUTELAGE_KEY")
         assert "Authorization" not in err
         monkeypatch.setenv("TUTELAGE_KEY", "tutelage_wrong")
-        assert error_of(capsys, 1, "campaign", "list") == "The key is unknown or has been revoked.\n"
+        unknown = "The key is unknown or has been revoked: ask an administrator for a new one.\n"
+        assert error_of(capsys, 1, "campaign", "list") == unknown
         monkeypatch.setenv("TUTELAGE_KEY", secret)
         assert output_of(capsys, "campaign", "list") == ""
     assert "travel in the clear" in (here / "log").read_text()

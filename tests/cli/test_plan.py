@@ -152,7 +152,7 @@ def test_progress_is_for_terminals():
         (["plan", "paper", "--activity", "0"], "activity 0 of client 0"),
         (["plan", "paper", "--workers", "0"], "Invalid number of workers 0"),
         (["plan", "uniform:arms=1"], "has one arm"),
-        (guess("--gap", "0"), "The gap 0 lies outside"),
+        (guess("--gap", "0"), "Invalid gap 0: use 1e-06 to "),
         (guess("--gap", "x"), "'x' is not a number"),
         ([*GUESS, "--means", "0.2"], "Invalid --means '0.2': use LOW;HIGH"),
         ([*GUESS, "--means", "0.8;0.2"], "The means 0.8;0.2 are not a range"),

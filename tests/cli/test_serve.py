@@ -50,7 +50,7 @@ def test_a_campaign_from_its_file_to_its_end(tmp_path, capsys, monkeypatch):
         output_of(capsys, "campaign", "export", "c", "--out", "c.ndjson", "--force")
         kinds = [json.loads(line)["kind"] for line in (tmp_path / "c.ndjson").read_text().splitlines()]
         assert kinds == ["started", "pull", "excluded", "stopped", "started", "stopped", "exported"]
-        assert "c: 8 positions agree" in output_of(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
+        assert "c: 8 rows agree" in output_of(capsys, "ledger", "verify", "--store", "sqlite:///t.db")
         assert "verified copy" in output_of(capsys, "db", "backup", "copy.db", "--store", "sqlite:///t.db")
         assert execute(["db", "upgrade", "--store", "sqlite:///t.db"]) == 1
         assert "in use" in capsys.readouterr().err

@@ -87,7 +87,7 @@ def test_it_is_simulated_and_planned_for(tmp_path):
         (pd.DataFrame({"a": [True]}), "True"),
         (pd.DataFrame({"client": ["x"]}), "no column for an arm"),
         (pd.DataFrame({"shop": [0, 1], "a": [0.2, 0.3]}), "column 'shop' .* names or means"),
-        (pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]), "two columns of one name"),
+        (pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]), "two columns named 'a'"),
     ],
 )
 def test_bad_means(means, words):

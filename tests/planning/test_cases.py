@@ -83,8 +83,8 @@ def test_a_guess_over_the_whole_range_is_planted():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"gap": 0.0}, "The gap 0 lies outside"),
-        ({"gap": 0.6, "low": 0.3, "high": 0.8}, "The gap 0.6 lies outside 1e-06 to 0.5"),
+        ({"gap": 0.0}, "Invalid gap 0: use 1e-06 to "),
+        ({"gap": 0.6, "low": 0.3, "high": 0.8}, "Invalid gap 0.6: use 1e-06 to 0.5, the largest gap"),
         ({"gap": float("nan")}, "gap nan"),
         ({"low": 0.8, "high": 0.2}, "0.8;0.2 are not a range"),
         ({"high": 1.5}, "means 0;1.5"),

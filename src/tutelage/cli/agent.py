@@ -33,18 +33,21 @@ def check(
         typer.Argument(
             metavar="AGENT",
             show_default=False,
-            help="Function of the number of arms and a seed that makes the agent, as package.module:function, or a "
+            help="Function that makes the agent from the number of arms and a seed, as package.module:function, or a "
             "policy, as in ucb1.",
         ),
     ],
     arms: Annotated[int, typer.Option(metavar="K", parser=whole_number, help="Number of arms, at least 2.")] = 5,
     rounds: Annotated[
-        int, typer.Option(metavar="N", parser=whole_number, help="Rounds under each constant, at least 10 per arm.")
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number, help="Number of rounds with each constant reward, at least 10 per arm."
+        ),
     ] = 300,
     runs: Annotated[
         int, typer.Option(metavar="R", parser=whole_number, help="Number of runs of each measurement, at least 2.")
     ] = 20,
-    gamma: Annotated[float, typer.Option(metavar="G", help="Third constant besides 0 and 1, from 0 to 1.")] = 0.5,
+    gamma: Annotated[float, typer.Option(metavar="G", help="Constant reward besides 0 and 1, from 0 to 1.")] = 0.5,
     clients: Annotated[
         int, typer.Option(metavar="M", parser=whole_number, help="Number of such clients that the bounds are for.")
     ] = 5,
@@ -63,7 +66,8 @@ def check(
 ) -> None:
     """Measure whether an agent can be taught, and by which teacher.
 
-    The agent is played alone, against constants.  The exit status is 1 if no teacher can teach it.
+    The agent plays without other clients and gets constant rewards: 0, --gamma and 1.  The exit status is 1 if no
+    teacher can teach it.
     """
     from tutelage.measurement.agent_check import check_agent
 
@@ -123,10 +127,13 @@ def _print_check(found: "AgentCheck") -> None:
         [
             ("untried", "runs in which some arm was never pulled"),
             ("eta low", "pulls of the least pulled arm over an even share: mean and 95 % confidence interval"),
-            ("eta high", "the same of the most pulled arm"),
-            ("outside", "runs outside of straight lines for eta that other runs gave, and the upper 95 % limit"),
-            ("iota", "pulls of all other arms after the history, over its pulls of each arm, at most"),
-            ("late", "share of the last pulls that were off the target"),
+            ("eta high", "the same for the most pulled arm"),
+            (
+                "outside",
+                "runs that leave straight lines fitted to the other runs, and the upper 95 % limit of their share",
+            ),
+            ("iota", "pulls of the other arms once only a target still pays, over the pulls of each arm before"),
+            ("late", "share of these in the last quarter of the pulls"),
         ]
     )
     printer.print("")
@@ -134,8 +141,9 @@ def _print_check(found: "AgentCheck") -> None:
     printer.print("")
     printer.print(
         f"Bounds are for {setting.num_clients} such clients, {setting.num_arms} arms with a gap of "
-        f"{max(setting.other_gaps):g} and a horizon of {setting.horizon:,}; eta and iota are taken to go on as "
-        "straight lines. tal stands for twl too. For blt, eta under the middle constant gives the clients' balance."
+        f"{max(setting.other_gaps):g} and a horizon of {setting.horizon:,}; they extend eta and iota as "
+        "straight lines. Verdicts on tal hold for twl too. For blt, eta under the middle constant gives the clients' "
+        "balance."
     )
 
 

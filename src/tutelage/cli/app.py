@@ -28,12 +28,12 @@ _COMMANDS = {
     "reproduce": "Make the figures of the paper, and check its claims.",
     "run": "Run the experiment that a file describes, and write its report.",
     "data": "List the real data sets, or check a copy of one.",
-    "plan": "Choose a teacher before you start.",
+    "plan": "Choose a teacher before a campaign starts.",
     "bound": "Compute upper and lower bounds on regret and cost.",
     "check": "Check a policy or teacher of your own.",
     "serve": "Serve campaigns over HTTP until interrupted.",
     "demo": "Watch a live server teach five clients, in about a minute.",
-    "config": "Print every setting and where its value comes from.",
+    "config": "Print the server's settings and where each value comes from.",
     "audit": "Print who created, changed and deleted campaigns and keys.",
 }
 _GROUPS = {
@@ -55,7 +55,7 @@ def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, show_traceback: bool = False, **options: Any) -> None:
         command(*arguments, **options)
 
-    help = "Print the traceback of an error before its sentence."
+    help = "Print the traceback of an error before its message."
     option = inspect.Parameter(
         "show_traceback",
         inspect.Parameter.KEYWORD_ONLY,

@@ -18,7 +18,7 @@ def bound(
         str,
         typer.Option(
             metavar="SPEC",
-            help="Teacher that a theorem is about, as in tal or 'twl(gamma1=1,gamma2=0)'.",
+            help="Teacher with a theorem for these clients, as in tal or 'twl(gamma1=1,gamma2=0)'.",
             autocompletion=complete_teacher,
         ),
     ] = "twl",

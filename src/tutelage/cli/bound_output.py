@@ -31,9 +31,9 @@ _PSI_MAX = (
 )
 _T_1 = "the round by which every client has pulled every arm often enough for epoch psi_max"
 _COLUMNS = [
-    ("learning", "part due to the pulls of arms that are not ruled out: gamma1 is revealed, or levelled rewards"),
-    ("teaching", "part due to the pulls of other arms than the target: gamma2, or 0, is revealed"),
-    ("remainder", "part due to the runs in which the other parts do not hold"),
+    ("learning", "part due to pulls of active arms, for which gamma1 or levelled rewards are revealed"),
+    ("teaching", "part due to pulls of other arms than the target, for which gamma2 or 0 is revealed"),
+    ("remainder", "part due to the rare runs in which the other parts do not hold"),
     ("bound", "the sum: an upper bound on the expected total over all clients"),
     ("simulated", "mean of the runs"),
     ("ratio", "bound divided by simulated"),
@@ -55,7 +55,7 @@ def _print_floors(printer: Printer, made: BoundComparison) -> None:
     regret, cost = (float(values.mean()) for values in made.result.totals(0)) if made.result else (None, None)
     floors = describe_floors(made.floors, regret, cost)
     if not floors:
-        printer.print("", "No floor is known for this teacher with these clients.")
+        printer.print("", "No floor (least regret or cost) is known for this teacher with these clients.")
         return
     measured = None if regret is None or cost is None else (regret, cost)
     printer.print("", create_floor_table("what must be paid", floors, measured), "")
@@ -128,9 +128,8 @@ def _describe_bounds(promised: Guarantee) -> Iterator[str]:
     if promised.needed_horizon is None:
         fit = "do not fit" if promised.is_vacuous else "fit"
         yield (
-            f"Learning takes at most {promised.decides_by:,} pulls of active arms by each client, which {fit} into "
-            f"{promised.horizon:,} rounds, unless one of the events that the theorem assumes does not happen "
-            f"(probability 2/{promised.horizon:,})."
+            f"With probability at least 1 - 2/{promised.horizon:,}, learning takes at most {promised.decides_by:,} "
+            f"pulls of active arms by each client, which {fit} into {promised.horizon:,} rounds."
         )
     elif promised.last_epoch is None:
         yield "The target is known from the start, so that nothing is learned."

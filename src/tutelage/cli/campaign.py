@@ -86,7 +86,8 @@ def create(
     ] = None,
     start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Create the campaign even if it has one arm or cannot end by its horizon.")
+        bool,
+        typer.Option("--force", help="Create the campaign even if it has one arm or cannot decide before its horizon."),
     ] = False,
     server: Server = None,
     as_json: Json = False,
@@ -200,9 +201,9 @@ def exclude(
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Exclude a client from the evidence permanently.
+    """Exclude a client permanently.
 
-    Its pulls are still answered.
+    The teacher continues as if the client had never pulled; its pulls are still answered.
     """
     path = campaign_path(name)
     confirm(f"Exclude {client} from the evidence of {name}?", yes=yes)

@@ -13,9 +13,9 @@ from tutelage.text import format_name, format_number
 
 
 def decisions(name: CampaignOfServer, server: Server = None, as_json: Json = False) -> None:
-    """List consultations, decisions and exclusions of clients.
+    """List consultations and decisions of the teacher, and exclusions of clients.
 
-    With --json each has the evidence that was new.
+    With --json each has the sums of rewards that were new to the teacher.
     """
     found = _read_decisions(name, server)
     with checked_output():

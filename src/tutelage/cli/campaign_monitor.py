@@ -54,14 +54,11 @@ def monitor(
         ),
     ] = None,
     every: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", parser=number, help="Seconds between two looks at the server, from 0.2 to 3600."
-        ),
+        float, typer.Option(metavar="SECONDS", parser=number, help="Seconds between two updates, from 0.2 to 3600.")
     ] = 2.0,
     server: Server = None,
 ) -> None:
-    """Show a campaign, or all of them, as they go on, until Ctrl-C.
+    """Show a campaign, or all of them, and update the view until Ctrl-C.
 
     If standard output is not a terminal, a line is printed for each campaign that has changed.
     """

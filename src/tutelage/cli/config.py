@@ -11,7 +11,7 @@ from tutelage.cli.server_options import ConfigFile
 
 
 def config(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Print every setting and where its value comes from.
+    """Print the server's settings and where each value comes from.
 
     Passwords are left out.
     The text can be saved and used as tutelage.toml.

@@ -73,7 +73,7 @@ def demo(
     """Watch a live server teach five clients, in about a minute.
 
     Two UCB1 clients, two epsilon-greedy clients and one Thompson sampling client pull the arms of the paper's
-    instance over HTTP.  The end says what teaching saved and what it cost.
+    instance over HTTP.  At the end the command prints what teaching saved and what it cost.
     """
     _check_options(teacher, horizon, seed, port)
     if pace is None:
@@ -196,7 +196,9 @@ def _show_progress(
                 campaign = http.get(f"/v1/campaigns/{CAMPAIGN}").raise_for_status().json()
             except httpx.HTTPError:
                 if process.poll() is not None:
-                    raise InputError("The demo's server was ended by another program.") from None
+                    raise InputError(
+                        "The demo's server was ended by another program: run tutelage demo again."
+                    ) from None
                 continue
             target = None if campaign["target"] is None else campaign["arms"].index(campaign["target"])
             output.update(campaign, clients, target, is_last=are_finished)

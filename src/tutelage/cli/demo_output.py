@@ -48,8 +48,8 @@ class DemoOutput:
             "Five clients pull the arms of the paper's instance over HTTP; none of them knows about teaching.",
             f"Arm {best} is best for all of them together, but {sum(arm != best for arm in own_best)} of "
             "them would do better with another arm.",
-            "Each has a twin that is not taught. Say a pull earns what its arm is worth to all clients, in euros:",
-            "regret is what the best arm would have earned more, and cost is paid for each change to a reward.",
+            "Each has a twin that is not taught. Say a pull earns its arm's mean over all clients, in euros: regret is",
+            "how much more the best arm would have earned, and cost is the sum of all changes to rewards.",
             "",
         )
         sys.stdout.flush()

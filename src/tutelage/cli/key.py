@@ -33,7 +33,12 @@ Expires = Annotated[
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
     role: Annotated[
-        str, typer.Option(metavar="ROLE", show_default=False, help="What the key permits: admin, reporter or viewer.")
+        str,
+        typer.Option(
+            metavar="ROLE",
+            show_default=False,
+            help="What the key permits: admin (everything), reporter (pulls) or viewer (reading).",
+        ),
     ],
     campaign: Annotated[
         str | None,
@@ -93,7 +98,8 @@ def rotate(
     overlap: Annotated[
         str,
         typer.Option(
-            metavar="DURATION", help="How long the old secret stays valid, as in 30s, 15min, 12h or 7d; 0 ends it."
+            metavar="DURATION",
+            help="How long the old secret stays valid, as in 30s, 15min, 12h or 7d; 0 ends it at once.",
         ),
     ] = "1h",
     expires: Expires = None,

@@ -35,7 +35,7 @@ def verify(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Recompute campaigns from their ledgers and check the store.
+    """Recompute campaigns from their ledgers and compare them with the store.
 
     The exit status is 1 if anything differs.
     """
@@ -49,7 +49,7 @@ def verify(
             faults += found
             documents.append({"name": one, "position": position, "faults": found})
             if not found and not as_json:
-                agree = "position agrees" if position == 1 else "positions agree"
+                agree = "row agrees" if position == 1 else "rows agree"
                 sys.stdout.write(f"{one}: {position:,} {agree}.\n")
         if as_json:
             sys.stdout.write(json.dumps({"campaigns": documents}) + "\n")
@@ -65,8 +65,8 @@ def verify(
 def dependence(name: StoredCampaign, store: StoreUrl = None, config: ConfigFile = None, as_json: Json = False) -> None:
     """Test whether rewards of different clients are independent.
 
-    Guarantees assume it of rewards in the same round.  The exit status is 1 if they are not; false alarms have a
-    probability of at most 0.1 %.
+    The guarantees of teachers assume it of rewards in the same round.  The exit status is 1 if dependence is found; a
+    false alarm has a probability of at most 0.1 %.
     """
     from tutelage.service.monitoring.dependence_reader import find_dependence_in_ledger
 
@@ -113,7 +113,10 @@ def export(
 @app.command(name="import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Export as NDJSON.")
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Ledger that was exported as NDJSON."
+        ),
     ],
     store: StoreUrl = None,
     config: ConfigFile = None,

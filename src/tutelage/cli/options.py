@@ -91,7 +91,7 @@ Activity = Annotated[
         metavar="P",
         show_default="1",
         help="Probability, above 0 and at most 1, that a client acts in a round: one number for all clients, "
-        "or one for each as in 1;1;0.1.",
+        "or one for each as in '1;1;0.1'.",
     ),
 ]
 Delay = Annotated[
@@ -100,7 +100,7 @@ Delay = Annotated[
         metavar="D",
         show_default="0",
         help="Number of rounds, at least 0, until a pull reaches the teacher: one number for all clients, or "
-        "one for each as in 0;0;5.",
+        "one for each as in '0;0;5'.",
     ),
 ]
 Workers = Annotated[
@@ -119,22 +119,13 @@ Executor = Annotated[
         help="Where to simulate runs: auto, threads, processes or dask://HOST:PORT; does not change results.",
     ),
 ]
-Engine = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="How to play clients: step (round by round), or auto (leap over rounds where that does not change the "
-        "distribution of any result); leap is auto, but refuses where nobody can leap.",
-    ),
-]
+_ENGINE_HELP = (
+    "How to simulate: step plays every round; auto leaps over rounds where that does not change the distribution of "
+    "any result; leap is auto, but refuses to simulate if no client can leap."
+)
+Engine = Annotated[str, typer.Option(metavar="NAME", help=_ENGINE_HELP)]
 OwnEngine = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default="that of the experiment",
-        help="How to play clients: step (round by round), auto (leap where that does not change distributions) or "
-        "leap (auto, but refuse where nobody can leap).",
-    ),
+    str | None, typer.Option(metavar="NAME", show_default="that of the experiment", help=_ENGINE_HELP)
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking; needed where there is no terminal.")]

@@ -52,7 +52,7 @@ def plan(
         typer.Option(
             metavar="LOW;HIGH",
             show_default="0;1",
-            help="Assumed range of the mean reward of an arm at a client, within 0 and 1.",
+            help="Assumed range of the mean reward of an arm at a client, within 0 and 1, as in '0.2;0.8'.",
         ),
     ] = None,
     rewards: Annotated[
@@ -68,7 +68,7 @@ def plan(
         typer.Option(
             metavar="A;B;C",
             show_default="equal",
-            help="Assumed weights of the clients in the mean over all clients: numbers, or a file.",
+            help="Assumed weights of the clients in the mean over all clients: numbers as in '0.5;0.3;0.2', or a file.",
         ),
     ] = None,
     teacher: Annotated[
@@ -105,14 +105,14 @@ def plan(
         typer.Option(
             metavar="R",
             parser=whole_number,
-            help="Number of runs with each teacher, at least 1; if the gap is assumed, each has other means.",
+            help="Number of runs with each teacher, at least 1; if the gap is assumed, each run draws its own means.",
         ),
     ] = simulator.DEFAULT_RUNS,
     seed: options.Seed = simulator.DEFAULT_SEED,
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Choose a teacher before you start.
+    """Choose a teacher before a campaign starts.
 
     The plan says which teachers decide before the horizon, what they cost, how the choice changes with a
     smaller gap, and which horizon or gap an undecided teacher needs.
@@ -183,5 +183,5 @@ def _parse_range(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in text.split(";"))
     except ValueError:
-        raise InputError(f"Invalid --means {text!r}: use LOW;HIGH, as in 0.2;0.8.") from None
+        raise InputError(f"Invalid --means {text!r}: use LOW;HIGH, as in '0.2;0.8'.") from None
     return low, high

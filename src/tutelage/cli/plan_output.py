@@ -30,7 +30,7 @@ _EPOCHS = (
     'TAL and TWL decide at the end of an epoch, when every client has pulled each active arm "pulls" times. '
     '"round" is the round in which clients that explore evenly have pulled every arm that often. An epoch '
     "separates one arm at its likely gap from the best with probability about 1/2, and all arms at its sure gap with "
-    "probability 1 - 1/T."
+    "probability 1 - 1/T, T being the horizon."
 )
 
 

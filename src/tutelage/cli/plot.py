@@ -83,8 +83,8 @@ def plot(
         typer.Option(
             metavar="NAME=TEXT",
             show_default=False,
-            help="What the figure calls a teacher or, of several results, the FILE of this name without its ending; "
-            "repeat the option for others.",
+            help="Text to print in the figure for the teacher NAME or, if several results are drawn, for the file "
+            "NAME.nc; repeat the option for others.",
         ),
     ] = None,
     as_json: options.Json = False,
@@ -105,8 +105,8 @@ def plot(
     names = [file.stem for file in files]
     if len(set(names)) < len(names):
         names = [str(file) for file in files]
-    if len(set(names)) < len(names):
-        raise InputError("A file is named twice: name each result once.")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{repeated[0]!r} is named twice: name each result once.")
     loaded = {name: results.load(file) for name, file in zip(names, files, strict=True)}
     kinds = kinds or (("curves",) if one_file else _drawable_kinds(loaded.values()))
     for file, dataset in zip(files, loaded.values(), strict=True):

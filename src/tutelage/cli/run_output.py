@@ -20,12 +20,12 @@ _COLUMNS = (
     "Regret and cost are totals over all clients at the horizon: the mean with half of its 95 % confidence interval "
     "(Student's t) and, below it, the range of 80 % of the runs (for a set of instances: of the instances). "
     '"decided" counts the runs in which the teacher decided on a target arm (- for a teacher that never decides), '
-    '"wrong" those in which the target is not the best arm, with the largest probability that they allow (95 % '
-    "confidence, Clopper-Pearson)."
+    '"wrong" those in which the target is not the best arm, with the upper 95 % confidence limit of their probability '
+    "(Clopper-Pearson)."
 )
 _CLAIMS = (
-    "A claim is SUPPORTED or NOT SUPPORTED where chance explains our runs in fewer than {level} of cases (a two-sided "
-    "test), and else INCONCLUSIVE."
+    "A claim is SUPPORTED or NOT SUPPORTED where a two-sided test at the level of {level} rules out chance, and "
+    "otherwise INCONCLUSIVE."
 )
 
 

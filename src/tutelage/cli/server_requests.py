@@ -71,7 +71,8 @@ def _not_tutelage(response: Any, what: str) -> InputError:
 
     address = str(response.url)
     return InputError(
-        f"{without_password(address)}{name_proxy(address)} is not a Tutelage server: it answers with {what}."
+        f"{without_password(address)}{name_proxy(address)} is not a Tutelage server: it answers with {what}. "
+        "Check --server or TUTELAGE_SERVER."
     )
 
 
@@ -108,7 +109,7 @@ def send(
     try:
         return response.json() if response.content else None
     except ValueError:
-        raise _not_tutelage(response, "something else than JSON") from None
+        raise _not_tutelage(response, "something other than JSON") from None
 
 
 def _encode(content: Any) -> bytes:
@@ -139,7 +140,7 @@ def report_refusal(response: Any, server: str | None, locate: Callable[[str], st
     except (ValueError, KeyError, TypeError):
         raise _not_tutelage(response, f"status {response.status_code}") from None
     if str(problem.get("type")).endswith(":warned"):
-        sentence += " Add --force to create the campaign all the same."
+        sentence += " Add --force to create the campaign anyway."
     if response.status_code in _REQUEST_FAULTS:
         raise InputError(sentence)
     if response.status_code == 401 and "Authorization" not in response.request.headers:

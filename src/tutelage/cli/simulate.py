@@ -40,8 +40,7 @@ def simulate(
         str,
         typer.Option(
             metavar="SPEC",
-            help="Rounds whose values --out saves: linear(count=200), logarithmic(count=200), or only a "
-            "number of them.",
+            help="Rounds whose values --out saves: linear(count=200), logarithmic(count=200), or only their number.",
         ),
     ] = simulator.DEFAULT_CHECKPOINTS,
     activity: options.Activity = None,
@@ -59,7 +58,7 @@ def simulate(
         typer.Option(
             metavar="M:T",
             show_default=False,
-            help="Exclude client M from the evidence after round T; repeat the option for other clients.",
+            help="Exclude client M after round T: the teacher goes on without its pulls; repeat the option for others.",
         ),
     ] = None,
     exclude_after: Annotated[

@@ -124,7 +124,7 @@ def _print_noticing(printer: Printer, result: SimulationResult) -> None:
         "the first with the second half of the revealed rewards of each arm, in a test with a false-alarm rate of at "
         f"most {100 * LEVEL:g} %"
     )
-    messages = "rules to clients and sums from them, if clients apply the rules themselves; mean of the runs"
+    messages = "between the teacher and clients that apply its rules themselves, mean of the runs"
     printer.print_definitions(
         [
             ("notice", notice),
@@ -179,8 +179,8 @@ def _explain_columns(request: SimulationRequest) -> list[tuple[str, str]]:
     best += " at the end" if len(request.instance.phases) > 1 else ""
     cost = "total change to rewards by the teacher: |revealed - observed|, summed over all pulls"
     wrong = (
-        f"runs in which the target arm is not {best}, and the largest probability of one that they allow, with "
-        f"{_CONFIDENCE} confidence (Clopper-Pearson)"
+        f"runs in which the target arm is not {best}, and the upper {_CONFIDENCE} confidence limit of their "
+        "probability (Clopper-Pearson)"
     )
     if request.runs > 1:
         regret += (

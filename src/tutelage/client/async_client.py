@@ -295,7 +295,7 @@ class AsyncClient:
             task.cancel()  # no request follows that could miss the connection
         await asyncio.gather(*self._running, return_exceptions=True)
         if len(self.spool) and self.spool.path is None:
-            LOG.error("%d reports are lost, since the client has no spool file.", len(self.spool))
+            LOG.error("%d reports are lost, since the client has no spool: pass one as spool.", len(self.spool))
         self.spool.close()
         await self._http.aclose()
 

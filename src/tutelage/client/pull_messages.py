@@ -167,7 +167,8 @@ def interpret_access(answer: httpx.Response, server: str) -> str:
         return status
     if isinstance(kind, str) and kind.startswith(_TYPES) and isinstance(detail, str):
         raise CheckFailure(f"{server}: {_line(detail)}")
-    raise CheckFailure(f"{server} is not a Tutelage server: it answers with status {answer.status_code}.")
+    fault = f"{server} is not a Tutelage server: it answers with status {answer.status_code}."
+    raise CheckFailure(f"{fault} Check its address.")
 
 
 def _json(content: bytes) -> Any:

@@ -57,7 +57,9 @@ class Spool:
             held = {pull["id"]: pull for pull in pulls[: max(0, self.most - len(self._waiting))]}
             if len(held) < len(pulls):
                 self.lost += len(pulls) - len(held)
-                LOG.error("%d reports are lost, since %d are waiting.", len(pulls) - len(held), self.most)
+                LOG.error(
+                    "%d reports are lost: %d are waiting, the most that are kept.", len(pulls) - len(held), self.most
+                )
             self._waiting |= held
             if held:
                 self._write(list(held.values()))

@@ -221,7 +221,9 @@ def _pickled(request: SimulationRequest) -> bytes:
     try:
         return pickle.dumps(request)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError(f"The request cannot be sent to other processes: {error}; use threads.") from error
+        raise InputError(
+            f"The request cannot be sent to other processes ({error}): use the executor threads."
+        ) from error
 
 
 @functools.lru_cache(maxsize=1)

@@ -97,7 +97,9 @@ def _outcome(future: Future[RunOutcome], executor: str | Executor, team: Team) -
             "A worker process ended before its run did; it may have run out of memory: use fewer --workers."
         ) from error
     except CancelledError as error:
-        raise ConnectionError(f"The connection to {executor} was lost before the runs were done.") from error
+        raise ConnectionError(
+            f"The connection to {executor} was lost before the runs were done: start them again."
+        ) from error
     except ModuleNotFoundError as error:
         if executor in ("auto", "threads", "processes"):
             raise

@@ -91,8 +91,9 @@ def _names(given: Any) -> Any:
 
 def _read_frame(frame: MeansFrame) -> _Columns:
     labels = list(frame.columns)
-    if len(set(map(str, labels))) < len(labels):
-        raise InputError("The means have two columns of one name: rename one.")
+    texts = list(map(str, labels))
+    if repeated := [text for text in texts if texts.count(text) > 1]:
+        raise InputError(f"The means have two columns named {repeated[0]!r}: rename one.")
     columns = {label: frame[label].to_numpy() for label in labels}
     kept = [label for label in labels if not is_weight(str(label))]
     names = next((label for label in kept if str(label) and is_corner(str(label))), None)

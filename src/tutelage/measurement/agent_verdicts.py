@@ -220,7 +220,7 @@ def _judge_constant(
     elif sharing.untried:
         why = untried
     elif 0.0 < gamma < 1.0 and measures.reading in {"as 1", "as 0"}:
-        why = f"it reads {gamma:g} {measures.reading}, so what it learns from {gamma:g} is not what was shown"
+        why = f"it reads {gamma:g} {measures.reading}, so it does not learn what was revealed"
     elif not history.is_led:
         late = f"{history.late.mean():.0%} of its late pulls"
         why = f"after a history of {gamma:g} it keeps pulling arms that show 0: {late}"
@@ -250,9 +250,9 @@ def _judge_constant(
 def _judge_binary_blt(measures: AgentMeasures) -> AgentVerdict:
     """Judge BLT that reveals 0 and 1 only, which no theorem is about: it has no bounds."""
     if all(each.untried == len(each.least) for each in measures.sharings):
-        return AgentVerdict("blt, binary reveals", "no", "it never tries some arm, whatever it is shown")
+        return AgentVerdict("blt, binary reveals", "no", "it never tries some arm, whatever is revealed")
     return AgentVerdict(
-        "blt, binary reveals", "unclear", "it would be shown 0 and 1 only, whose means blt levels: simulate it"
+        "blt, binary reveals", "unclear", "blt would reveal 0 and 1 only, with levelled means: simulate it"
     )
 
 
@@ -261,12 +261,12 @@ def _refuse_blt(measures: AgentMeasures) -> AgentVerdict | None:
     unclear = {
         "as 1": "it reads 0.5 as 1, so arms that blt levels by fractions look better than they are",
         "as 0": "it reads 0.5 as 0, so arms that blt levels by fractions look worse than they are",
-        "unclear": "what it makes of fractions, which blt shows, could not be found out",
+        "unclear": "the measurement does not tell how it reads fractions, which blt reveals",
     }
     if measures.reading.startswith("refused"):
-        return AgentVerdict("blt", "no", f"it takes 0 and 1 only, and blt shows fractions ({measures.reading})")
+        return AgentVerdict("blt", "no", f"it takes 0 and 1 only, but blt reveals fractions ({measures.reading})")
     if all(each.untried == len(each.least) for each in measures.sharings):
-        return AgentVerdict("blt", "no", "it never tries some arm, whatever it is shown")
+        return AgentVerdict("blt", "no", "it never tries some arm, whatever is revealed")
     return AgentVerdict("blt", "unclear", unclear[measures.reading]) if measures.reading in unclear else None
 
 

@@ -62,7 +62,7 @@ class Exploration:
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lemma's eta-low [C] and eta-high [C].  Raises ``InputError`` without a lemma."""
         if self.lemma is None:
-            raise InputError(f"The paper has no lemma on the exploration of these arms by {self.policy}.")
+            raise InputError(f"The paper has no lemma on {self.policy} with these rewards, and so no band.")
         taus = self.taus.tolist()
         low, high = ([float(curve(tau)) for tau in taus] for curve in (self.lemma.least, self.lemma.most))
         return np.array(low), np.array(high)

@@ -60,7 +60,7 @@ def _answer_horizon(horizon: int, choice: Choice, remedies: Sequence[Remedy]) ->
         return int(decisions.q50), sentence
     if not any(each.can_learn for each in choice.assessments):
         return None, f"{subject} not enough for these teachers: none of them learns a target."
-    reason = f"no teacher decided in at least {100 * choice.rule.min_decided:g} % of the runs and never for a wrong arm"
+    reason = f"no teacher decided in at least {100 * choice.rule.min_decided:g} % of the runs without a wrong decision"
     found = [(int(each.horizon.value), each.teacher) for each in remedies if is_enough(each.horizon)]
     if not found:
         return None, f"{subject} not enough: {reason}, and no longer horizon was found that is."

@@ -105,12 +105,12 @@ class AssumedInstance:
         if not 0.0 <= self.low < self.high <= 1.0:
             raise InputError(
                 f"The means {self.low:g};{self.high:g} are not a range within [0, 1]: "
-                "use LOW;HIGH with LOW below HIGH, as in 0.2;0.8."
+                "use LOW;HIGH with LOW below HIGH, as in '0.2;0.8'."
             )
         if not _LEAST_GAP <= self.gap <= self.high - self.low:
             raise InputError(
-                f"The gap {self.gap:g} lies outside {_LEAST_GAP:g} to {self.high - self.low:g}, the largest "
-                f"gap between means of {self.low:g} to {self.high:g}."
+                f"Invalid gap {self.gap:g}: use {_LEAST_GAP:g} to {self.high - self.low:g}, the largest gap between "
+                f"means of {self.low:g} to {self.high:g}."
             )
 
     @property

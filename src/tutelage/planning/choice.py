@@ -101,7 +101,7 @@ class Choice:
         rivals = [each for each in self.assessments if each.rejection is None]
         measurement = best.measurement
         decided = format_runs(measurement.decisions.size, measurement.rounds.size)
-        about = f"{measurement.label} decided in {decided}, never for a wrong arm"
+        about = f"{measurement.label} decided in {decided}, never on a wrong arm"
         if len(rivals) == 1:
             if any(each.can_learn and each is not best for each in self.assessments):
                 about += f", and no other teacher decided rightly in at least {100 * self.rule.min_decided:g} % of them"
@@ -159,7 +159,7 @@ class Choice:
     def _no_choice(self) -> str:
         runs = self.assessments[0].measurement.rounds.size
         share = 100 * self.rule.min_decided
-        sentence = f"No teacher decided in at least {share:g} % of {runs} runs and never for a wrong arm."
+        sentence = f"No teacher decided in at least {share:g} % of {runs} runs without a wrong decision."
         candidates = [each for each in self.assessments if each.can_learn]
         if not candidates:
             return f"{sentence} None of these learns a target."

@@ -124,7 +124,7 @@ async def _refresh_keys(
             noted = time.monotonic()
             await _note_key_uses(access, handoff)
         if handoff.engine.broken:
-            LOG.critical("stopping", extra={"reason": handoff.engine.failure})
+            LOG.critical("the store has failed for good: the server stops", extra={"reason": handoff.engine.failure})
             stopping()
             return
         try:

@@ -76,7 +76,7 @@ class ServerSettings:
         "http://127.0.0.1:8321",
         metavar="URL",
         check=_check_address,
-        help="Server that tutelage campaign talks to, and that commands on a server's pages name.",
+        help="Server that tutelage campaign talks to, and that commands shown on the dashboard act on.",
     )
     advertise: str | None = setting(
         None,
@@ -122,7 +122,7 @@ class ServerSettings:
         minimum=0,
         maximum=100_000_000,
         metavar="N",
-        help="Maximum number of the newest pulls, of all campaigns together, kept in memory for replays.",
+        help="Maximum number of the newest pulls, of all campaigns together, kept in memory to answer replays.",
     )
     body_timeout: float = setting(
         10.0, above=0, maximum=3600, metavar="SECONDS", help="Maximum time for a request body to arrive, in seconds."

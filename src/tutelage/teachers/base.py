@@ -292,7 +292,7 @@ def bound_error(problem: Problem, error: str = "Wrong", dependence: str | None =
 def risk_parameter() -> Any:
     """Return the field ``risk`` of a teacher."""
     return parameter(
-        None, help="risk of a wrong target at any time, for an unknown horizon; 1/T by default", above=0, below=1
+        None, help="probability of a wrong target at any time, for an unknown horizon; 1/T by default", above=0, below=1
     )
 
 

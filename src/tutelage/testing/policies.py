@@ -120,7 +120,7 @@ def compiled_equals_interpreted(spec: str, num_arms: int) -> None:
 
 @POLICY_RULES.rule()
 def state_size_is_what_is_used(spec: str) -> None:
-    """Numbers behind the policy's own state are neither read nor written."""
+    """Numbers after the policy's own state are neither read nor written."""
     rng = np.random.default_rng(0)
     rewards = rng.random(500).round(1).tolist()
     exact, roomy = SingleClient(spec, 3), SingleClient(spec, 3, spare=4)
@@ -128,14 +128,14 @@ def state_size_is_what_is_used(spec: str) -> None:
     roomy.learner.state[size:] = np.nan
     first, second = iter(rewards), iter(rewards)
     same = exact.play(500, lambda _: next(first)) == roomy.play(500, lambda _: next(second))
-    require(same, f"Choices depend on numbers behind the {size} that state_size() announces")
+    require(same, f"Choices depend on the state after the {size} numbers that state_size() announces")
     require(
         np.isnan(roomy.learner.state[size:]).all(),
-        f"The policy wrote numbers behind the {size} that state_size() announces",
+        f"The policy wrote after the {size} numbers that state_size() announces",
     )
     require(
         np.array_equal(roomy.learner.state[:size], exact.learner.state[:size]),
-        f"The state depends on numbers behind the {size} that state_size() announces",
+        f"The state depends on what is after the {size} numbers that state_size() announces",
     )
 
 

@@ -39,7 +39,7 @@ def deciding_pulls_of_blt(setting: TheorySetting, teacher: BLT) -> NDArray[np.fl
     arguments.instance_of(TheorySetting, "setting", setting)
     arguments.instance_of(BLT, "teacher", teacher)
     if teacher.tolerance > 0.0:
-        raise InputError("The theorem on blt is for a tolerance of 0.")
+        raise InputError(f"The theorem on blt is for a tolerance of 0, not {teacher.tolerance:g}.")
     rounds = setting.horizon
     weights, found = np.array(setting.weights), np.zeros(setting.num_arms)
     problem = Problem(setting.num_clients, setting.num_arms, rounds, setting.weights)

@@ -122,7 +122,7 @@ def learning_time_of_twl(
     excess = arguments.real("gamma1", gamma1) - arguments.real("gamma2", gamma2)
     if excess < 0:
         raise InputError(
-            f"TWL may never end with gamma1={gamma1:g} below gamma2={gamma2:g}: give a gamma1 that is not."
+            f"TWL may never end with gamma1={gamma1:g} below gamma2={gamma2:g}: give a gamma1 of at least gamma2."
         )
     num_arms, last = len(gaps) + 1, last_epoch(gaps)
     most = epoch_end(last, num_arms, horizon, weights)

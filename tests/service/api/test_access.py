@@ -366,7 +366,7 @@ def test_no_key_is_made_of_this(role, campaign, clients):
         ("d", "own", r"http://server: The key only is for the campaign c only\.$"),
         ("d", "admin", r"http://server: Unknown campaign 'd'"),
         ("c", "", r"http://server: A key is required"),
-        ("c", "wrong", r"http://server: The key is unknown or has been revoked\.$"),
+        ("c", "wrong", r"http://server: The key is unknown or has been revoked: ask an administrator for a new one\.$"),
         ("c", "viewer", r"http://server: The key seeing has the role viewer; this request needs the role reporter\.$"),
     ],
 )

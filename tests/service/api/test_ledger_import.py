@@ -88,7 +88,11 @@ def test_what_was_exported_comes_back(tmp_path, either_url, settings):
 @pytest.mark.parametrize(
     ("kind", "change", "sentence"),
     [
-        ("pull", {"revealed": 0.5}, r"^Position \d+ of c differs from what the earlier rows lead to\.$"),
+        (
+            "pull",
+            {"revealed": 0.5},
+            r"^Position \d+ of c differs from what the earlier rows lead to: use an export that was not changed\.$",
+        ),
         ("pull", {"number": 7}, "differs from what the earlier rows lead to"),
         ("pull", {"arm": "w"}, "cannot be rebuilt: 'w'"),
         ("pull", {"time": "noon"}, "cannot be rebuilt: Invalid isoformat string"),
@@ -132,7 +136,7 @@ def test_the_commands_export_and_import(tmp_path, capsys):
     number = len(file.read_text().splitlines())
     found = output_of(capsys, "ledger", "import", str(file), "--store", target)
     assert found == f"c: {number:,} rows imported.\n"
-    assert f"c: {number:,} positions agree" in output_of(capsys, "ledger", "verify", "--store", target)
+    assert f"c: {number:,} rows agree" in output_of(capsys, "ledger", "verify", "--store", target)
     assert "already exists" in error_of(capsys, 1, "ledger", "import", str(file), "--store", target)
     file.write_text(output_of(capsys, "ledger", "export", "c", "--format", "csv", "--store", store))
     assert "use an export in the format ndjson" in error_of(capsys, 2, "ledger", "import", str(file), "--store", target)

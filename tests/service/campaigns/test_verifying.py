@@ -117,7 +117,7 @@ def test_a_row_after_the_head_is_a_fault(store_file, tmp_path, far):
         )
     with contextlib.closing(open_reader(f"sqlite:///{path}")) as reader:
         (fault,) = verify_ledger(reader, "c")[1]
-    assert "has rows after its head" in fault
+    assert "has rows after position " in fault
 
 
 def test_binary_reveals_in_the_ledger_are_computed_again(tmp_path):

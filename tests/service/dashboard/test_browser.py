@@ -362,7 +362,9 @@ def test_signing_in_and_out(locked, see, way, script):
     assert page.goto(f"{address}/c/plain/?at=3").status == 401
     page.get_by_label("key").fill("nonsense")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_have_text("This key is unknown, has expired or has been revoked.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "This key is unknown, has expired or has been revoked: use another one."
+    )
     page.get_by_label("key").fill(locked.secret)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("The campaign as it was after round 3")).to_be_visible()

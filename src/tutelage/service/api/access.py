@@ -204,7 +204,9 @@ class AccessControl:
         """
         found, now = self._callers.get(digest), time.time_ns() // 1000
         if found is None or not hmac.compare_digest(found[0], digest):
-            raise HttpProblem("unauthorized", "The key is unknown or has been revoked.")
+            raise HttpProblem(
+                "unauthorized", "The key is unknown or has been revoked: ask an administrator for a new one."
+            )
         caller = found[1]
         if caller.expires is not None and now >= caller.expires:
             ended = f"The key {caller.name} expired at {format_second(caller.expires)}"
@@ -271,7 +273,11 @@ def _check_site(headers: Mapping[bytes, bytes], origins: Collection[str]) -> Non
     if headers.get(b"sec-fetch-site") == b"cross-site" or (
         is_foreign and headers.get(b"sec-fetch-site") != b"same-origin"
     ):
-        raise HttpProblem("forbidden", "The request comes from a page of another site.")
+        raise HttpProblem(
+            "forbidden",
+            "The request comes from a page of another site: name it in --cors-origins and send a key instead of a "
+            "cookie, or let the proxy pass on the header Host.",
+        )
 
 
 def _host_of(origin: bytes) -> bytes | None:

@@ -31,7 +31,7 @@ def action_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
     async def ask(call: Call) -> Response:
         act, view = call.parameters["act"], await monitor.view(call.name)
         if act not in (*_ACTS, "export"):
-            raise HttpProblem("not-found", f"The pages have no act {act!r}.")
+            raise HttpProblem("not-found", f"Unknown act {act!r}: choose one on the campaign's page.")
         client = call.request.query_params.get("client", "")
         made = render_action_page(view, act, client, tuple(FORMATS), visitor=describe_visitor(call))
         return HTMLResponse(made, headers=HEADERS)
@@ -42,7 +42,7 @@ def action_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
         if not hmac.compare_digest(token.encode(), _form_token(call).encode()):
             raise HttpProblem("forbidden", "The form is of another session: open the campaign's page again.")
         if act not in _ACTS:
-            raise HttpProblem("not-found", f"The pages have no act {act!r}.")
+            raise HttpProblem("not-found", f"Unknown act {act!r}: choose one on the campaign's page.")
         known = cast('Literal["start", "stop", "exclude"]', act)
         try:
             await handoff.ask(ActionJob(call.name, act=known, client=client, origin=call.origin))

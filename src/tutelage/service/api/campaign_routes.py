@@ -143,7 +143,7 @@ class CampaignHandlers:
         return await self._summarize(call.name)
 
     async def check_access(self, call: Call) -> CampaignAccess:
-        """Whether the address, the campaign and the key of a client are right, and whether pulls are taken."""
+        """Succeeds if the address, the campaign and the key are right; `status` says whether pulls are accepted."""
         status = await self.handoff.ask(ReadJob(call.name, look=attrgetter("status")))
         return CampaignAccess(call.name, status)
 

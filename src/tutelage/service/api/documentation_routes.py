@@ -39,7 +39,7 @@ def documentation_routes(routes: Sequence[Route], root_path: str = "") -> list[R
             return Response(_read_own(name), 200, _CACHED, _OWN_FILES[name])
         if name in _PACKAGE_FILES:
             return Response(_read_from_package(name), 200, _CACHED, _PACKAGE_FILES[name])
-        raise HttpProblem("not-found", "There is no such file.")
+        raise HttpProblem("not-found", f"The server has no file {name!r}.")
 
     page = functools.partial(Route, "GET", role="viewer", takes_campaign_keys=True)
     return [page("/openapi.json", send_document), page("/docs", send_page), page("/docs/{file}", send_file)]

@@ -50,7 +50,9 @@ class Forwarder:
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):
-            raise HttpProblem("no-leader", "This server was forwarded the request but does not lead the campaign.")
+            raise HttpProblem(
+                "no-leader", "The request was forwarded to this server, which does not lead the campaign: try again."
+            )
         place = (leader or "").rstrip("/")
         if not place or place == self.address:
             raise HttpProblem("no-leader", "No server that can be reached leads this campaign now: try again.")

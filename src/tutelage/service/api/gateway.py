@@ -26,6 +26,7 @@ from tutelage.service.api.route import Call, Route, RouteTable, Scope
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import NotLeader
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
+from tutelage.text import quote
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -89,14 +90,14 @@ class Gateway:
         try:
             await self._answer(scope, headers, receive, reply)
         except asyncio.CancelledError:  # uvicorn cancels requests that are still running when it ends
-            LOG.info("cut off", extra=reply.describe(scope, headers) | {"reason": "the server ends"})
+            LOG.info("response cut off", extra=reply.describe(scope, headers) | {"reason": "the server ends"})
             return
         except Exception as error:
             problem = convert_error(error)
             if problem.kind == "internal" and not isinstance(error, BrokenStream):
-                LOG.exception("failed", extra=reply.describe(scope, headers))
+                LOG.exception("request failed", extra=reply.describe(scope, headers))
             if reply.status:  # too late to refuse: the missing end tells the reader that it is incomplete
-                LOG.warning("cut off", extra=reply.describe(scope, headers) | {"reason": str(error)})
+                LOG.warning("response cut off", extra=reply.describe(scope, headers) | {"reason": str(error)})
                 return
             if reply.route is not None and reply.route.refused is not None:
                 reply.route.refused(problem.kind, reply.body)
@@ -125,9 +126,13 @@ class Gateway:
         if [name for name, _ in scope["headers"]].count(b"host") > 1:
             raise HttpProblem("malformed", "The request has more than one Host header.")
         methods, parameters = self.table.find(path)
-        if "name" in parameters and not CAMPAIGN_NAME.fullmatch(parameters["name"]):
-            raise HttpProblem("unknown-campaign", "A campaign cannot have such a name.")
-        reply.campaign = parameters.get("name", "")
+        name = parameters.get("name")
+        if name is not None and not CAMPAIGN_NAME.fullmatch(name):
+            raise HttpProblem(
+                "unknown-campaign",
+                f"Invalid campaign name {quote(name)}: use letters, digits, dots, dashes and underscores.",
+            )
+        reply.campaign = name or ""
         route = reply.route = methods.get(method)
         max_age = route.max_key_age if route else None
         if route is None or route.role != "anyone":

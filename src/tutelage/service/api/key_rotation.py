@@ -44,7 +44,7 @@ def read_expiry(text: str, now: int) -> int:
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
         expires = since // timedelta(microseconds=1)
     if expires <= now:
-        raise InputError(f"Invalid --expires {text!r}: {format_second(expires)} is past; use a time to come.")
+        raise InputError(f"Invalid --expires {text!r}: {format_second(expires)} is in the past; use a later time.")
     return expires
 
 

@@ -58,7 +58,9 @@ def _read_settings(rows: Sequence[LedgerRow]) -> StoredCampaign:
     """Return the campaign as it was created: the row ``started`` names the registered clients too."""
     started = next((row for row in rows if row.kind == "started"), None)
     if started is None or not isinstance(started.content, dict):
-        raise InputError("The file has no row of the kind started, which has the campaign's settings.")
+        raise InputError(
+            "The file has no row of the kind started, which has the campaign's settings: use a whole export."
+        )
     try:
         registered = sum(row.kind == "registered" for row in rows)
         clients = started.content["clients"]
@@ -96,9 +98,14 @@ def _replay(rows: Sequence[LedgerRow]) -> tuple[Session, StoredCampaign]:
     made: list[PullRow | EntryRow] = [*session.new_pulls, *session.new_entries]
     for row, expected in zip(rows, sorted(made, key=attrgetter("position")), strict=False):
         if row != names.describe_row(expected):
-            raise InputError(f"Position {row.position} of {stored.name} differs from what the earlier rows lead to.")
+            raise InputError(
+                f"Position {row.position} of {stored.name} differs from what the earlier rows lead to: use an export "
+                "that was not changed."
+            )
     if len(rows) != session.position:
-        raise InputError(f"The file has {len(rows)} rows of {stored.name}, which lead to {session.position}.")
+        raise InputError(
+            f"The file has {len(rows)} rows of {stored.name}, but they lead to {session.position}: use a whole export."
+        )
     return session, stored
 
 

@@ -30,7 +30,7 @@ from tutelage.service.campaigns.messages import Origin
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
 from tutelage.service.dashboard.templating import Visitor
 
-NO_KEY = "No key exists yet; on the server's machine no key is needed."
+NO_KEY = "No key exists yet: create one with `tutelage key create`. On the server's machine none is needed."
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 
 
@@ -55,7 +55,7 @@ def login_routes(access: AccessControl, handoff: Handoff, session_hours: float) 
             return _form(onward, message, 429, {"Retry-After": str(wait)})
         caller = access.find_caller(secret.strip())
         if caller is None:
-            return _form(onward, "This key is unknown, has expired or has been revoked.", 401)
+            return _form(onward, "This key is unknown, has expired or has been revoked: use another one.", 401)
         if caller.role == "reporter":
             message = "A reporter's key cannot show pages: use the key of a viewer or an administrator."
             return _form(onward, message, 403)

@@ -80,11 +80,11 @@ class MonitoringHandlers:
     async def check_health(self, call: Call) -> Health:
         """Fails if the server must be restarted."""
         if not self.engine.is_alive:
-            raise HttpProblem("unavailable", "The writer's thread has ended.")
+            raise HttpProblem("unavailable", "The thread that writes to the store has ended: restart the server.")
         return Health()
 
     async def check_readiness(self, call: Call) -> Health:
-        """Fails if writes do not reach the disk; other servers do not matter."""
+        """Fails if this server's writes do not reach the disk, whatever other servers do."""
         if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
             raise HttpProblem("unavailable", "Nothing can be written now: see the log or the dashboard.")
         if time.monotonic() - self.engine.last_commit > READY_SECONDS:

@@ -20,7 +20,10 @@ CampaignName = Annotated[
         description="Name of the campaign: 1 to 64 letters, digits, dots, dashes and underscores.",
     ),
 ]
-Status = Annotated[Literal["registering", "running", "stopped"], describe("Whether the campaign takes pulls.")]
+Status = Annotated[
+    Literal["registering", "running", "stopped"],
+    describe("`registering` before the start, `running` while pulls are accepted, or `stopped`."),
+]
 Arms = Annotated[
     tuple[Annotated[str, limit("Name of the arm.", minLength=1, maxLength=MOST_NAME)], ...],
     limit("Names of the arms, each once.", minItems=1, maxItems=MOST_ARMS, uniqueItems=True),
@@ -39,8 +42,12 @@ RowPosition = Annotated[int, describe("Number of the row in the campaign's ledge
 Step = Annotated[int, describe("Number of the step: all new pulls of one request are one step, from 1.")]
 Time = Annotated[str, describe("When the row was made: ISO 8601, UTC, to the microsecond.")]
 Round = Annotated[int, describe("Largest number of pulls that any client has made, at most the horizon.")]
-Directive = Annotated[int, describe("Number of the directive in force: 1 + the teacher's consultations so far.")]
-Cost = Annotated[float, describe("Total absolute change to rewards, in units of the reward range (attack cost).")]
+Directive = Annotated[
+    int, describe("Number of the directive (rules) in force: 1 + the teacher's consultations so far.")
+]
+Cost = Annotated[
+    float, describe("Sum of the absolute adjustments (attack cost); rewards from `low` to `high` count as 0 to 1.")
+]
 ActiveArms = Annotated[list[str], describe("Arms that the teacher still considers.")]
 Target = Annotated[str | None, describe("The arm the teacher decided on; null before a decision.")]
 Report = Annotated[str, describe("The teacher's own sentence on where learning stands.")]
@@ -123,9 +130,11 @@ class CampaignSummary(msgspec.Struct):
 
 
 class ChangedCampaign(CampaignSummary):
-    """A campaign that was created or started, with what is questionable about its settings."""
+    """A campaign that was created or started, with warnings about its settings."""
 
-    warnings: Annotated[list[str], describe("Why the campaign cannot do what it is for; empty if nothing is known.")]
+    warnings: Annotated[
+        list[str], describe("Why teaching would have no effect, as with too short a horizon; empty if it may have one.")
+    ]
 
 
 class CampaignList(msgspec.Struct):
@@ -144,7 +153,7 @@ class QuotaTotals(msgspec.Struct):
 
 
 class CampaignTotals(msgspec.Struct):
-    """Counts, sums and costs; inner lists are by arm.  Sums are in units of the reward range."""
+    """Counts, sums and costs; inner lists are by arm.  Rewards from `low` to `high` count as 0 to 1."""
 
     name: CampaignName
     position: Position
@@ -167,7 +176,7 @@ class DecisionRecord(msgspec.Struct, kw_only=True):
     position: RowPosition
     kind: Annotated[
         Literal["consulted", "decided", "excluded"],
-        describe("What happened; a consultation without a target is not a decision."),
+        describe("What happened; `consulted` is a consultation that did not lead to a decision."),
     ]
     step: Step
     time: Time
@@ -181,7 +190,7 @@ class DecisionRecord(msgspec.Struct, kw_only=True):
     upper: Annotated[list[float | None] | None, describe("Upper confidence bound of each arm, if the teacher has any.")]
     evidence: Annotated[
         list[list[list[float]]],
-        describe("New sums of observed rewards by arm, segment and client; empty if there are none."),
+        describe("New sums of observed rewards by arm, segment (stretch of pulls) and client; empty if none are."),
     ]
     client: Annotated[str | UnsetType, describe("The excluded client.")] = UNSET
 
@@ -210,7 +219,7 @@ class LedgerRow(msgspec.Struct, kw_only=True):
     directive: Annotated[
         int | UnsetType, describe("Number of the directive by which the pull was answered; 0 beyond the horizon.")
     ] = UNSET
-    bypassed: Annotated[bool | UnsetType, describe("Whether the client was shown the observed reward instead.")] = UNSET
+    bypassed: Annotated[bool | UnsetType, describe("Whether the client used the observed reward instead.")] = UNSET
     time: Time
     id: Annotated[str | UnsetType, describe("Id of the pull.")] = UNSET
     key: Annotated[str | UnsetType, describe("Name of the key that asked for what the row records.")] = UNSET
@@ -247,7 +256,9 @@ class KeyRecord(msgspec.Struct):
     """A key, without its secret.  Times are ISO 8601, UTC, to the microsecond."""
 
     name: Annotated[str, describe("Name of the key.")]
-    role: Annotated[Role, describe("What the key permits.")]
+    role: Annotated[
+        Role, describe("What the key permits: `viewer` reads, `reporter` sends pulls, `admin` may do everything.")
+    ]
     campaign: Annotated[str | None, describe("The only campaign that the key is valid for; null for all.")]
     clients: Annotated[tuple[str, ...], describe("The only clients that the key is valid for; empty for all.")]
     created: Annotated[str, describe("When its secret was made: at its creation or rotation.")]
@@ -285,7 +296,7 @@ class CampaignStatusItem(msgspec.Struct):
 
     kind: Annotated[str, limit("Name of the condition.", enum=[kind.name for kind in KINDS])]
     severity: Annotated[Severity, describe("How urgently an operator must act: critical and warning are alerts.")]
-    message: Annotated[str, describe("What is the case.")]
+    message: Annotated[str, describe("What was found.")]
     action: Annotated[str, describe("What to do about it; empty if nothing.")]
     command: Annotated[str, describe("Command line that does it; empty if none is needed.")]
     client: Annotated[str | None, describe("The client concerned; null if it is the campaign.")]
@@ -295,7 +306,7 @@ class CampaignStatusItem(msgspec.Struct):
     ]
     silent_seconds: Annotated[
         float | None,
-        limit("Seconds since the last pull of `client`; without one, of any client, if that matters.", minimum=0),
+        limit("Seconds since the last pull of `client`, or of any client if none pulls; otherwise null.", minimum=0),
     ]
 
 

@@ -58,7 +58,7 @@ def _check_keys(pairs: list[tuple[str, Any]]) -> None:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            raise HttpProblem("malformed", f"The key {key!r} occurs twice in one object.")
+            raise HttpProblem("malformed", f"The key {key!r} occurs twice in one object: remove one.")
         seen.add(key)
 
 

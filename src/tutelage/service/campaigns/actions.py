@@ -16,7 +16,8 @@ def register(session: Session, client: str, now: int, key: str = "") -> bool:
     if client in session.client_numbers:
         return False
     if session.status != "registering" or not session.settings.open_registration:
-        raise Refusal("registration-closed", f"The campaign {session.name} no longer accepts new clients.")
+        why = "has no open registration" if session.status == "registering" else "has started"
+        raise Refusal("registration-closed", f"The campaign {session.name} {why}: no client can be added.")
     try:
         session.admit(client)
     except InputError as error:

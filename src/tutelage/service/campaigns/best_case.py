@@ -29,7 +29,7 @@ def find_warnings(settings: Settings, clients: Sequence[str]) -> list[str]:
     )
     needed = _find_needed_round(settings, clients)
     if needed is not None:
-        sentence += f" Use a horizon of at least {needed:,}; `tutelage plan` computes what closer arms need."
+        sentence += f" Use a horizon of at least {needed:,}; `tutelage plan` computes what a smaller gap needs."
     return [sentence]
 
 

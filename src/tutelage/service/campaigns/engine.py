@@ -172,7 +172,7 @@ class Engine:
         try:
             self.store.release(sorted(self.led))
         except base.StoreError as error:
-            LOG.warning("leases were not given up and end by themselves", extra={"reason": str(error)})
+            LOG.warning("leases were not released and end by themselves", extra={"reason": str(error)})
         else:
             for name in self.led:
                 self.instruments.count_lease(name, "released")

@@ -39,7 +39,7 @@ class Failover:
             except StoreError:
                 pass  # the engine's probe reports it
             except Exception:
-                LOG.exception("takeover")
+                LOG.exception("looking for campaigns without a leader failed")
             await asyncio.sleep(TAKEOVER_SECONDS)
 
     async def take_over(self) -> None:

@@ -28,7 +28,7 @@ class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     client: Annotated[str, limit("Name of the client.", minLength=1, maxLength=MOST_NAME)]
     arm: Annotated[str, limit("Name of the arm.", minLength=1, maxLength=MOST_NAME)]
     reward: Annotated[float, describe("The observed reward, from `low` to `high` of the campaign.")]
-    bypassed: Annotated[bool, describe("Whether the client has been shown the observed reward already.")] = False
+    bypassed: Annotated[bool, describe("Whether the client has used the observed reward already.")] = False
 
 
 class PullResponse(msgspec.Struct, omit_defaults=True):
@@ -40,7 +40,7 @@ class PullResponse(msgspec.Struct, omit_defaults=True):
     directive: Annotated[int, describe("Number of the directive by which the pull was answered; 0 beyond the horizon.")]
     replayed: Annotated[bool, describe("Whether the pull had been stored before.")]
     beyond_horizon: Annotated[
-        bool, describe("True if the client had made all rounds before: the reward is as observed.  Absent otherwise.")
+        bool, describe("True if the client had reached the horizon: the reward is as observed.  Absent otherwise.")
     ] = False
 
 
@@ -73,7 +73,7 @@ class Fault:
 
     index: Annotated[int, describe("Place of the pull in the request, from 0.")]
     id: Annotated[str, describe("Id of the pull, if it has one.")]
-    field: Annotated[str, describe("The field that is wrong; empty if it is the whole.")]
+    field: Annotated[str, describe("The field that is wrong; empty if it is the whole pull or body.")]
     what: Annotated[str, describe("What is wrong with it.")]
 
 

@@ -80,7 +80,7 @@ def replay_rows(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
     for row in rows:
         last = session.position - len(session.new_entries) + len(step)
         if row.position != last + 1:
-            raise Disagreement(f"In the ledger of {session.name}, position {row.position} follows position {last}.")
+            raise Disagreement(f"Position {row.position} of {session.name} follows position {last}: rows are missing.")
         if step and not (isinstance(row, PullRow) and row.step == step[0].step):
             _replay_step(session, step)
             step = []
@@ -101,7 +101,7 @@ def check_head(session: Session, head: Head) -> None:
         found, kept = getattr(session.head, what), getattr(head, what)
         if found != kept and (head.position or what != "digest"):
             raise Disagreement(
-                f"The head of {session.name} has the {what} {_shorten(kept)}; its ledger leads to {_shorten(found)}."
+                f"The store notes the {what} {_shorten(kept)} of {session.name}; its ledger leads to {_shorten(found)}."
             )
     session.mark_committed()
 

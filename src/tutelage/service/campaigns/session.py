@@ -82,7 +82,7 @@ class Session:
     def begun(self) -> Campaign:
         """The campaign, once it has been started."""
         if self.campaign is None:
-            raise Refusal("not-started", f"The campaign {self.name} has not started.")
+            raise Refusal("not-started", f"The campaign {self.name} has not started: start it first.")
         return self.campaign
 
     @property

@@ -36,7 +36,7 @@ def verify_ledger(reader: Reader, name: str) -> tuple[int, list[str]]:
         check_head(session, stored.head)
         beyond = reader.read(name, last, _MOST_BEYOND) or reader.entries(name, last, 1)
         if beyond and reader.load(name)[0].head.position == last:  # no row was added meanwhile
-            faults.append(f"The ledger of {name} has rows after its head, position {last}.")
+            faults.append(f"The ledger of {name} has rows after position {last}, the last one that the store notes.")
     except Disagreement as error:
         faults.append(str(error))
     return last, faults

@@ -128,7 +128,7 @@ class Monitor:
         except _FAILURES:
             pass
         except Exception:
-            LOG.exception("counters", extra={"campaign": name})
+            LOG.exception("monitoring failed", extra={"campaign": name})
 
     async def all_views(self) -> list[CampaignView | UnservableCampaign]:
         """Every campaign; the failure of one does not affect the others.
@@ -247,7 +247,7 @@ class Monitor:
         if not is_known:
             self._campaigns.pop(name, None)
             if isinstance(error, TimeoutError):
-                raise Refusal("unavailable", f"Reading the campaign {name} timed out.")
+                raise Refusal("unavailable", f"Reading the campaign {name} timed out: try again.")
             raise error
 
     async def past_view(self, name: str, round: int) -> CampaignView:

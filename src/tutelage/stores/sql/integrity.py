@@ -43,7 +43,7 @@ def find_faults(run: Callable[[ClauseElement, Parameters], list[tuple[Any, ...]]
     ]
     for name, position, num_pulls, last_pull, num_entries, last_entry in run(_COUNTS, {}):
         if position is None:
-            sentences.append(f"Campaign {name!r} has no head: restore a backup.")
+            sentences.append(f"Campaign {name!r} has no row in the table heads: restore a backup.")
         elif num_pulls + num_entries != position or max(last_pull, last_entry) != position:
             sentences.append(
                 f"Campaign {name!r} is at position {position} but has {num_pulls + num_entries} rows, "

@@ -21,7 +21,7 @@ class AvoidanceThresholds(SilenceThresholds):
         20,
         minimum=1,
         metavar="N",
-        help="Report an avoided arm after this many pulls of the client per arm it still has to pull.",
+        help="Report an avoided arm after this many pulls of a client per required arm, none of them of that arm.",
     )
 
 

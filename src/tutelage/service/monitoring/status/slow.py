@@ -31,7 +31,7 @@ class SlowThresholds:
         3.0,
         minimum=1,
         metavar="TIMES",
-        help="Mark a client slow when its forecast time exceeds the clients' median by this factor.",
+        help="Mark a client slow when its forecast time to meet the quota exceeds the clients' median by this factor.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli.options import Force, Json, Seed, whole_number
+from tutelage.cli.options import Json, Seed, whole_number
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.errors import InputError
 from tutelage.text import format_table_number
@@ -61,7 +61,7 @@ def check(
         str | None,
         typer.Option(metavar="FILE", show_default=False, help="Draw the measured curves: a .png, .svg or .pdf file."),
     ] = None,
-    force: Force = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --plot if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure whether an agent can be taught, and by which teacher.

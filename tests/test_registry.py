@@ -128,7 +128,7 @@ def test_parses_without_arguments(spec):
         ("kettle(size=3,colour=(red)", "lacks a parenthesis"),
         ("kettle(size=-1)", r"Invalid size=-1 in 'kettle\(size=-1\)': use a whole number of at least 0\.$"),
         ("kettle(size=1,heat=101)", r"Invalid pot 'kettle\(size=1,heat=101\)': it boils over"),
-        ("no.such.package:Name", "'no.such.package:Name' cannot be imported"),
+        ("no.such.package:Name", "'no.such.package:Name' cannot be imported: .* or add its folder to PYTHONPATH."),
         ("tests.test_registry:Nothing", "cannot be imported"),
         ("tests.test_registry:", "cannot be imported"),
         ("math:sqrt", "is not a class"),

@@ -186,8 +186,11 @@ class Table(Generic[Entry]):
         try:
             found = _load(name)
         except (Exception, SystemExit) as error:  # the module's own code runs, which may raise anything
-            reason = describe_code_error(error, name.partition(":")[0])
-            raise InputError(f"The {self.kind} {name!r} cannot be imported: {reason}.") from error
+            module = name.partition(":")[0]
+            advice = f"{describe_code_error(error, module)}."
+            if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+                advice += " Install its package where tutelage runs, or add its folder to PYTHONPATH."
+            raise InputError(f"The {self.kind} {name!r} cannot be imported: {advice}") from error
         if not isinstance(found, type):
             raise InputError(f"The {self.kind} {name!r} is not a class: name a class of the package.")
         lacking = [need for need in self.needs if not hasattr(found, need)]

@@ -118,7 +118,7 @@ def test_table_of_one_run_has_no_range(capsys):
 
 
 def test_sentences_about_decisions():
-    """Decided for the best arm, for a wrong one, and not at all."""
+    """Decided on the best arm, on a wrong one, and not at all."""
     request = simulator.make_request("paper", ["ng", "known(target=0)", "none"], horizon=20, runs=30)
     outcome = simulator.simulate_request(request)
     right = int((outcome.target[0] == 4).sum())

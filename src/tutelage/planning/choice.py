@@ -17,7 +17,7 @@ MOST_WEIGHT = 1e9  # of a unit of cost compared with one of regret
 class SelectionRule:
     """The rule by which a teacher is chosen.
 
-    Of the candidates that decided in at least ``min_decided`` of the runs, and in no run for a wrong arm, the
+    Of the candidates that decided in at least ``min_decided`` of the runs, and in no run on a wrong arm, the
     one with the lowest mean of regret + ``cost_weight`` x cost is chosen; the first of equal ones.
     Raises ``InputError`` for a weight outside 0 to 1e9 and a share outside (0, 1].
     """

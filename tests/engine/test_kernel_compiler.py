@@ -163,3 +163,23 @@ def test_a_kernel_in_the_cache_need_not_be_compiled(tmp_path, monkeypatch):
 def add_one(x):
     """Stand in for a kernel."""
     return x + 1.0
+
+
+_LOADED = """if True:
+    import sys
+    from tests.engine.test_kernel_compiler import add_one
+    from tutelage.engine.kernel_compiler import compiled_main
+    print(compiled_main(add_one, "add_one")(1.5), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_a_kernel_is_loaded_without_what_only_compiling_needs(tmp_path):
+    """The second process finds the kernel in the cache, and imports less of numba than the one that compiled it."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", _LOADED], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert printed == ["2.5 True\n", "2.5 False\n"]

@@ -54,9 +54,21 @@ def compiled_main(function: Plain, name: str, **bindings: Any) -> Any:
     linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
     try:
         _choose_cache_folder()
-        return _Kernel(linked, numba.njit(cache=True, **_OPTIONS)(linked))
+        return _Kernel(linked, _load_quickly(numba.njit(cache=True, **_OPTIONS)(linked)))
     except RuntimeError:  # no cache folder can be written
         return _Kernel(linked, numba.njit(**_OPTIONS)(linked))
+
+
+def _load_quickly(dispatcher: Any) -> Any:
+    """Let a dispatcher load its kernel from the cache without importing what numba needs only to compile.
+
+    That takes half a second.  numba's ``load_overload`` imports it first, and then calls the function that it is
+    replaced by; compiling imports it anyway.
+    """
+    cache: Any = getattr(dispatcher, "_cache", None)
+    if hasattr(cache, "_load_overload"):
+        cache.load_overload = cache._load_overload  # noqa: SLF001 - numba has no public name for it
+    return dispatcher
 
 
 @functools.cache

@@ -71,10 +71,10 @@ def metric_table() -> Iterator[Sequence[str]]:
 
 def alert_table() -> Iterator[Sequence[str]]:
     """Every gauge of a status item."""
-    yield "metric", "status item"
+    yield "metric", "status item", "1 while"
     for kind in status.KINDS:
         if kind.is_alert:
-            yield f"`{kind.metric}`", kind.name
+            yield f"`{kind.metric}`", kind.name, kind.gauge
 
 
 def problem_table() -> Iterator[Sequence[str]]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tutelage.service.monitoring.campaign_view import CampaignView, Metrics, RecentActivity, ServerHealth
+from tutelage.service.monitoring.campaign_view import CampaignView, ChartPoints, Metrics, RecentActivity, ServerHealth
 from tutelage.service.monitoring.event_log import LedgerEvent, LedgerSummary, TargetDecision
 from tutelage.teachers.base import Problem, bound_error
 
@@ -90,9 +90,11 @@ def _make_activity(metrics, window, random):
         minute_cost=31.0,
         taught_seconds=60.0,
         taught_pulls=window // 5,
-        times=NOW - np.arange(points - 1, -1, -1.0),
-        costs=metrics.cost - 0.5 * np.arange(points - 1, -1, -1.0),
-        arm_pulls=np.maximum(totals - steps_until, 0),
+        make_points=lambda: ChartPoints(
+            NOW - np.arange(points - 1, -1, -1.0),
+            metrics.cost - 0.5 * np.arange(points - 1, -1, -1.0),
+            np.maximum(totals - steps_until, 0),
+        ),
     )
 
 
@@ -106,7 +108,11 @@ def with_metrics(view, **changes):
 
 
 def with_activity(view, **changes):
-    """Change fields of the recent activity."""
+    """Change fields of the recent activity, or of the points of its charts."""
+    points = {name: changes.pop(name) for name in ("times", "costs", "arm_pulls") if name in changes}
+    if points:
+        changed = replace(view.activity.points, **points)
+        changes["make_points"] = lambda: changed
     return replace(view, activity=replace(view.activity, **changes))
 
 
@@ -202,5 +208,7 @@ def every_status(num_clients=5, num_arms=5, **options):
         "finished": with_metrics(done, horizon=int(good.metrics.rounds.min())),
         "outdated": replace(good, measured=NOW - 42),
         "stopped": with_metrics(good, status="stopped"),
-        "registering": with_activity(new, window_pulls=zero, minute_pulls=zero, arm_pulls=good.activity.arm_pulls * 0),
+        "registering": with_activity(
+            new, window_pulls=zero, minute_pulls=zero, arm_pulls=good.activity.points.arm_pulls * 0
+        ),
     }

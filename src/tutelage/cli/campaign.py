@@ -14,7 +14,7 @@ from tutelage.cli.options import Force, Json, Yes, check_new_file, confirm, whol
 from tutelage.cli.printing import Printer, checked_output
 from tutelage.cli.server_options import CampaignOfServer, Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, report_refusal, request
-from tutelage.errors import InputError, RefusalError
+from tutelage.errors import InputError
 from tutelage.text import format_bytes, format_count
 
 app = typer.Typer(
@@ -134,23 +134,18 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
         if as_json:
             sys.stdout.write(json.dumps(listing) + "\n")
             return
+        items = {one["name"]: one["items"] for one in request(server, "GET", "/v1/status")["campaigns"]}
         for one in listing["campaigns"]:
-            worst = _find_worst(one, server)
+            worst = _find_worst(one, items.get(one["name"], []))
             size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
             progress = f"{format_count(one['num_pulls'], 'pull')}, {one['report']}"
             sys.stdout.write(f"{one['name']}: {worst}, {one['teacher']}, {size}, {progress}\n")
 
 
-def _find_worst(campaign: dict[str, Any], server: str | None) -> str:
+def _find_worst(campaign: dict[str, Any], items: list[dict[str, Any]]) -> str:
     """The most severe status item of a campaign that runs, or its status."""
     status: str = campaign["status"]
-    if status != "running":
-        return status
-    try:
-        items = request(server, "GET", f"{campaign_path(campaign['name'])}/status")["items"]
-    except RefusalError:  # deleted a moment ago, or it cannot be served, as its report says
-        return status
-    return f"{status}, {items[0]['kind']}"
+    return f"{status}, {items[0]['kind']}" if status == "running" and items else status
 
 
 @app.command()
@@ -307,6 +302,7 @@ def _print_campaign(campaign: dict[str, Any], done: str = "", *, as_json: bool) 
         beyond = campaign["beyond_horizon"]
         excluded = f" ({len(campaign['excluded']):,} excluded)" if campaign["excluded"] else ""
         after_end = f", {beyond:,} of them after the horizon" if beyond else ""
+        bypassed = f", {campaign['bypassed']:,} bypassed" if campaign["bypassed"] else ""
         clients = format_count(len(campaign["clients"]), "client")
         Printer().print_definitions(
             [
@@ -314,7 +310,7 @@ def _print_campaign(campaign: dict[str, Any], done: str = "", *, as_json: bool) 
                 ("teacher", f"{campaign['teacher']}: {campaign['report']}"),
                 ("target", campaign["target"] or "not decided"),
                 ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
-                ("pulls", f"{campaign['num_pulls']:,} by {clients}{excluded}{after_end}"),
+                ("pulls", f"{campaign['num_pulls']:,} by {clients}{excluded}{after_end}{bypassed}"),
                 ("cost", f"{campaign['cost']:.4g}"),
                 *((item["kind"], _describe_item(item)) for item in campaign.get("items", ())),
             ]

@@ -96,16 +96,15 @@ def _sample(name: str | None, server: str | None, known: dict[str, tuple[float, 
     with connect(server) as http:
         if name is None:
             summaries = send(http, server, "GET", "/v1/campaigns")["campaigns"]
+            listed, totals = send(http, server, "GET", "/v1/status")["campaigns"], None
         else:
             summaries = [send(http, server, "GET", campaign_path(name))]
+            listed = [send(http, server, "GET", f"{campaign_path(name)}/status")]
+            totals = send(http, server, "GET", f"{campaign_path(name)}/totals")
+        all_items = {one["name"]: one["items"] for one in listed}
         found = []
         for summary in summaries:
-            path = campaign_path(summary["name"])
-            items, totals = [], None
-            if summary["status"] == "running" or name is not None:
-                items = send(http, server, "GET", f"{path}/status")["items"]
-            if name is not None:
-                totals = send(http, server, "GET", f"{path}/totals")
+            items = all_items.get(summary["name"], [])
             now, pulls = time.monotonic(), summary["num_pulls"]
             before = known.get(summary["name"])
             known[summary["name"]] = now, pulls

@@ -30,7 +30,7 @@ class Instruments:
         registry = self.registry = CollectorRegistry()
         self.request_seconds = Histogram(
             "tutelage_request_duration_seconds",
-            "Time from a request's first line to the end of its response, by method, route and HTTP status.",
+            "Time from the arrival of a request to the end of its response, by method, route and HTTP status.",
             ["method", "route", "status"],
             buckets=_REQUEST_BUCKETS,
             registry=registry,
@@ -38,44 +38,44 @@ class Instruments:
         self._requests: dict[tuple[str, str, int], Histogram] = {}
         self.in_flight = 0  # changed in the event loop only
         self.leases: set[str] = set()  # campaigns that this server leads; changed in the writer's thread only
-        Gauge("tutelage_requests_in_flight", "Requests that are being answered.", registry=registry).set_function(
+        Gauge("tutelage_requests_in_flight", "Requests not answered yet.", registry=registry).set_function(
             lambda: self.in_flight
         )
         self.commit_seconds = Histogram(
             "tutelage_commit_duration_seconds",
-            "Time to commit a group of pulls and other changes to the store.",
+            "Time to commit a group of changes, such as new pulls, to the database.",
             buckets=_COMMIT_BUCKETS,
             registry=registry,
         )
         self.consultation_seconds = Histogram(
             "tutelage_consultation_duration_seconds",
-            "Time of a consultation: a teacher reads new evidence and publishes a directive.",
+            "Time of a consultation, which evaluates new pulls and sets the rules by which rewards are changed.",
             buckets=_CONSULTATION_BUCKETS,
             registry=registry,
         )
         answered = Counter(
             "tutelage_answered_pulls_total",
-            "Pulls that this server answered: accepted (new), replayed (sent before), or bypassed (reports of pulls "
-            "whose client had been shown the observed reward).",
+            "Pulls that this server answered: accepted (new), replayed (sent before), or bypassed (reported by a "
+            "client that had used its own reward).",
             ["outcome"],
             registry=registry,
         )
         self._accepted, self._replayed, self._bypassed = map(answered.labels, ("accepted", "replayed", "bypassed"))
         self.refused_pulls = Counter(
             "tutelage_refused_pulls_total",
-            "Pulls that this server refused, by the type of the problem; a request that cannot be read counts as one.",
+            "Pulls that this server refused, by the type of the error; an unreadable request counts as one pull.",
             ["reason"],
             registry=registry,
         )
         self._lease_changes = Counter(
             "tutelage_lease_changes_total",
-            "Leases of campaigns that this server acquired, lost (not renewed in time), or released when it ended.",
+            "Leases (terms for which a server leads a campaign) that this server acquired, lost, or released.",
             ["change"],
             registry=registry,
         )
         self._forwarded = Counter(
             "tutelage_forwarded_requests_total",
-            "Requests that this server forwarded to the leader of their campaign: answered, or failed.",
+            "Requests that this server passed on to the server that leads their campaign: answered, or failed.",
             ["outcome"],
             registry=registry,
         )
@@ -83,7 +83,7 @@ class Instruments:
             self._lease_changes.labels(change)
         for outcome in ("answered", "failed"):
             self._forwarded.labels(outcome)
-        Info("tutelage_build", "Version of Tutelage and of Python.", registry=registry).info(
+        Info("tutelage_build", "Versions of Tutelage and Python as labels, with the value 1.", registry=registry).info(
             {"version": package_version(), "python": platform.python_version()}
         )
         ProcessCollector(registry=registry)

@@ -35,6 +35,7 @@ REQUESTS = [
     ("list_campaigns", "GET", "/v1/campaigns", "campaigns", None),
     ("show_campaign", "GET", SHOP, "campaign", None),
     ("show_status", "GET", f"{SHOP}/status", "learning", None),
+    ("list_status", "GET", "/v1/status", "learning", None),
     ("show_totals", "GET", f"{SHOP}/totals", "totals", None),
     ("list_ledger_rows", "GET", f"{SHOP}/ledger?after=1&limit=2", "page", None),
     ("exclude_client", "POST", f"{SHOP}/exclude", "client", {"client": "ben"}),

@@ -126,6 +126,8 @@ def test_a_key_of_one_campaign_is_good_for_it_alone(server):
         assert statuses(server, WRITES, headers) == [200 if role == "admin" else 403] * 2
         listed = server.call("GET", "/v1/campaigns", headers=headers).json()["campaigns"]
         assert [one["name"] for one in listed] == ["c"]
+        listed = server.call("GET", "/v1/status", headers=headers).json()["campaigns"]
+        assert [one["name"] for one in listed] == ["c"]
         assert server.call("GET", "/", headers=headers).headers["location"] == "c/c/"
         for method, path, body in (*READS[::2], *WRITES):
             refused = server.call(method, path.replace("campaigns/c", "campaigns/d"), body, headers=headers)

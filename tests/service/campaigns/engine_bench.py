@@ -61,4 +61,5 @@ class EngineBench:
         campaign, other = session.campaign, again.campaign
         assert (again.position, again.step, again.status) == (session.position, session.step, session.status)
         assert dump_campaign(other) == dump_campaign(campaign)
+        assert again.bypassed == session.bypassed
         return again

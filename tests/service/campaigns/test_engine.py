@@ -75,6 +75,7 @@ def test_bypassed_before_it_was_stored(bench):
     (late,) = bench.pull(sent(1))
     assert (late.reward, late.adjustment, late.replayed) == (0.25, 0.0, True)
     assert bench.look(lambda session: session.campaign.cost) == 0
+    assert bench.look(lambda session: session.bypassed) == 1
     bench.verify()
 
 
@@ -91,6 +92,10 @@ def test_bypassed_after_an_adjusted_answer(bench):
     kinds = [row.kind for row in bench.store.entries("c", 0, 10)]
     assert kinds == ["started", "bypassed"]
     bench.verify()
+    bench.pull(sent(2, bypassed=True))
+    bench.store.append([bench.engine.sessions["c"].save()])
+    bench.begin()  # from the snapshot
+    assert bench.look(lambda session: session.bypassed) == summarize_stored(bench.store, "c").bypassed == 2
 
 
 def test_bypassed_without_an_adjustment(tmp_path):

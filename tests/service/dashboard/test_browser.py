@@ -7,6 +7,7 @@ import socketserver
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 if CHROMIUM is None:
     pytest.skip("install Chromium to see the pages in it", allow_module_level=True)
 
+from playwright.sync_api import Error as PlaywrightError  # noqa: E402
 from playwright.sync_api import expect, sync_playwright  # noqa: E402 - only where there is a browser
 
 expect.set_options(timeout=60_000)
@@ -39,6 +41,7 @@ HOSTILE = [
     "it's; rm -rf ~",
 ]
 PHONE = {"width": 390, "height": 800}
+_CONTENT_HEIGHT = "(one) => one.lastElementChild.getBoundingClientRect().bottom - one.getBoundingClientRect().top"
 PAGES = ["", "c/hostile/", "c/plain/", "c/plain/client/a", "docs", "login", "c/nothing/", "c/plain/?at=3"]
 
 
@@ -246,7 +249,7 @@ def test_host_names_differ_and_are_copied_whole(site, see):
         page.goto(f"{site.whole}/c/hosts/")
         for names, places in (
             (hosts, ["#quota tbody th [data-name]:visible", "#behind td:first-child [data-name]"]),
-            (arms, ["#quota thead [data-name]", "#arms text.name:visible", "#share text.end:visible"]),
+            (arms, ["#quota thead [data-name]:visible", "#arms text.name:visible", "#share text.end:visible"]),
         ):
             for place in places:
                 labels = page.locator(place)
@@ -258,6 +261,12 @@ def test_host_names_differ_and_are_copied_whole(site, see):
                   return box.left < card.left || box.right > card.right;
                 }).length"""
                 assert viewport == PHONE or not labels.evaluate_all(cut), place
+        if viewport != PHONE:  # the columns of cards are about equally high
+            left, right = (page.locator(f".column.{side}").evaluate(_CONTENT_HEIGHT) for side in ("left", "right"))
+            assert 0.75 < left / right < 1.33
+        page.get_by_text("As a table").click()
+        scrolled = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+        assert page.locator(".scroll").evaluate_all(scrolled) == 0  # no column of a table is cut off
         expect(page.locator("#arms text.name title").first).to_have_text(arms[0])
         for place, copied in (
             (page.locator("#arms text.name:visible").last, arms[-1]),
@@ -321,6 +330,66 @@ def test_changes_appear_without_reloading(site, see):
     expect(events.get_by_text("Stopped")).to_have_count(0)
     page.evaluate("getSelection().removeAllRanges()")
     expect(events.get_by_text("Stopped")).to_be_visible()
+
+
+def test_a_chart_tells_its_values_at_the_pointer(site, see):
+    """The time and the value of each line, also after the panel was replaced; nothing once the pointer is away."""
+    site.play("pointed", ["a", "b"], ["x", "y"])
+    seen = see(viewport={"width": 1280, "height": 900})
+    page = seen.page
+    page.goto(f"{site.plain}/c/pointed/")
+    tooltip, panel = page.locator("#tooltip"), page.locator("#share")
+    expect(tooltip).to_be_hidden()
+    panel.locator("svg:visible").hover()
+    expect(tooltip).to_have_text(re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC[xy]: 50\.0 %[xy]: 50\.0 %$"))
+    old = panel.get_attribute("data-mark")
+    pull = {"id": "new", "client": "b", "arm": "x", "reward": 0.5}
+    page.context.request.post(f"{site.plain}/v1/campaigns/pointed/pulls", data={"pulls": [pull]})
+    expect(panel).not_to_have_attribute("data-mark", old)
+    expect(tooltip).to_be_visible()
+    assert page.locator("#share circle.at-pointer").count() == 2
+    page.get_by_role("heading", level=1).hover()
+    expect(tooltip).to_be_hidden()
+    assert page.locator(".at-pointer").count() == 0
+    page.locator("#cost svg:visible").hover()
+    expect(tooltip).to_have_text(re.compile(r" UTCCost so far: [\d.]+$"))
+    assert seen.errors == []
+
+
+def test_charts_of_a_time_range(site, see):
+    """A link for each; the chosen one stays while panels are replaced."""
+    page = see().page
+    page.goto(f"{site.whole}/c/plain/")
+    page.get_by_role("link", name="1 h", exact=True).click()
+    with page.expect_response(lambda answer: "/panels" in answer.url) as fetched:
+        assert page.url == f"{site.whole}/c/plain/?range=1h"
+    assert fetched.value.url.endswith("&range=1h")
+    assert fetched.value.status == 200
+    expect(page.locator("[aria-current]")).to_have_text("1 h")
+    assert page.goto(f"{site.whole}/c/plain/?range=2h").status == 404
+
+
+def test_the_javascript_of_the_documentation(see, tmp_path):
+    """It runs on a page of another site that the server allows, with a reporter's key; elsewhere it is refused."""
+    text = (Path(__file__).parents[3] / "docs" / "server.md").read_text(encoding="utf-8")
+    code = re.search(r"```javascript\n(.*?)```", text, re.DOTALL).group(1)
+    with other_site("/") as port:
+        server = ListeningServer(tmp_path / "t.db", cors_origins=f"http://localhost:{port}")
+        try:
+            server.play("shop", ["anna"], ["red", "blue"])
+            key = server.key("app", "reporter", campaign="shop")
+            code = code.replace("http://127.0.0.1:8321", server.plain)
+            run = f"async () => {{ const KEY = '{key}'; {code}; return [reward, await reveal({{}}).catch(String)]; }}"
+            page = see().page
+            page.goto(f"http://localhost:{port}/")
+            reward, refusal = page.evaluate(run)
+            assert 0 <= reward <= 1
+            assert refusal.startswith("Error: urn:tutelage:problem:invalid: ")
+            page.goto(f"http://127.0.0.1:{port}/")  # another origin
+            with pytest.raises(PlaywrightError, match="Failed to fetch"):
+                page.evaluate(run)
+        finally:
+            server.close()
 
 
 def test_a_page_whose_server_stopped_says_so(see, tmp_path):
@@ -395,6 +464,21 @@ class OtherSite(BaseHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def other_site(link):
+    """The port of another site."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
+        other: Any = server
+        other.link = link
+        thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(other,))
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_a_link_in_a_message_leads_to_the_page(locked, see):
     """A browser that comes from another site withholds a strict cookie: it is redirected, not asked again."""
     page = see().page
@@ -402,15 +486,7 @@ def test_a_link_in_a_message_leads_to_the_page(locked, see):
     page.get_by_label("key").fill(locked.secret)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_title("learning · plain")
-    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
-        other: Any = server
-        other.link = f"{locked.whole}/c/plain/"
-        thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(other,))
-        thread.start()
-        try:
-            page.goto(f"http://localhost:{other.server_port}/")
-            page.get_by_role("link", name="look").click()
-            expect(page).to_have_title("learning · plain")
-        finally:
-            other.shutdown()
-            thread.join()
+    with other_site(f"{locked.whole}/c/plain/") as port:
+        page.goto(f"http://localhost:{port}/")
+        page.get_by_role("link", name="look").click()
+        expect(page).to_have_title("learning · plain")

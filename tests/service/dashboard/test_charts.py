@@ -12,11 +12,11 @@ from tests.service import factories
 from tests.service.factories import NOW
 
 from tutelage.service.dashboard.axes import Axis, draw_clock_times, draw_time_axis
-from tutelage.service.dashboard.charts import CounterLine, choose_window, colour_of, draw_counter, draw_shares
+from tutelage.service.dashboard.charts import RANGES, CounterLine, choose_window, colour_of, draw_counter, draw_shares
 from tutelage.service.dashboard.panels import render_panels
 
 
-@given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 400.0), (44.0, 500.0)]))
+@given(st.floats(1, 40 * 86_400), st.sampled_from([(44.0, 260.0), (52.0, 330.0), (52.0, 510.0)]))
 def test_times_below_a_chart_never_overlap(span, ends):
     """Not on the narrowest chart either, for any span, with letters up to 8 pixels wide."""
     metrics = []
@@ -42,6 +42,23 @@ def test_charts_and_events_have_clock_times():
     assert f"{clock[1]:%H:%M:%S} UTC" in draw_shares(view, window)[0]
     panel = render_panels(view).panels["events"]
     assert all(f"{datetime.fromtimestamp(event.time, UTC):%Y-%m-%d %H:%M:%S}" in panel for event in view.ledger.events)
+
+
+def test_a_time_range_is_drawn_up_to_the_age_of_the_campaign():
+    """Without one it is the shortest with enough pulls; a range without pulls says so; points have their values."""
+    view = factories.learning_view()
+    old = factories.with_activity(view, times=NOW - np.geomspace(40 * 86_400, 700, view.activity.points.times.size))
+    spans = {name: choose_window(old, name).span for name in RANGES}
+    assert spans == RANGES | {"all": 40 * 86_400}
+    assert choose_window(view, "30d").span == choose_window(view, "all").span == NOW - view.activity.points.times[0]
+    window = choose_window(old, "1d")
+    assert window.ago[0] == -86_400
+    svg = draw_counter(window, CounterLine("Cost", old.activity.points.costs[window.points]))
+    times, values = (re.search(f'{name}="([^"]*)"', svg).group(1) for name in ("data-times", "data-values"))
+    points = re.search(r'<path d="M([^"]*)"', svg).group(1).split("L")
+    assert len(times.split(" ")) == len(values.split("|")) == len(points)
+    assert times.split(" ")[-1] == f"{NOW:.0f}"
+    assert draw_shares(old, choose_window(old, "10m"))[1] == "No pulls in this time."
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 0.3, 7.0, 6_890.0, 1_234_567.0])
@@ -84,16 +101,16 @@ def test_on_a_phone_only_active_arms_have_lines():
 def test_shares_after_a_burst_are_lines():
     """Pulls that all came at once are a flat line up to now, not a dot next to an empty chart."""
     view = factories.learning_view()
-    times, pulls = view.activity.times[-60:], view.metrics.pulls.sum(axis=0)
+    times, pulls = view.activity.points.times[-60:], view.metrics.pulls.sum(axis=0)
     view = factories.with_activity(
-        view, times=times, costs=view.activity.costs[-60:], arm_pulls=np.vstack([pulls * 0] + [pulls] * 59)
+        view, times=times, costs=view.activity.points.costs[-60:], arm_pulls=np.vstack([pulls * 0] + [pulls] * 59)
     )
     chart, _ = draw_shares(view, choose_window(view))
     lines = re.findall(r'<path d="M([^"]*)" class="line', chart)
     assert len(lines) == 5
     for line in lines:
         places = [float(point.split(",")[0]) for point in line.split("L")]
-        assert places[-1] == 500.0
+        assert places[-1] == 620.0
         assert places[0] < 60.0
 
 
@@ -104,7 +121,10 @@ def test_a_few_last_pulls_do_not_change_the_share():
     made[1:40] = 100  # of each arm, then a few of one, then nothing
     made[40, 0] = 3
     view = factories.with_activity(
-        view, times=view.activity.times[-60:], costs=view.activity.costs[-60:], arm_pulls=made.cumsum(axis=0)
+        view,
+        times=view.activity.points.times[-60:],
+        costs=view.activity.points.costs[-60:],
+        arm_pulls=made.cumsum(axis=0),
     )
     chart, _ = draw_shares(view, choose_window(view))
     for line in re.findall(r'<path d="M([^"]*)" class="line', chart):

@@ -254,6 +254,13 @@ def test_long_names_with_a_common_beginning_differ():
     assert len(set(re.findall(r'class="end [^"]*"[^>]*><title>[^<]*</title>([^<]*)<', panels["share"]))) == 7 * 2
 
 
+def test_bypassed_pulls_are_counted():
+    """Next to those that were sent again."""
+    view = factories.with_metrics(factories.learning_view(), bypassed=1_234)
+    numbers = render_panels(view).panels["numbers"]
+    assert "<b>164</b><span>replayed, 1,234 bypassed pulls</span>" in numbers
+
+
 def test_the_percentages_of_a_client_add_up():
     """After a decision each row of the table sums to 100."""
     panel = render_panels(factories.make_decided(factories.learning_view(6, 7), 0)).panels["quota"]

@@ -115,7 +115,7 @@ def test_catching_up_equals_rebuilding(tmp_path):
         for part in ("metrics", "ledger", "server", "measured", "now"):
             assert values(getattr(ours, part)) == values(getattr(theirs, part)), part
         for part in ("times", "arm_pulls", "costs"):
-            assert values(getattr(ours.activity, part)) == values(getattr(theirs.activity, part)), part
+            assert values(getattr(ours.activity.points, part)) == values(getattr(theirs.activity.points, part)), part
         for part, within in (
             ("silence", 1),
             ("usual_interval", 0.5),

@@ -254,6 +254,9 @@ def test_an_unservable_campaign_is_shown_everywhere(server):
     assert "older uses version 99 of the rules, but this release" in page.text
     assert page.text.index("c/older/") < page.text.index("c/c/")
     assert "<title>cannot be served · Tutelage" in page.text
+    listed = {one["name"]: one["items"] for one in server.call("GET", "/v1/status").json()["campaigns"]}
+    assert listed["c"] == server.call("GET", "/v1/campaigns/c/status").json()["items"]
+    assert [listed[name][0]["kind"] for name in ("older", "unreadable", "damaged")] == ["cannot be served"] * 3
     for name in ("older", "unreadable", "damaged"):
         own = server.call("GET", f"/c/{name}/")
         assert own.status_code == 503

@@ -164,7 +164,7 @@ def test_a_reused_name(tmp_path):
 
     first, second = run_on_store(tmp_path, act)
     assert first.metrics.round == 30
-    assert second.activity.arm_pulls[-1].tolist() == [0, 0, 0]
+    assert second.activity.points.arm_pulls[-1].tolist() == [0, 0, 0]
     assert [event.sentence for event in second.ledger.events] == ["Started"]
 
 
@@ -320,8 +320,8 @@ def test_a_history_from_the_ledger(tmp_path):
     activity = read_history(last, rows, 1.0).summarize(rows[-1].time / 1e6 + 7, metrics)
     assert activity.silence == pytest.approx([7.0, 7.0], abs=0.5)
     assert int(activity.window_pulls.sum()) == len(rows)
-    assert activity.arm_pulls[-1].tolist() == last.pulls.sum(axis=0).tolist()
-    assert activity.costs[-1] == pytest.approx(last.cost)
+    assert activity.points.arm_pulls[-1].tolist() == last.pulls.sum(axis=0).tolist()
+    assert activity.points.costs[-1] == pytest.approx(last.cost)
 
 
 def test_charts_survive_a_restart(tmp_path):
@@ -340,7 +340,7 @@ def test_charts_survive_a_restart(tmp_path):
                     handoff.engine.now = itertools.count(20_001 * day, 700_000).__next__
                     await pull_rounds(handoff, 30, start=150)
                 monitor._clock = lambda: 20_002 * 86_400.0
-                drawn.append((await monitor.view("c")).activity)
+                drawn.append((await monitor.view("c")).activity.points)
             store.close()
         return drawn
 
@@ -369,7 +369,7 @@ def test_the_regret_lies_within_its_band():
 def test_charts_end_now():
     """A campaign that has been silent for a minute has a flat minute at its end."""
     view = factories.learning_view()
-    later = factories.with_activity(view, times=view.activity.times - 60)
+    later = factories.with_activity(view, times=view.activity.points.times - 60)
     window = choose_window(later)
     assert window.ago[-1] == -60.0
     assert window.span >= 300

@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from tutelage.service.api.problems import HttpProblem, ProblemKind
 from tutelage.service.api.route import Call, Route
-from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health
+from tutelage.service.api.schemas import CampaignStatus, CampaignStatusItem, Health, ListedStatus, StatusList
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.monitoring.campaign_view import CampaignView
+from tutelage.service.monitoring.load_checks import UnservableCampaign
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.service.monitoring.prometheus import CONTENT_TYPE, render_metrics
 from tutelage.service.monitoring.status import StatusItem, status_of
@@ -26,6 +27,14 @@ def monitoring_routes(handoff: Handoff, monitor: Monitor) -> list[Route]:
     away: tuple[ProblemKind, ...] = ("unavailable",)
     status, prometheus = "/v1/campaigns/{name}/status", CONTENT_TYPE.partition(";")[0]
     return [
+        get(
+            "/v1/status",
+            to.list_status,
+            "viewer",
+            "List what needs attention",
+            answer=StatusList,
+            takes_campaign_keys=True,
+        ),
         get(status, to.show_status, "viewer", "Show what needs attention", answer=CampaignStatus),
         get(
             "/metrics",
@@ -58,6 +67,20 @@ class MonitoringHandlers:
         view = await self.monitor.view(call.name)
         items = [_describe_item(item, view) for item in status_of(view, self.monitor.thresholds)]
         return CampaignStatus(call.name, view.metrics.position, items)
+
+    async def list_status(self, call: Call) -> StatusList:
+        """The status items of every campaign; a key of one campaign sees only this one.
+
+        With many campaigns some are shown as they were a few seconds ago.
+        """
+        found = await self.monitor.all_views(only=call.caller.campaign)
+        return StatusList([await asyncio.to_thread(self._list_items, one) for one in found])
+
+    def _list_items(self, one: CampaignView | UnservableCampaign) -> ListedStatus:
+        if isinstance(one, UnservableCampaign):
+            return ListedStatus(one.name, [_describe_item(one.item)])
+        items = status_of(one, self.monitor.thresholds)
+        return ListedStatus(one.metrics.name, [_describe_item(item, one) for item in items])
 
     async def show_metrics(self, call: Call) -> Response:
         """Metrics of the server and of the campaigns that it leads.
@@ -92,19 +115,24 @@ class MonitoringHandlers:
         return Health()
 
 
-def _describe_item(item: StatusItem, view: CampaignView) -> CampaignStatusItem:
-    metrics, client, arm = view.metrics, item.client, item.arm
-    silent_seconds = item.silent_seconds
-    if silent_seconds is None and client is not None:
-        silent_seconds = float(view.activity.silence[client])
-    return CampaignStatusItem(
+def _describe_item(item: StatusItem, view: CampaignView | None = None) -> CampaignStatusItem:
+    """Describe an item; without a view it is about the whole campaign."""
+    described = CampaignStatusItem(
         kind=item.kind,
         severity=item.severity,
         message=item.message,
         action=item.action,
         command=item.command,
-        client=None if client is None else metrics.clients[client],
-        arm=None if arm is None else metrics.arms[arm],
-        missing=None if client is None else int(metrics.missing[client, slice(None) if arm is None else arm].sum()),
-        silent_seconds=silent_seconds,
+        client=None,
+        arm=None,
+        missing=None,
+        silent_seconds=item.silent_seconds,
     )
+    if view is not None and item.arm is not None:
+        described.arm = view.metrics.arms[item.arm]
+    if view is not None and (client := item.client) is not None:
+        described.client = view.metrics.clients[client]
+        described.missing = int(view.metrics.missing[client, slice(None) if item.arm is None else item.arm].sum())
+        if item.silent_seconds is None:
+            described.silent_seconds = float(view.activity.silence[client])
+    return described

@@ -121,6 +121,7 @@ class CampaignSummary(msgspec.Struct):
     num_pulls: Annotated[int, describe("Pulls of all clients so far.")]
     round: Round
     beyond_horizon: BeyondHorizon
+    bypassed: Annotated[int, describe("Pulls whose client used the observed reward, as it reported.")]
     directive: Directive
     cost: Cost
     report: Report
@@ -316,6 +317,19 @@ class CampaignStatus(msgspec.Struct):
     name: CampaignName
     position: Position
     items: list[CampaignStatusItem]
+
+
+class ListedStatus(msgspec.Struct):
+    """What an operator should know about one of the campaigns, most severe first."""
+
+    name: CampaignName
+    items: list[CampaignStatusItem]
+
+
+class StatusList(msgspec.Struct):
+    """What an operator should know about all campaigns, by name."""
+
+    campaigns: list[ListedStatus]
 
 
 class Health(msgspec.Struct):

@@ -118,6 +118,7 @@ def _load(session: Session, snapshot: Snapshot) -> None:
     session.position = session.snapshot_position = snapshot.position
     session.status, session.step, session.digest = stored.status, stored.step, stored.digest
     session.state = encode_state(session.begun.state)
+    session.bypassed = stored.standing.bypassed if stored.standing is not None else 0
 
 
 def _replay_step(session: Session, rows: Sequence[PullRow]) -> None:

@@ -59,7 +59,8 @@ class Tally:
 class Session:
     """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls.
 
-    ``clients`` are the clients by number, including those that registered.
+    ``clients`` are the clients by number, including those that registered; ``bypassed`` counts the pulls whose
+    clients used the observed reward.
     """
 
     def __init__(self, stored: StoredCampaign, token: int, last_id: str = "") -> None:
@@ -70,6 +71,7 @@ class Session:
         self.client_numbers = {client: number for number, client in enumerate(self.clients)}
         self._arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
         self.campaign: Campaign | None = None
+        self.bypassed = 0
         self.series = Series(len(self.settings.arms))
         self.cache = PullCache(last_id)
         self.tally = Tally()
@@ -161,6 +163,7 @@ class Session:
         return Standing(
             excluded=[self.clients[number] for number in campaign.excluded],
             num_pulls=sum(campaign.rounds),
+            bypassed=self.bypassed,
             round=campaign.round,
             beyond_horizon=campaign.beyond_horizon,
             directive=1 + campaign.consultations,
@@ -304,6 +307,7 @@ class Session:
             return stored
         self._record_series(now)
         self.begun.correct(row.client, row.arm, row.observed, row.revealed, row.number)
+        self.bypassed += 1
         self.enter("bypassed", now, BypassedPull(row._asdict()), row.id)
         self.cache.correct(row)
         return StoredPull(row, corrected=True)
@@ -337,6 +341,7 @@ class Session:
         self._record_series(now)
         numbers, revealed, directives, decision = self.begun.step(clients, arms, rewards, bypassed)
         self.step += 1
+        self.bypassed += sum(bypassed)
         columns = (
             count(self.position + 1),
             repeat(self.step),

@@ -13,6 +13,7 @@ class Standing(msgspec.Struct):
     num_pulls: int = 0
     round: int = 0
     beyond_horizon: int = 0
+    bypassed: int = 0
     directive: int = 1
     cost: float = 0.0
     report: str = "has not started"

@@ -13,14 +13,16 @@ from tutelage.service.dashboard import axes
 from tutelage.service.dashboard.arms import ArmEstimates
 from tutelage.service.dashboard.axes import Axis
 from tutelage.service.monitoring.campaign_view import Array, CampaignView
-from tutelage.text import format_axis_number, format_name, round_percents, shorten_names
+from tutelage.text import format_axis_number, format_name, format_number, round_percents, shorten_names
 
 MAX_COLOURED = 7
 MAX_GREY, MAX_GREY_NARROW = 20, 5
 NUM_DASHES = 3  # a solid line and two kinds of dashes
 MAX_POINTS = 160
+LEFT_WIDTH, RIGHT_WIDTH = 760.0, 526.0  # of a chart in each column of the page
 MAX_OVERVIEW_ROWS = 100
-SPANS = (600.0, 3_600.0, 86_400.0, 30 * 86_400.0, math.inf)
+#: The time ranges of the charts, by their names in an address, in seconds before now.
+RANGES = {"10m": 600.0, "1h": 3_600.0, "1d": 86_400.0, "30d": 30 * 86_400.0, "all": math.inf}
 _SMOOTH_PULLS = 1_000  # behind each share, if there are enough
 _LABEL_WIDTH = 50.0
 _ZERO = 1e-9  # rounding errors of sums
@@ -38,39 +40,47 @@ class ChartWindow:
     now: float
 
 
-def choose_window(view: CampaignView) -> ChartWindow | None:
-    """Choose the shortest span with enough pulls; None before there are two points."""
-    activity, now = view.activity, view.now
-    if activity.times.size < 2:
+def choose_window(view: CampaignView, range_name: str = "") -> ChartWindow | None:
+    """Return the time range of this name, up to the campaign's age; None before there are two points.
+
+    Without a name it is the shortest one with enough pulls.
+    """
+    times, now = view.activity.points.times, view.now
+    if times.size < 2:
         return None
-    totals = activity.arm_pulls.sum(axis=1)
-    age = now - activity.times[0]
+    totals = view.activity.points.arm_pulls.sum(axis=1)
+    age = now - times[0]
     span = age
-    for each in SPANS:
-        first = int(np.searchsorted(activity.times, now - each))
-        if first < totals.size and totals[-1] - totals[first] >= min(ENOUGH_PULLS, totals[-1] - totals[0]):
+    for each in [RANGES[range_name]] if range_name else RANGES.values():
+        first = int(np.searchsorted(times, now - each))
+        has_enough = first < totals.size and totals[-1] - totals[first] >= min(ENOUGH_PULLS, totals[-1] - totals[0])
+        if range_name or has_enough:
             span = min(each, age)
             break
-    first = max(0, int(np.searchsorted(activity.times, now - span)) - 1)
-    points = first + axes.thin_out(activity.times.size - first, MAX_POINTS)
-    return ChartWindow(points, np.maximum(activity.times[points] - now, -span), max(span, 1.0), now)
+    first = max(0, int(np.searchsorted(times, now - span)) - 1)
+    points = first + axes.thin_out(times.size - first, MAX_POINTS)
+    return ChartWindow(points, np.maximum(times[points] - now, -span), max(span, 1.0), now)
 
 
-def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bool = False) -> tuple[str, str]:
+def draw_shares(
+    view: CampaignView, window: ChartWindow | None, width: float = LEFT_WIDTH, *, is_narrow: bool = False
+) -> tuple[str, str]:
     """Draw each arm's share of the pulls, the most pulled in colour; also return its caption."""
     metrics = view.metrics
     if window is None:
         return "", "No data yet."
     shares, ago = _compute_shares(view, window)
     if not shares.size:
-        return "", "No pulls yet."
+        return "", "No pulls in this time." if view.activity.points.arm_pulls[-1].any() else "No pulls yet."
     size = len(metrics.arms)
-    made = view.activity.arm_pulls[-1]
+    made = view.activity.points.arm_pulls[-1]
     active = sorted(metrics.active_arms, key=lambda arm: -int(made[arm]))
     coloured = sorted(active[:MAX_COLOURED])
     others = [arm for arm in (active if is_narrow else range(size)) if arm not in coloured]
     grey = sorted(others, key=lambda arm: -int(made[arm]))[: MAX_GREY_NARROW if is_narrow else MAX_GREY]
-    left, right, top, bottom = (44.0, 260.0, 12.0, 240.0) if is_narrow else (44.0, 500.0, 12.0, 330.0)
+    margin = 100.0 if is_narrow else 140.0
+    left, right, top = 44.0, (360.0 if is_narrow else width) - margin, 12.0
+    bottom = 330.0 if width == LEFT_WIDTH and not is_narrow else 240.0
     x = Axis(-window.span, 0, left, right)
     highest = max(float(shares.max()), 0.02) * 1.05
     y = Axis(0, highest, bottom, top)
@@ -79,12 +89,12 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
     across = [x(seconds) for seconds in ago]
     parts += [axes.path(across, [y(v) for v in shares[:, arm]], "line ruled-out") for arm in grey]
     ends = sorted((y(float(shares[-1, arm])), arm) for arm in coloured)
-    margin, short = (100.0 if is_narrow else 140.0), shorten_names(metrics.arms, 11 if is_narrow else 17)
+    short = shorten_names(metrics.arms, 11 if is_narrow else 17)
     places = axes.spread_labels([place for place, _ in ends], 14, top, bottom)
     for (_, arm), place in zip(ends, places, strict=True):
         kind = colour_of(arm)
-        parts.append(axes.path(across, [y(v) for v in shares[:, arm]], f"line {kind}"))
-        name = metrics.arms[arm]
+        name, words = metrics.arms[arm], [f"{100 * share:.1f} %" for share in shares[:, arm]]
+        parts.append(axes.path(across, [y(v) for v in shares[:, arm]], f"line {kind}", format_name(name), words))
         parts.append(axes.name_label(right + 6, place + 4, name, short[name], margin - 8, f"end {kind}"))
     parts += axes.draw_time_axis(x, bottom + 20) + axes.draw_clock_times(x, bottom + 36, window.now)
     percents = round_percents(shares[-1])
@@ -96,7 +106,7 @@ def draw_shares(view: CampaignView, window: ChartWindow | None, *, is_narrow: bo
         caption = f"Coloured: the {len(coloured)} most pulled active arms."
     if grey:
         caption += f" Grey: {len(grey)} of the other arms." if len(grey) < len(others) else " Grey: other arms."
-    return axes.svg(right + margin, bottom + 44, parts, label), caption
+    return axes.svg(right + margin, bottom + 44, parts, label, window.now + ago), caption
 
 
 def colour_of(arm: int) -> str:
@@ -111,7 +121,7 @@ def _compute_shares(view: CampaignView, window: ChartWindow) -> tuple[Array, Arr
     A silence is a flat line, up to now, at the share before it: the last pulls may be too few to compute
     a share from.
     """
-    pulls = view.activity.arm_pulls[window.points]
+    pulls = view.activity.points.arm_pulls[window.points]
     steps = len(window.points) - 1
     enough = _SMOOTH_PULLS * steps / max(int((pulls[-1] - pulls[0]).sum()), 1)
     reach = max(1, steps // 60, min(math.ceil(enough), steps // 10))
@@ -141,11 +151,11 @@ class CounterLine:
     mark: float | None = None
 
 
-def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
+def draw_counter(window: ChartWindow | None, counter: CounterLine, *, is_narrow: bool = False) -> str:
     """Draw a counter over time up to now."""
     if window is None:
         return ""
-    left, right, top, bottom = 52.0, 400.0, 12.0, 170.0
+    left, right, top, bottom = 52.0, (330.0 if is_narrow else RIGHT_WIDTH - 16), 12.0, 170.0
     ago, values = np.append(window.ago, 0.0), np.append(counter.values, counter.values[-1])
     bounds = [values]
     if counter.lower is not None and counter.upper is not None:
@@ -156,17 +166,19 @@ def draw_counter(window: ChartWindow | None, counter: CounterLine) -> str:
     x, y = Axis(-window.span, 0, left, right), Axis(low, high, bottom, top)
     at = axes.ticks(max(low, 0.0), high, 4)
     parts = axes.draw_left_axis(y, left, right, at, [format_axis_number(tick) for tick in at])
-    across = [x(seconds) for seconds in ago]
+    across, words = [x(seconds) for seconds in ago], list(map(format_number, values))
     if len(bounds) > 1:
         parts.append(axes.band(across, [y(v) for v in bounds[1]], [y(v) for v in bounds[2]], "band"))
-    parts.append(axes.path(across, [y(v) for v in values], "line counter"))
+        ends = [f"{format_number(low)} to {format_number(high)}" for low, high in zip(*bounds[1:], strict=True)]
+        words = [f"{word} ({between})" for word, between in zip(words, ends, strict=True)]
+    parts.append(axes.path(across, [y(v) for v in values], "line counter", counter.label, words))
     if counter.mark is not None and -window.span < counter.mark < 0:
         parts.append(axes.line(x(counter.mark), top, x(counter.mark), bottom, "bound"))
         label_ends = counter.mark + _LABEL_WIDTH * window.span / (right - left)
         is_high = float(np.interp(label_ends, ago, values)) > (low + high) / 2  # away from the line
         parts.append(axes.text(x(counter.mark) + 4, bottom - 6 if is_high else top + 8, "decided", "tick"))
     parts += axes.draw_time_axis(x, bottom + 20) + axes.draw_clock_times(x, bottom + 36, window.now)
-    return axes.svg(416, bottom + 44, parts, f"{counter.label}: {values[-1]:,.0f} now")
+    return axes.svg(right + 16, bottom + 44, parts, f"{counter.label}: {values[-1]:,.0f} now", window.now + ago)
 
 
 def estimate_regret(

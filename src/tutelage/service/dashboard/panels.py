@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tutelage.service.dashboard import charts
-from tutelage.service.dashboard.arms import ArmEstimates, draw_arms, estimate_arms, has_evidence
+from tutelage.service.dashboard.arms import MAX_ARMS_DRAWN, ArmEstimates, draw_arms, estimate_arms, has_evidence
 from tutelage.service.dashboard.charts import ChartWindow, CounterLine
 from tutelage.service.dashboard.grid import blamed_clients, find_behind, find_strays, make_grid
 from tutelage.service.dashboard.templating import BrowserTab, environment, make_tab
@@ -18,8 +18,21 @@ from tutelage.service.monitoring.forecast import MINIMUM_SECONDS
 from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, status_of
 from tutelage.text import UNKNOWN, format_count, format_duration, format_percent
 
-PANELS = ("head", "banner", "numbers", "quota", "behind", "arms", "share", "cost", "regret", "events")
-_MAX_EVENTS = 12
+TOP_PANELS = ("head", "banner", "numbers")
+PANELS = (*TOP_PANELS, "quota", "behind", "arms", "share", "cost", "regret", "events")
+_MAX_EVENTS, _MANY_ROWS = 12, 24
+
+
+def choose_columns(metrics: Metrics) -> dict[str, tuple[str, ...]]:
+    """The panels below the top ones, by columns that are about equally high."""
+    if _has_many_rows(metrics):
+        return {"left": ("quota", "arms"), "right": ("behind", "share", "cost", "regret", "events")}
+    return {"left": ("quota", "arms", "share"), "right": ("behind", "cost", "regret", "events")}
+
+
+def _has_many_rows(metrics: Metrics) -> bool:
+    """Whether the panels of clients and of arms are so high together that the other column takes the shares."""
+    return len(metrics.clients) + min(len(metrics.arms), MAX_ARMS_DRAWN) > _MANY_ROWS
 
 
 @dataclass(frozen=True)
@@ -41,10 +54,10 @@ class KeyNumber:
     progress: float | None = None
 
 
-def render_panels(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> CampaignPanels:
-    """Render all panels of a campaign's page."""
+def render_panels(view: CampaignView, thresholds: Thresholds = DEFAULTS, range_name: str = "") -> CampaignPanels:
+    """Render all panels of a campaign's page; ``range_name`` is the time range of its charts."""
     status = status_of(view, thresholds)
-    estimates, window = estimate_arms(view), charts.choose_window(view)
+    estimates, window = estimate_arms(view), charts.choose_window(view, range_name)
     common = {"view": view, "metrics": view.metrics, "status": status, "worst": status[0]}
     contexts: dict[str, dict[str, Any]] = {
         "head": {"age": _format_age(view)},
@@ -64,7 +77,7 @@ def render_panels(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> Camp
         "events": {"events": view.ledger.events[:_MAX_EVENTS], "count": len(view.ledger.events)},
     }
     templates = environment().get_template("panels.html").module
-    panels = {name: str(getattr(templates, name)(**common, **context)) for name, context in contexts.items()}
+    panels = {name: str(getattr(templates, name)(**common, **contexts[name])) for name in PANELS}
     marks = {name: hashlib.sha256(panel.encode()).hexdigest()[:10] for name, panel in panels.items()}
     return CampaignPanels(view.metrics.position, make_tab(view.metrics.name, status[0]), panels, marks)
 
@@ -103,7 +116,11 @@ def _key_numbers(view: CampaignView, estimates: ArmEstimates) -> list[KeyNumber]
         KeyNumber(f"{metrics.cost:,.0f}", f"cost{rate}"),
         KeyNumber(f"{regret:,.0f}" if has_estimates else UNKNOWN, "estimated regret"),
         KeyNumber(f"{int(metrics.pulls.sum()) - metrics.beyond_horizon:,}", f"pulls, {format_rate(view)}{beyond}"),
-        KeyNumber(f"{metrics.replays:,}", f"replayed pulls, {format_count(metrics.conflicts, 'conflict')}"),
+        KeyNumber(
+            f"{metrics.replays:,}",
+            f"replayed, {metrics.bypassed:,} bypassed pulls"
+            + (f", {format_count(metrics.conflicts, 'conflict')}" if metrics.conflicts else ""),
+        ),
         KeyNumber(format_duration(seconds), "commit time (99th percentile)")
         if seconds is not None
         else KeyNumber(UNKNOWN, "commit time: no recent commits"),
@@ -121,7 +138,7 @@ def _quota_number(view: CampaignView) -> KeyNumber:
     metrics, decision = view.metrics, view.ledger.decision
     if metrics.target is not None and decision is not None:
         return KeyNumber("decided", f"by consultation {decision.directive}; no more pulls are required")
-    label = f"of the quota for consultation {metrics.directive}, by the client and arm furthest behind"
+    label = f"of the quota for consultation {metrics.directive}"
     if metrics.status == "registering":
         return KeyNumber(format_percent(0.0), label, 0.0)
     if not metrics.in_quota.any():
@@ -142,7 +159,8 @@ def _behind_panel(view: CampaignView, status: Sequence[StatusItem], thresholds: 
 
 
 def _share_panel(view: CampaignView, window: ChartWindow | None) -> dict[str, Any]:
-    chart, caption = charts.draw_shares(view, window)
+    width = charts.RIGHT_WIDTH if _has_many_rows(view.metrics) else charts.LEFT_WIDTH
+    chart, caption = charts.draw_shares(view, window, width)
     narrow, narrow_caption = charts.draw_shares(view, window, is_narrow=True)
     return {
         "chart": _both_widths(chart, narrow),
@@ -155,21 +173,24 @@ def _share_panel(view: CampaignView, window: ChartWindow | None) -> dict[str, An
 def _cost_panel(view: CampaignView, window: ChartWindow | None) -> dict[str, Any]:
     """The chart, and the cost before and after the decision."""
     metrics, decision = view.metrics, view.ledger.decision
-    values = view.activity.costs[window.points] if window else np.zeros(1)
+    values = view.activity.points.costs[window.points] if window else np.zeros(1)
     mark = decision.time - view.now if decision else None
-    chart = charts.draw_counter(window, CounterLine("Cost so far", values, mark=mark))
+    chart = _draw_counter(window, CounterLine("Cost so far", values, mark=mark))
     learning = decision.cost if decision else metrics.cost
     if metrics.target is not None and decision is None:
         learning = 0.0
-    return {"chart": Markup(chart), "learning": learning, "teaching": metrics.cost - learning}  # noqa: S704 - escaped there
+    return {"chart": chart, "learning": learning, "teaching": metrics.cost - learning}
 
 
 def _regret_panel(view: CampaignView, estimates: ArmEstimates, window: ChartWindow | None) -> dict[str, Any]:
     if window is None or not np.isfinite(estimates.middle).any():
         return {"chart": "", "has_band": False}
-    pulls = view.activity.arm_pulls[window.points]
+    pulls = view.activity.points.arm_pulls[window.points]
     values, lower, upper = charts.estimate_regret(estimates, pulls, view.metrics.target)
     has_band = bool(np.isfinite(estimates.lower).any())
     band = (lower, upper) if has_band else (None, None)
-    chart = charts.draw_counter(window, CounterLine("Estimated regret", values, *band))
-    return {"chart": Markup(chart), "has_band": has_band}  # noqa: S704 - escaped there
+    return {"chart": _draw_counter(window, CounterLine("Estimated regret", values, *band)), "has_band": has_band}
+
+
+def _draw_counter(window: ChartWindow | None, counter: CounterLine) -> Markup:
+    return _both_widths(charts.draw_counter(window, counter), charts.draw_counter(window, counter, is_narrow=True))

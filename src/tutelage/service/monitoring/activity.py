@@ -7,11 +7,12 @@ Shapes: M clients, K arms.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from tutelage.service.campaigns.series import Counts
-from tutelage.service.monitoring.campaign_view import Array, CounterSample, Metrics, RecentActivity
+from tutelage.service.monitoring.campaign_view import Array, ChartPoints, CounterSample, Metrics, RecentActivity
 from tutelage.stores.base import EntryRow, PullRow
 
 WINDOW_SECONDS, MINUTE = 300.0, 60.0
@@ -104,7 +105,6 @@ class ActivityHistory:
         ``decided`` is when the teacher decided.
         """
         seen = self._seen if resumed is None else np.maximum(self._seen, resumed)
-        times, costs, arm_pulls = _chart_points(metrics, now)
         start, before = self._counters_before(now - WINDOW_SECONDS)
         minute_start, minute = taught_start, taught = self._counters_before(now - MINUTE)
         if decided is not None and decided > minute_start:
@@ -125,18 +125,16 @@ class ActivityHistory:
             minute_cost=last.cost - minute.cost,
             taught_seconds=max(now - taught_start, 0.0),
             taught_pulls=last.pulls - taught.pulls,
-            times=times,
-            costs=costs,
-            arm_pulls=arm_pulls,
+            make_points=partial(_make_points, metrics, now),
         )
 
 
-def _chart_points(metrics: Metrics, now: float) -> tuple[Array, Array, Counts]:
-    """Times, costs and pulls of the arms, with the last change and now, so that a silence is a flat line."""
+def _make_points(metrics: Metrics, now: float) -> ChartPoints:
+    """Return the points of the charts with the last change and now, so that a silence is a flat line."""
     points, pulls = metrics.series, metrics.pulls.sum(axis=0)
     times = [point.time / 1e6 for point in points]
     ends = [metrics.changed / 1e6, max(now, metrics.changed / 1e6)] if points else [now]
-    return (
+    return ChartPoints(
         np.array(times + ends),
         np.array([point.cost for point in points] + [metrics.cost] * len(ends)),
         np.array([point.pulls for point in points] + [pulls] * len(ends)),

@@ -6,7 +6,9 @@ changes, so other threads may use it at any time.
 Shapes: M clients, K arms, B points in time.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -49,8 +51,9 @@ class Metrics(CounterSample):
     that bets, the evidence against each arm as a share of its threshold, NaN otherwise.  ``provisional_arm``
     is the arm that clients are led to after the teacher stopped trying to decide.  ``error_bound``
     is a sentence that bounds the probability of a wrong decision, if that is proved.  ``beyond_horizon``
-    counts the pulls after their clients' last round, which are not evidence.  ``series`` are the points of
-    the charts; ``changed`` is the time of the last change of a counter, in microseconds since 1970.
+    counts the pulls after their clients' last round, which are not evidence; ``bypassed`` those whose clients
+    used the observed reward, as they reported.  ``series`` are the points of the charts; ``changed`` is the time
+    of the last change of a counter, in microseconds since 1970.
     """
 
     name: str
@@ -78,10 +81,11 @@ class Metrics(CounterSample):
     provisional_arm: int | None = None
     error_bound: str = ""
     beyond_horizon: int = 0
+    bypassed: int = 0
     series: tuple[Point, ...] = ()
     changed: int = 0
 
-    @property
+    @cached_property
     def rounds(self) -> Counts:
         """The pulls [M] of each client."""
         rounds: Counts = self.pulls.sum(axis=1)
@@ -126,7 +130,7 @@ class Metrics(CounterSample):
         """Which arms [K] have a quota."""
         return self.quota > 0
 
-    @property
+    @cached_property
     def deciding_pair(self) -> tuple[int, int] | None:
         """The client and the arm that the next consultation waits for most; None without a quota.
 
@@ -155,6 +159,15 @@ class Metrics(CounterSample):
 
 
 @dataclass(frozen=True, eq=False)
+class ChartPoints:
+    """Counters at ``times`` [B] (seconds since 1970): ``costs`` [B], and ``arm_pulls`` [B, K] by all clients."""
+
+    times: Array
+    costs: Array
+    arm_pulls: Counts
+
+
+@dataclass(frozen=True, eq=False)
 class RecentActivity:
     """What a campaign's clients did in the last minutes.
 
@@ -164,7 +177,7 @@ class RecentActivity:
     ``window_seconds``, five minutes if so much is known, with the ``replays`` and ``conflicts`` in it;
     ``minute_pulls`` [M, K] those of the last ``minute_seconds``, which cost ``minute_cost``; of them
     ``taught_pulls`` [M, K] were made since the decision, if there is one, in ``taught_seconds``.
-    ``times`` [B] (seconds since 1970), ``costs`` [B] and ``arm_pulls`` [B, K] are counters over time.
+    ``make_points`` computes ``points``, which only charts need.
     """
 
     silence: Array
@@ -179,9 +192,12 @@ class RecentActivity:
     minute_cost: float
     taught_seconds: float
     taught_pulls: Counts
-    times: Array
-    costs: Array
-    arm_pulls: Counts
+    make_points: Callable[[], ChartPoints]
+
+    @cached_property
+    def points(self) -> ChartPoints:
+        """The counters over time."""
+        return self.make_points()
 
     @property
     def pulls_per_second(self) -> float:
@@ -300,6 +316,7 @@ def _common_fields(session: Session) -> dict[str, Any]:
         "position": session.position,
         "replays": session.tally.replays,
         "conflicts": session.tally.conflicts,
+        "bypassed": session.bypassed,
         "series": tuple(session.series.points),
         "changed": session.series.last,
     }

@@ -7,6 +7,7 @@ is computed in the threads of readers.  No pull waits for any of it.
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -43,7 +44,7 @@ from tutelage.stores.base import CampaignNotFound, StoreError
 
 LOG = logging.getLogger("tutelage.pages")
 LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
-COMMIT_SECONDS = 30.0
+COMMIT_SECONDS, COMMITS_READ_SECONDS = 30.0, 0.5
 LIST_SECONDS = 0.5  # for new views in a list of all campaigns
 LISTED_PER_SECOND = 100  # campaigns in a list for which its views may get one second older
 SCRAPE_SECONDS = 4.0  # Prometheus waits for 10 seconds by default
@@ -93,6 +94,8 @@ class Monitor:
         self._followers = Followers(readers, clock)
         self._load_checks = LoadChecks(readers, self._now)
         self._past_lock, self._num_past = asyncio.Lock(), 0
+        self._commit_seconds: float | None = None
+        self._commits_read = -math.inf
 
     def _now(self) -> float:
         return self._clock()
@@ -130,15 +133,15 @@ class Monitor:
         except Exception:
             LOG.exception("monitoring failed", extra={"campaign": name})
 
-    async def all_views(self) -> list[CampaignView | UnservableCampaign]:
-        """Every campaign; the failure of one does not affect the others.
+    async def all_views(self, only: str | None = None) -> list[CampaignView | UnservableCampaign]:
+        """Every campaign, or ``only`` one; the failure of one does not affect the others.
 
         New views are made for at most ``LIST_SECONDS``, the oldest first; the other campaigns are shown as they
         were last seen, or as not loaded yet.
         """
         listed = await self._readers.read(lambda reader: reader.campaigns())
         found: dict[str, CampaignView | UnservableCampaign | None] = {
-            one.name: self._last_view(one.name, len(listed)) for one in listed
+            one.name: self._last_view(one.name, len(listed)) for one in listed if only in {None, one.name}
         }
         task = asyncio.ensure_future(self._update_views(found, time.monotonic() + LIST_SECONDS))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -152,8 +155,7 @@ class Monitor:
         for name in sorted(found, key=lambda name: _measured(self._campaigns.get(name))):
             if time.monotonic() >= end:
                 return
-            view = self._unchanged_view(name)
-            found[name] = await self._view_or_reason(name) if view is None else view
+            found[name] = self._unchanged_view(name) or await self._view_or_reason(name)
             await asyncio.sleep(0)
 
     def _last_view(self, name: str, listed: int) -> CampaignView | UnservableCampaign:
@@ -169,18 +171,19 @@ class Monitor:
         """The campaigns that this server leads, including those that are not in memory at the moment."""
         engine, faults = self._handoff.engine, self._load_checks.faults()
         elsewhere = self._failover.led_elsewhere.keys() - engine.sessions.keys()
-        names = {*engine.sessions, *engine.led, *faults} - elsewhere
-        found: list[CampaignView | UnservableCampaign | None] = [
-            replace(view, now=self._clock(), server=self._server_of(name, view))
-            for name in sorted(names)
-            if (campaign := self._campaigns.get(name)) is not None and (view := campaign.view) is not None
-        ]
-        with contextlib.suppress(TimeoutError):  # the store is away: views as they were
+        names = sorted({*engine.sessions, *engine.led, *faults} - elsewhere)
+        found: dict[str, CampaignView | UnservableCampaign | None] = {}
+        with contextlib.suppress(TimeoutError):  # the store is away
             async with asyncio.timeout(SCRAPE_SECONDS):
-                found = [await self._view_or_reason(name) for name in sorted(names)]
+                for name in names:
+                    found[name] = self._unchanged_view(name) or await self._view_or_reason(name)
+                    await asyncio.sleep(0)  # so that pulls are answered in between
+        for name in names[len(found) :]:  # as they were
+            if (campaign := self._campaigns.get(name)) is not None and (view := campaign.view) is not None:
+                found[name] = replace(view, now=self._clock(), server=self._server_of(name, view))
         return [
             one
-            for one in found
+            for one in found.values()
             if (isinstance(one, CampaignView) and one.server.leads)
             or (isinstance(one, UnservableCampaign) and one.item.kind == unservable.name)
         ]
@@ -340,15 +343,22 @@ class Monitor:
 
     def server_health(self) -> ServerHealth:
         """This server at the moment."""
-        engine, now = self._handoff.engine, time.monotonic()
-        took = [seconds for ended, seconds in list(engine.commits) if now - ended <= COMMIT_SECONDS]
+        engine = self._handoff.engine
         return ServerHealth(
             self._name,
-            commit_seconds=float(np.quantile(took, 0.99)) if took else None,
+            commit_seconds=self._compute_commit_seconds(),
             waiting_pulls=self._handoff.waiting,
             failure=engine.failure,
             command_server=self._command_server,
         )
+
+    def _compute_commit_seconds(self) -> float | None:
+        """The 99th percentile of the last half minute, computed once for all campaigns that are looked at together."""
+        now = time.monotonic()
+        if now - self._commits_read >= COMMITS_READ_SECONDS:
+            took = [seconds for ended, seconds in list(self._handoff.engine.commits) if now - ended <= COMMIT_SECONDS]
+            self._commit_seconds, self._commits_read = float(np.quantile(took, 0.99)) if took else None, now
+        return self._commit_seconds
 
     def _server_of(self, name: str, old: CampaignView) -> ServerHealth:
         """This server, which made this view when it last could."""

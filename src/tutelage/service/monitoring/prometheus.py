@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from tutelage.service.monitoring.campaign_view import Array, CampaignView, ServerHealth
-from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, status_of
+from tutelage.service.monitoring.status import DEFAULTS, KINDS, Thresholds, alerts_of
 from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
 
@@ -56,8 +56,8 @@ CAMPAIGN_METRICS: list[MetricDefinition] = []
 CLIENT_METRICS: list[MetricDefinition] = []
 SERVER_METRICS: list[MetricDefinition] = []
 MOST_CLIENTS = 1_000
-LEADS_HELP = "1 if this server leads the campaign, 0 if another server or none does."
-LEFT_OUT_HELP = "Clients without metrics of their own, because there are more than --client-metrics."
+LEADS_HELP = "1 if this server is the leader of the campaign, the only one that writes to it, otherwise 0."
+LEFT_OUT_HELP = "Clients left out of the metrics tutelage_client_*, because there are more than --client-metrics."
 
 
 def campaign_metric(value: Value) -> Value:
@@ -80,128 +80,134 @@ def server_metric(value: ServerValue) -> ServerValue:
 
 @campaign_metric
 def pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls stored in the campaign's ledger."""
+    """Pulls stored for the campaign: choices that its clients made and sent with their rewards."""
     return float(view.metrics.pulls.sum())
 
 
 @campaign_metric
 def ledger_rows_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Rows in the campaign's ledger: pulls, decisions and other entries."""
+    """Rows stored for the campaign: pulls, and events such as its start or a decision."""
     return view.metrics.position
 
 
 @campaign_metric
 def replayed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls received again and answered from the ledger, since this server leads the campaign."""
+    """Pulls that were sent again, for example after a timeout, and answered as before, since this server leads."""
     return view.metrics.replays
 
 
 @campaign_metric
 def beyond_horizon_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls made by clients that had already reached the horizon; they are not evidence."""
+    """Pulls of clients that had already made all planned pulls: they are answered but not used for decisions."""
     return view.metrics.beyond_horizon
 
 
 @campaign_metric
+def bypassed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
+    """Pulls whose client used its own reward because no answer reached it in time, as it reported later."""
+    return view.metrics.bypassed
+
+
+@campaign_metric
 def refused_conflicts_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Requests refused for reusing a stored id with different content, since this server leads."""
+    """Requests refused because they reused the id of a stored pull with other content, since this server leads."""
     return view.metrics.conflicts
 
 
 @campaign_metric
 def round(view: CampaignView, thresholds: Thresholds) -> float:
-    """Largest number of pulls made by any client, up to the horizon."""
+    """Largest number of pulls that any client of the campaign has made, up to tutelage_horizon_rounds."""
     return view.metrics.round
 
 
 @campaign_metric
 def horizon_rounds(view: CampaignView, thresholds: Thresholds) -> float:
-    """Horizon of the campaign: the number of rounds for which its teacher plans."""
+    """Number of pulls for which the campaign is planned, for each client."""
     return view.metrics.horizon
 
 
 @campaign_metric
 def active_arms(view: CampaignView, thresholds: Thresholds) -> float:
-    """Arms that the teacher has not ruled out."""
+    """Arms (options that clients choose from) that may still turn out to be the best one."""
     return len(view.metrics.active_arms)
 
 
 @campaign_metric
 def clients(view: CampaignView, thresholds: Thresholds) -> float:
-    """Registered clients, including excluded ones."""
+    """Clients of the campaign, including those that an operator excluded."""
     return len(view.metrics.clients)
 
 
 @campaign_metric
 def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
-    """Clients that are silent, by --stalled-seconds and --stalled-intervals, and not excluded."""
+    """Clients, except excluded ones, that have sent nothing for --stalled-seconds and --stalled-intervals."""
     return int(find_silent_clients(view, thresholds).sum())
 
 
 @campaign_metric
 def directive(view: CampaignView, thresholds: Thresholds) -> float:
-    """Number of the teacher's directive in force: 1 plus the consultations of the teacher so far."""
+    """How often the server has set the rules by which it changes rewards: at the start, and after each consultation."""
     return view.metrics.directive
 
 
 @campaign_metric
 def quota_ratio(view: CampaignView, thresholds: Thresholds) -> float:
-    """Share of its quota that the client and arm furthest behind have for the next consultation, from 0 to 1."""
+    """Progress to the next consultation (evaluation of the pulls), from 0 to 1, of the client furthest behind."""
     return view.metrics.quota_share
 
 
 @campaign_metric
 def missing_pulls(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls still needed for the teacher's next consultation."""
+    """Pulls that clients still have to make before the next consultation (evaluation of the pulls)."""
     return float(view.metrics.missing.sum())
 
 
 @campaign_metric
 def decided(view: CampaignView, thresholds: Thresholds) -> float:
-    """1 if the teacher has decided on a target arm, otherwise 0."""
+    """1 if the campaign has decided which arm (option) is the best, otherwise 0."""
     return float(view.metrics.target is not None)
 
 
 @campaign_metric
 def cost(view: CampaignView, thresholds: Thresholds) -> float:
-    """Sum of the absolute adjustments to rewards, with rewards scaled to 0 to 1."""
+    """Sum of all changes that the server made to rewards, without their signs, with rewards scaled to 0 to 1."""
     return view.metrics.cost
 
 
 @campaign_metric
 def pulls_per_second(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls per second in the last minute."""
+    """Pulls of the campaign per second, over the last minute."""
     return view.activity.pulls_per_second
 
 
 @campaign_metric
 def idle_seconds(view: CampaignView, thresholds: Thresholds) -> float:
-    """Seconds since the last pull of any client that is not excluded, or since the last start."""
+    """Seconds since any client that is not excluded sent a pull, or since the campaign was last started."""
     return float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf))
 
 
 @client_metric
 def client_missing_pulls(view: CampaignView) -> Array:
-    """Pulls that the client still has to make for the teacher's next consultation."""
+    """Pulls that this client still has to make before the next consultation (evaluation of the pulls)."""
     missing: Array = view.metrics.missing.sum(axis=1)
     return missing
 
 
 @client_metric
 def client_silent_seconds(view: CampaignView) -> Array:
-    """Seconds since the client's last pull, or since the last start."""
+    """Seconds since the last pull of this client, or since the campaign was last started."""
     return view.activity.silence
 
 
 @server_metric
 def waiting_pulls(server: ServerHealth) -> float | None:
-    """Pulls waiting to be written to the store."""
+    """Pulls received but not yet written to the database."""
     return server.waiting_pulls
 
 
 @server_metric
 def store_failed(server: ServerHealth) -> float | None:
-    """1 while the store rejects writes, otherwise 0."""
+    """1 while the database rejects writes, otherwise 0."""
     return float(server.failure is not None)
 
 
@@ -244,7 +250,7 @@ class _CampaignCollector(Collector):
         for name, is_leader in sorted(self.leads.items()):
             leading.add_metric([name], float(is_leader))
         yield leading
-        found = {view.metrics.name: {item.kind for item in status_of(view, self.thresholds)} for view in self.views}
+        found = {view.metrics.name: alerts_of(view, self.thresholds) for view in self.views}
         found |= {name: {unservable.name} for name in self.unservable}
         for kind in KINDS:
             if kind.is_alert:

@@ -3,6 +3,7 @@
 The page, ``/metrics``, ``GET /v1/campaigns/NAME/status`` and ``tutelage campaign show`` show the same items.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tutelage.service.monitoring.campaign_view import CampaignView
@@ -27,7 +28,18 @@ from tutelage.service.monitoring.status.undecidable import undecidable
 from tutelage.service.monitoring.status.unservable import unservable
 from tutelage.text import name_place
 
-__all__ = ["DEFAULTS", "KINDS", "SEVERITIES", "Severity", "StatusItem", "StatusKind", "Thresholds", "rank", "status_of"]
+__all__ = [
+    "DEFAULTS",
+    "KINDS",
+    "SEVERITIES",
+    "Severity",
+    "StatusItem",
+    "StatusKind",
+    "Thresholds",
+    "alerts_of",
+    "rank",
+    "status_of",
+]
 
 # Within one severity the kinds are shown in this order.
 KINDS: tuple[StatusKind, ...] = (
@@ -59,6 +71,7 @@ class Thresholds(AgeThresholds, ReplayThresholds, IdleThresholds, LagThresholds,
 
 DEFAULTS = Thresholds()
 _NAMES = tuple(kind.name for kind in KINDS)
+_ALERT_KINDS = tuple(kind for kind in KINDS if kind.is_alert)
 # Kinds that are only effects of another: one cause is one item.
 _EFFECTS = {no_data.name: frozenset({stalled.name, slow.name})}
 _EFFECTS_OF_FAILURE = frozenset({no_data.name, stalled.name, slow.name, arm_avoided.name})  # of the store
@@ -70,11 +83,18 @@ def rank(item: StatusItem) -> tuple[int, int]:
 
 
 def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[StatusItem]:
-    """The status items of a campaign, the most severe first; never empty.
+    """The status items of a campaign, the most severe first; never empty."""
+    return [_name_server(item, view.server.command_server) for item in _find_items(view, thresholds, KINDS)]
 
-    An item that is only the effect of another one's cause is left out.
-    """
-    found = [item for kind in KINDS if (item := kind.check(view, thresholds)) is not None]
+
+def alerts_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> set[str]:
+    """The names of the kinds of alerts of which the campaign has an item."""
+    return {item.kind for item in _find_items(view, thresholds, _ALERT_KINDS)}
+
+
+def _find_items(view: CampaignView, thresholds: Thresholds, kinds: Iterable[StatusKind]) -> list[StatusItem]:
+    """The items of these kinds without those that are only the effect of another one's cause."""
+    found = [item for kind in kinds if (item := kind.check(view, thresholds)) is not None]
     found.sort(key=rank)
     blamed = {item.client for item in found if item.severity == "critical"}
     effects = {item.kind: _EFFECTS.get(item.kind, frozenset()) for item in found}
@@ -82,12 +102,11 @@ def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[Sta
         effects[store_lagging.name] = _EFFECTS_OF_FAILURE
     hidden = frozenset[str]().union(*effects.values())
     is_idle = any(item.kind in {no_data.name, stalled.name} and item.client is None for item in found)
-    shown = [
+    return [
         item
         for item in found
         if item.kind not in hidden and (item.kind != slow.name or not (is_idle or item.client in blamed))
     ]
-    return [_name_server(item, view.server.command_server) for item in shown]
 
 
 def _name_server(item: StatusItem, server: str) -> StatusItem:

@@ -25,7 +25,7 @@ class AvoidanceThresholds(SilenceThresholds):
     )
 
 
-@status_kind("arm avoided")
+@status_kind("arm avoided", gauge="a client pulls often but never chooses an arm (option) that it has to try")
 def arm_avoided(view: CampaignView, thresholds: AvoidanceThresholds) -> StatusItem | None:
     """Name the client-arm pair with the largest number of missing pulls.
 

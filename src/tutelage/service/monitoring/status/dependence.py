@@ -4,7 +4,10 @@ from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 
 
-@status_kind("dependence")
+@status_kind(
+    "dependence",
+    gauge="rewards of different clients rise and fall together, although the campaign assumes that they do not",
+)
 def dependence(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Show what the test for dependence between clients has noticed.
 

@@ -5,7 +5,9 @@ from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_count, format_rough_duration
 
 
-@status_kind("id conflict")
+@status_kind(
+    "id conflict", gauge="a request of the last five minutes reused the id of a stored pull with other content"
+)
 def id_conflict(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Count the refused requests of the last minutes.
 

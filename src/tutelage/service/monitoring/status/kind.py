@@ -57,13 +57,14 @@ class StatusKind:
 
     ``cases`` are, for each severity, when it is shown and what to do then.  ``check`` gets the settings that
     the kind's file declares, as fields of :class:`~tutelage.service.monitoring.status.Thresholds`.  A kind
-    with a critical or warning case is also a gauge of ``/metrics``.
+    with a critical or warning case is also a gauge of ``/metrics``, which is 1 while what ``gauge`` says is so.
     """
 
     name: str
     cases: Mapping[Severity, tuple[str, str]]
     colour: Colour
     check: Check
+    gauge: str = ""
 
     def item(
         self,
@@ -98,8 +99,7 @@ class StatusKind:
     @property
     def metric_help(self) -> str:
         """The description of its gauge."""
-        when, _ = next(iter(self.cases.values()))
-        return f"1 while the campaign has the status item '{self.name}', otherwise 0. {when}"
+        return f"1 while {self.gauge}, otherwise 0."
 
 
 def describe_others(count: int, noun: str) -> str:
@@ -119,11 +119,12 @@ def describe_deciding_pair(metrics: Metrics) -> str:
     )
 
 
-def status_kind(name: str, *, colour: Colour = "plain") -> Callable[[Check], StatusKind]:
+def status_kind(name: str, *, colour: Colour = "plain", gauge: str = "") -> Callable[[Check], StatusKind]:
     """Make a check a kind, whose documentation is the check's docstring.
 
     For each severity it has a paragraph "Critical: WHEN" (or Warning, Info) with a line "Action: WHAT TO DO".
-    ``colour`` is that of items that are not alerts.
+    ``colour`` is that of items that are not alerts; ``gauge`` says, to readers who do not know the project's words,
+    when the kind's gauge is 1.
     """
 
     def make_kind(check: Check) -> StatusKind:
@@ -134,6 +135,6 @@ def status_kind(name: str, *, colour: Colour = "plain") -> Callable[[Check], Sta
             for case, when, action in found
             if case.lower() == severity
         }
-        return StatusKind(name, cases, colour, check)
+        return StatusKind(name, cases, colour, check, gauge)
 
     return make_kind

@@ -20,7 +20,7 @@ class IdleThresholds:
     )
 
 
-@status_kind("no data")
+@status_kind("no data", gauge="no client of the campaign has sent a pull for --idle-seconds")
 def no_data(view: CampaignView, thresholds: IdleThresholds) -> StatusItem | None:
     """Compare the shortest silence of any client that is not excluded with the threshold.
 

@@ -24,7 +24,7 @@ class ReplayThresholds:
     )
 
 
-@status_kind("replays")
+@status_kind("replays", gauge="more than --replay-share of the pulls of the last five minutes had been sent before")
 def replays(view: CampaignView, thresholds: ReplayThresholds) -> StatusItem | None:
     """Compare the replays of the last minutes with all pulls received.
 

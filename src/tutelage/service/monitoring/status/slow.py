@@ -35,7 +35,7 @@ class SlowThresholds:
     )
 
 
-@status_kind("slow")
+@status_kind("slow", gauge="a client that the campaign waits for is silent or much slower than the others")
 def slow(view: CampaignView, thresholds: SlowThresholds) -> StatusItem | None:
     """Name the slowest client that the quota waits for, while other clients pull.
 

@@ -46,7 +46,7 @@ def waits_for_silent_clients(view: CampaignView, thresholds: SilenceThresholds) 
     return is_blocked(view.metrics, np.broadcast_to(silent[:, None], view.metrics.missing.shape))
 
 
-@status_kind("stalled")
+@status_kind("stalled", gauge="all clients that the campaign waits for have been silent for --stalled-seconds")
 def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | None:
     """Name the silent client with the largest number of missing pulls.
 

@@ -24,7 +24,10 @@ class LagThresholds:
     waiting_pulls: int = setting(5_000, minimum=1, metavar="N", help="Warn when this many pulls wait to be stored.")
 
 
-@status_kind("store lagging")
+@status_kind(
+    "store lagging",
+    gauge="the database rejects writes, commits take longer than --lag-seconds, or --waiting-pulls wait",
+)
 def store_lagging(view: CampaignView, thresholds: LagThresholds) -> StatusItem | None:
     """Look at the last write failure, the commit times and the queue.
 

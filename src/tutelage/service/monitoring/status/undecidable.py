@@ -5,7 +5,9 @@ from tutelage.service.monitoring.status.kind import StatusItem, status_kind
 from tutelage.text import format_count, format_name
 
 
-@status_kind("undecidable")
+@status_kind(
+    "undecidable", gauge="the server expects no decision before the campaign's planned end and uses the best arm so far"
+)
 def undecidable(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Name the arm that clients are led to.
 

@@ -16,7 +16,9 @@ def describe_unservable(name: str, reason: str) -> StatusItem:
     )
 
 
-@status_kind("cannot be served")
+@status_kind(
+    "cannot be served", gauge="the server cannot load the campaign: another release made it, or its data is damaged"
+)
 def unservable(view: CampaignView, thresholds: object) -> None:
     """It does not follow from a campaign's view.
 

@@ -14,6 +14,7 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.dashboard import pages
+from tutelage.service.dashboard.charts import RANGES
 from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.dashboard.templating import render_icon
@@ -61,17 +62,17 @@ class PageHandlers:
         return await self._send(call, pages.render_index_page, await self.monitor.all_views())
 
     async def show_campaign(self, call: Call) -> Response:
-        at = call.request.query_params.get("at")
+        at, range_name = call.request.query_params.get("at"), _read_range(call)
         if at is None:
             try:
                 view = await self.monitor.view(call.name)
             except UnservableRefusal as error:
                 return _send_unservable(error, call, "../../")
-            panels = await self.renderer.panels(view)
+            panels = await self.renderer.panels(view, range_name)
         else:
             view = await self._past_view(call.name, at)
-            panels = await self.renderer.run(render_panels, view, self.thresholds)
-        return await self._send(call, pages.render_campaign_page, view, panels)
+            panels = await self.renderer.run(render_panels, view, self.thresholds, range_name)
+        return await self._send(call, pages.render_campaign_page, view, panels, range_name)
 
     async def _send(self, call: Call, render: Callable[..., str], *arguments: Any) -> Response:
         """Render a page in the renderer's thread."""
@@ -85,7 +86,7 @@ class PageHandlers:
 
     async def send_panels(self, call: Call) -> Response:
         view = await self.monitor.view(call.name)
-        rendered = await self.renderer.panels(view)
+        rendered = await self.renderer.panels(view, _read_range(call))
         query = call.request.query_params
         have, since = set(query.get("have", "").split(".")), query.get("since", "0")
         is_newer = not since.isdecimal() or rendered.position >= int(since[:20])
@@ -119,6 +120,14 @@ class PageHandlers:
             raise HttpProblem("not-found", f"The server has no file {name!r}.")
         content = resources.files("tutelage.service.dashboard").joinpath("static", name).read_bytes()
         return Response(content, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | _CACHED)
+
+
+def _read_range(call: Call) -> str:
+    """Return the name of the charts' time range; empty if the server chooses it."""
+    name: str = call.request.query_params.get("range", "")
+    if name and name not in RANGES:
+        raise HttpProblem("not-found", f"Invalid range {name!r}: use {', '.join(RANGES)}.")
+    return name
 
 
 def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:

@@ -108,7 +108,7 @@ def _draw_evidence(view: CampaignView, drawn: Sequence[int], estimates: ArmEstim
 
 
 def _make_axis(low: float, high: float, *, is_narrow: bool) -> Axis:
-    return Axis(low, high, 110.0, 340.0) if is_narrow else Axis(low, high, 150.0, 640.0)
+    return Axis(low, high, 110.0, 340.0) if is_narrow else Axis(low, high, 150.0, 740.0)
 
 
 def _row_y(number: int) -> float:

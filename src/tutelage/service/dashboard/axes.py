@@ -38,11 +38,14 @@ class Axis:
         return self.start + (value - self.low) / width * (self.end - self.start)
 
 
-def svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
-    """An image; ``label`` is its description for screen readers."""
-    return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
-    )
+def svg(width: float, height: float, parts: Sequence[str], label: str, times: Sequence[float] | Array = ()) -> str:
+    """An image; ``label`` is its description for screen readers.
+
+    ``times`` (seconds since 1970) are those of the points of its lines, for tooltips.
+    """
+    at = f' data-times="{" ".join(f"{time:.0f}" for time in times)}"' if len(times) else ""
+    start = f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}"{at}>'
+    return f"{start}{''.join(parts)}</svg>"
 
 
 def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
@@ -68,10 +71,11 @@ def line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
     return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" class="{kind}"/>'
 
 
-def path(x: Sequence[float], y: Sequence[float], kind: str) -> str:
-    """A line through points."""
+def path(x: Sequence[float], y: Sequence[float], kind: str, name: str = "", values: Sequence[str] = ()) -> str:
+    """A line through points; ``name`` and the ``values`` of its points are for tooltips."""
     points = "L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    return f'<path d="M{points}" class="{kind}"/>'
+    read = f' data-line="{html.escape(name)}" data-values="{html.escape("|".join(values))}"' if name else ""
+    return f'<path d="M{points}" class="{kind}"{read}/>'
 
 
 def band(x: Sequence[float], lower: Sequence[float], upper: Sequence[float], kind: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from tutelage.service.dashboard.panels import PANELS, CampaignPanels, format_rate
+from tutelage.service.dashboard.panels import TOP_PANELS, CampaignPanels, choose_columns, format_rate
 from tutelage.service.dashboard.templating import NOBODY, BrowserTab, Visitor, environment, icon_address, make_tab
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
@@ -17,19 +17,31 @@ from tutelage.versions import package_version
 _VERSION = package_version()
 
 
+#: The time ranges of the charts as the page names them.
+_RANGES = {"": "automatic", "10m": "10 min", "1h": "1 h", "1d": "1 day", "30d": "30 days", "all": "all"}
+
+
 def render_campaign_page(
-    view: CampaignView, panels: CampaignPanels, thresholds: Thresholds = DEFAULTS, *, visitor: Visitor = NOBODY
+    view: CampaignView,
+    panels: CampaignPanels,
+    range_name: str = "",
+    thresholds: Thresholds = DEFAULTS,
+    *,
+    visitor: Visitor = NOBODY,
 ) -> str:
-    """Render a campaign's page; ``visitor`` is who looks at it."""
+    """Render a campaign's page; ``range_name`` is the time range of its charts, ``visitor`` who looks at it."""
     return _render(
         "campaign.html",
         "../../",
         panels.tab,
         view=view,
         rendered=panels,
-        order=PANELS,
+        top=TOP_PANELS,
+        columns=choose_columns(view.metrics),
         outdated_seconds=thresholds.outdated_seconds,
         refresh=view.at_round is None,
+        ranges=_RANGES,
+        range_name=range_name,
         visitor=visitor,
     )
 

@@ -17,17 +17,19 @@ class PageRenderer:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
-        self._panels: dict[str, tuple[CampaignView, asyncio.Future[CampaignPanels]]] = {}
+        self._panels: dict[str, tuple[CampaignView, dict[str, asyncio.Future[CampaignPanels]]]] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tutelage-pages")
 
-    async def panels(self, view: CampaignView) -> CampaignPanels:
-        """Return the panels of a view, rendered once for all callers."""
+    async def panels(self, view: CampaignView, range_name: str = "") -> CampaignPanels:
+        """Return the panels of a view with charts of a time range, rendered once for all callers."""
         name = view.metrics.name
-        rendered, future = self._panels.get(name, (None, None))
-        if rendered is not view or future is None:
-            future = asyncio.ensure_future(self.run(render_panels, view, self._thresholds))
-            self._panels[name] = view, future
-        return await asyncio.shield(future)
+        if self._panels.get(name, (None, {}))[0] is not view:
+            self._panels[name] = view, {}
+        rendered = self._panels[name][1]
+        if range_name not in rendered:
+            made = self.run(render_panels, view, self._thresholds, range_name)
+            rendered[range_name] = asyncio.ensure_future(made)
+        return await asyncio.shield(rendered[range_name])
 
     async def run(self, render: Callable[..., Result], *arguments: Any) -> Result:
         """Call a function in the thread that renders."""

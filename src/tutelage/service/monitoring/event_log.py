@@ -29,7 +29,7 @@ class LedgerEvent:
 
 @dataclass(frozen=True)
 class TargetDecision:
-    """The decision for a target: when it was made, at which position of the ledger, and the cost until then.
+    """The decision on a target: when it was made, at which position of the ledger, and the cost until then.
 
     ``pulls_since`` [K] are the pulls of each arm after it, None if no record reaches back so far.
     """

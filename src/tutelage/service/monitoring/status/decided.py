@@ -30,7 +30,7 @@ def decided(view: CampaignView, thresholds: object) -> StatusItem | None:
             share = format_percent(decision.pulls_since[target] / made)
             parts.append(f"Since then {share} of all pulls went to the target.")
         parts.append(f"The evidence is at position {decision.position:,} of the ledger.")
-    title = f"Decided for “{format_name(metrics.arms[target])}”."
+    title = f"Decided on “{format_name(metrics.arms[target])}”."
     return decided.item("info", title, " ".join(filter(None, parts)), arm=target)
 
 

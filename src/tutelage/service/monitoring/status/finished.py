@@ -16,7 +16,7 @@ def finished(view: CampaignView, thresholds: object) -> StatusItem | None:
     if metrics.phase != "finished":
         return None
     if metrics.target is not None:
-        end = f"it ended with a decision for “{format_name(metrics.arms[metrics.target])}”"
+        end = f"it ended with a decision on “{format_name(metrics.arms[metrics.target])}”"
     elif metrics.provisional_arm is not None:
         arm = format_name(metrics.arms[metrics.provisional_arm])
         end = f"it ended without a decision, and clients were led to “{arm}”, which is not proven best"

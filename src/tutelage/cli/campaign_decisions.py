@@ -13,7 +13,7 @@ from tutelage.text import format_name, format_number
 
 
 def decisions(name: CampaignOfServer, server: Server = None, as_json: Json = False) -> None:
-    """List consultations and decisions of the teacher, and exclusions of clients.
+    """List the teacher's consultations, its decision, and exclusions.
 
     With --json each has the sums of rewards that were new to the teacher.
     """

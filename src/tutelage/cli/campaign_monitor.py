@@ -58,9 +58,10 @@ def monitor(
     ] = 2.0,
     server: Server = None,
 ) -> None:
-    """Show a campaign, or all of them, and update the view until Ctrl-C.
+    """Show a campaign, or all of them, until Ctrl-C.
 
-    If standard output is not a terminal, a line is printed for each campaign that has changed.
+    The view is updated every few seconds.  If standard output is not a terminal, a line is
+    printed for each campaign that has changed.
     """
     if not 0.2 <= every <= _LONGEST_INTERVAL:
         raise InputError(f"Invalid --every {every:g}: use 0.2 to {_LONGEST_INTERVAL:g} seconds.")

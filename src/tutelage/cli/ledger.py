@@ -35,9 +35,9 @@ def verify(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Recompute campaigns from their ledgers and compare them with the store.
+    """Recompute campaigns from their ledgers.
 
-    The exit status is 1 if anything differs.
+    The results are compared with what the store holds.  The exit status is 1 if anything differs.
     """
     from tutelage.service.campaigns.verifying import verify_ledger
 

@@ -170,14 +170,17 @@ endef
 	$(call environment,.venv)
 	@touch $@
 
+# Half of the time of an installation would go to compiling files of which few are ever imported.
 .venv/run.stamp: .venv/made.stamp requirements/build.txt requirements/run.txt pyproject.toml
-	@$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-compile --require-hashes -r requirements/build.txt -r requirements/run.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Compiled at their first import, in tests, files of other packages would give warnings, which are errors there.
 .venv/dev.stamp: .venv/run.stamp requirements/dev.txt
 	@echo 'Installing the development tools in .venv ...' >&2
-	@$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-compile --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 .venv/lib > /dev/null || true
 	@touch $@
 
 .venv-bench/made.stamp:

@@ -1,0 +1,13 @@
+"""The compiled streams of all clients are numpy's."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tutelage.engine.stream_seeds import compute_client_streams
+from tutelage.seeding import client_streams
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32), st.integers(1, 6))
+def test_streams_are_those_of_numpy(seed, run, num_clients):
+    """Seeds of one and two words, runs of one and two, from words that numpy's generators begin with."""
+    assert (compute_client_streams(seed, run, num_clients) == client_streams(seed, run, num_clients)).all()

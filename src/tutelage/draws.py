@@ -9,6 +9,15 @@ import math
 from typing import Any
 
 
+def hold(stream: Any) -> Any:
+    """Return a stream to draw from in a loop, which compiled code keeps in registers; :func:`release` it afterwards."""
+    return stream
+
+
+def release(stream: Any, held: Any) -> None:
+    """Let a stream continue where the held one ended."""
+
+
 def random(stream: Any) -> float:
     """Draw a uniform number in [0, 1)."""
     return stream.random()  # type: ignore[no-any-return]

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.random import distributions
 
@@ -21,6 +23,31 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
 
 random_standard_gamma: Any = distributions.random_standard_gamma
+
+
+_WORDS = 4  # of a stream
+
+
+@intrinsic
+def hold(_context: Any, stream: Any) -> Any:
+    """Copy a row of words to the stack: as no other array can be there, its words stay in registers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        make = context.make_array(signature.return_type)
+        row, held = make(context, builder, arguments[0]), make(context, builder, arguments[0])
+        held.data = cgutils.alloca_once(builder, ir.IntType(64), _WORDS)
+        for place in range(_WORDS):
+            word = builder.load(cgutils.gep(builder, row.data, place))
+            builder.store(word, cgutils.gep(builder, held.data, place))
+        return held._getvalue()  # noqa: SLF001 - numba has no other way
+
+    return stream(stream), generate
+
+
+def release(stream: Any, held: Any) -> None:
+    """Copy the words back."""
+    for place in range(_WORDS):
+        stream[place] = held[place]
 
 
 def next_uint64(stream: Any) -> Any:
@@ -102,6 +129,8 @@ TWINS: dict[Callable[..., Any], Any] = {
     read_only_arrays.read_only: read_only,
     agent_policy.call_select: compiled_calls.call_select,
     agent_policy.call_update: compiled_calls.call_update,
+    draws.hold: hold,
+    draws.release: release,
     draws.random: next_double,
     draws.index: index,
     draws.beta: beta,

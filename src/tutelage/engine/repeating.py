@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.distributions.base import Draw, RewardArrays, in_round
+from tutelage.draws import hold, release
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies.base import BoundLead, Lead, Learner
 from tutelage.revealed_rewards import RevealedRewards, set_later_sum
@@ -67,10 +68,10 @@ def repeat_pulls(
         rule_memory.revealed[arm],
         revealed.later_sums[arm],
     )
-    count, total = 0, 0.0
+    count, total, held = 0, 0.0, hold(reward_stream)
     while count < most and total > lead.least + count * lead.slope:
         count += 1
-        reward = draw(in_round(reward_arrays, round + count), client, arm, reward_stream)
+        reward = draw(in_round(reward_arrays, round + count), client, arm, held)
         seen = clip(reward)
         total += seen
         later_sum += seen
@@ -79,6 +80,7 @@ def repeat_pulls(
         in_segment += reward
     if count == 0:
         return 0, arm, 0
+    release(reward_stream, held)
     rule_memory.observed[arm], rule_memory.revealed[arm] = observed_sum, revealed_sum
     set_later_sum(revealed, arm, later_sum, count)
     compare_halves(arm, round + count, revealed, noticing)

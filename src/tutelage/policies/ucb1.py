@@ -129,61 +129,36 @@ def leap(
 
     See :func:`_lead` and :func:`_fill`, each with its proof.
     """
-    counts, means = learner.counts, learner.means
-    log, best, highest = 2.0 * math.log(round), 0, -math.inf
-    for arm in range(counts.size):
-        if counts[arm] == 0:
+    for arm in range(learner.counts.size):
+        if learner.counts[arm] == 0:
             return 0
-        value = ucb_index(means[arm], log, counts[arm])
-        if value > highest:
-            best, highest = arm, value
-    rounds = _fill(round, best, learner, prospect, stretch)
-    if rounds == 0 and not prospect.is_settled[best]:
-        rounds = _lead(round, best, learner, prospect, stretch, stream)
+    lead = bound_lead(round, learner, parameters)
+    rounds = _fill(round, lead.arm, learner, prospect, stretch)
+    if rounds == 0 and not prospect.is_settled[lead.arm]:
+        rounds = _lead(round, lead, prospect, stretch, stream)
     if rounds > 0:
         learner.state[_LEADER] = learner.state[_WINNER] = 0.0
     return rounds
 
 
-def _lead(round: int, leader: int, learner: Learner, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
-    """Pull the leader as long as its index exceeds all others even if each reward is the least possible.
+def _lead(round: int, lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
+    """Pull the leader as long as its index exceeds all others even if each reward is the least possible, g.
 
-    Proof.  Let n be the leader's pulls and m its mean, g the least reward that it can get, at most m.  After i
-    more pulls, in round t + i, its index is at least (n m + i g) / (n + i) + sqrt(2 log(t + i) / (n + i)), which
-    falls with i (n + i <= t + i, and log x / x falls for x >= 3), while the others' indices grow with t.  So if it
-    exceeds these by more than rounding could for i = j - 1, then for all smaller i too: the next j pulls are the
-    leader's, whatever is revealed, and the ones among j independent trials are Binomial.
+    Proof.  With the line of :func:`bound_lead`, the pull j, counted from 0, is the leader's if i g > f + i s for
+    each i from 0 to j.  As f < 0, that holds for all i < -f / (s - g), or for all if g >= s: these pulls are the
+    leader's, whatever is revealed, and the ones among independent trials are Binomial.
     """
-    limit = min(prospect.rounds, prospect.room[leader])
-    lowest = min(learner.means[leader], prospect.means[leader]) if prospect.is_constant[leader] else 0.0
-    pulls = max(_LEAST, min(_LEAST_LATER, round >> _LATER_SHIFT))  # shorter ones are as fast with `bound_lead`
-    if limit < pulls or not _leads(pulls - 1, round, leader, lowest, learner):
+    leader = lead.arm
+    lowest = prospect.means[leader] if prospect.is_constant[leader] else 0.0
+    pulls = min(prospect.rounds, prospect.room[leader], lead.pulls)
+    if pulls * (lead.slope - lowest) > -lead.least:
+        pulls = int(-lead.least / (lead.slope - lowest))
+    if pulls < max(_LEAST, min(_LEAST_LATER, round >> _LATER_SHIFT)):  # fewer are as fast with `bound_lead`
         return 0
-    too_many = 2 * pulls
-    while pulls < limit and _leads(min(limit, too_many) - 1, round, leader, lowest, learner):
-        pulls, too_many = min(limit, too_many), 2 * too_many
-    too_many = min(limit, too_many)
-    while too_many - pulls > pulls >> 3:
-        middle = (pulls + too_many) >> 1
-        if _leads(middle - 1, round, leader, lowest, learner):
-            pulls = middle
-        else:
-            too_many = middle
     stretch.pulls[leader] = pulls
     if not prospect.is_constant[leader]:
         stretch.ones[leader] = binomial(stream, pulls, prospect.means[leader])
     return pulls
-
-
-def _leads(passed: int, round: int, leader: int, lowest: float, learner: Learner) -> bool:
-    """Whether the leader has the largest index after ``passed`` more pulls with rewards of ``lowest``."""
-    counts, means = learner.counts, learner.means
-    log, count = 2.0 * math.log(round + passed), counts[leader] + passed
-    least = ucb_index((counts[leader] * means[leader] + passed * lowest) / count, log, count) - _MARGIN
-    leads = True
-    for arm in range(counts.size):
-        leads = leads and (arm == leader or ucb_index(means[arm], log, counts[arm]) < least)
-    return leads
 
 
 def _fill(round: int, best: int, learner: Learner, prospect: Prospect, stretch: Stretch) -> int:

@@ -27,7 +27,7 @@ TARGETS = {
     (TAL, "eps-greedy"): 20e6,
 }
 
-# (policy, horizon) -> client-steps per second of clients that are not taught, with the engine `auto`
+# (policy, horizon) -> client-steps per second of clients that are not taught, with the engine `leap`
 LONG_TARGETS = {
     (policy, 10**power): rate for power in (6, 8) for policy, rate in (("ucb1", 100e6), ("eps-greedy", 500e6))
 }
@@ -79,16 +79,16 @@ def measure_long(turns: int) -> list[Measurement]:
             began = time.perf_counter()
             pymab.play(policy, means[0].tolist(), horizon)
             rival = RivalResult(pymab.name, Samples((horizon / (time.perf_counter() - began),)))
-        results.append(Measurement(f"{policy}, none, T = {horizon:,}, auto", RATE, ours, target, (rival,)))
+        results.append(Measurement(f"{policy}, none, T = {horizon:,}, leap", RATE, ours, target, (rival,)))
     return results
 
 
 def _measure_run(policy: str, horizon: int, turns: int) -> Samples:
-    """Return the client-steps per second of whole runs of the paper's instance with the engine ``auto``."""
+    """Return the client-steps per second of whole runs of the paper's instance with the engine ``leap``."""
     request = make_request(
-        "paper", "none", policy, horizon=horizon, runs=1, seed=1, checkpoints="logarithmic", engine="auto"
+        "paper", "none", policy, horizon=horizon, runs=1, seed=1, checkpoints="logarithmic", engine="leap"
     )
-    simulate_run(make_request("paper", "none", policy, horizon=1000, runs=1, seed=1, engine="auto"), 0, 0)
+    simulate_run(make_request("paper", "none", policy, horizon=1000, runs=1, seed=1, engine="leap"), 0, 0)
     rates = []
     for _ in range(turns):
         began = time.perf_counter()

@@ -3,7 +3,7 @@
     python benchmarks/leaping.py [--horizons 1000000,10000000,100000000] [--longest SECONDS] [--turns N]
 
 There are two parts, both on the paper's instance, in one process, on one core, with compiled kernels: seconds of
-a whole run with a teacher; and client-steps per second of clients without a teacher.  With the engine ``auto``
+a whole run with a teacher; and client-steps per second of clients without a teacher.  With the engine ``leap``
 these are effective: rounds that clients leap over count as if they were played.
 """
 
@@ -24,7 +24,7 @@ TAUGHT = (
     ("blt", "eps-greedy"),
 )
 POLICIES = ("ucb1", "eps-greedy", "ts")
-ENGINES = ("step", "auto")
+ENGINES = ("step", "leap")
 HORIZONS = (10**6, 10**7, 10**8)
 SHORT_HORIZON = 50_000
 SHORT_RUNS = 5  # in one measurement at that horizon
@@ -50,11 +50,11 @@ def measure_taught(horizons: Sequence[int], longest: float, turns: int) -> list[
 
     How long it would take is estimated from the horizon before, in proportion to the rounds.
     """
-    rows = ["| teacher | policy | T | `step`, seconds | `auto`, seconds | ratio |", "|---|---|---|---|---|---|"]
+    rows = ["| teacher | policy | T | `step`, seconds | `leap`, seconds | ratio |", "|---|---|---|---|---|---|"]
     for teacher, policy in TAUGHT:
         rate = 0.0  # seconds per round of stepping
         for horizon in horizons:
-            leaping = measure_run(teacher, policy, horizon, "auto", turns)
+            leaping = measure_run(teacher, policy, horizon, "leap", turns)
             stepped = ratio = "-"
             if rate * horizon <= longest:
                 stepping = measure_run(teacher, policy, horizon, "step", 1)
@@ -67,7 +67,7 @@ def measure_taught(horizons: Sequence[int], longest: float, turns: int) -> list[
 
 def measure_untaught(turns: int) -> list[str]:
     """Return the rows of clients without a teacher."""
-    rows = ["| policy | `step`, million/s | `auto`, million/s |", "|---|---|---|"]
+    rows = ["| policy | `step`, million/s | `leap`, million/s |", "|---|---|---|"]
     for policy in POLICIES:
         steps = SHORT_HORIZON * make_request("paper", "none", policy).instance.num_clients
         rates = [

@@ -55,7 +55,7 @@ x better: the ratio of the medians; above 1, Tutelage is faster or smaller than 
   these clients, at most as long; with Alg. 1 they simulate all.  See benchmarks/other_libraries.py.
 plain Python: the clients and servers of tests/reference.py.  "from 1 run": the time of one run, times {RUNS},
   halved as if two cores shared the work evenly.
-auto: the engine that leaps; rounds that clients leap over count as if they were played.  "T = 1,000,000" and
+leap: the engine that leaps; rounds that clients leap over count as if they were played.  "T = 1,000,000" and
   longer are measured for all 5 clients, PyMAB's for the first; docs/speed.md has runs with a teacher.
 python -c pass, and importing the packages: not rivals, but the minimum for any such command.
 SMPyBandits imports scipy.special.btdtri.  Where scipy lacks it, betaincinv, which computes the same, replaces

@@ -17,7 +17,10 @@ from tutelage.teachers.base import Problem, Teacher
 
 Engine = Literal["auto", "step", "leap"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-DEFAULT_ENGINE: Engine = "step"
+DEFAULT_ENGINE: Engine = "auto"
+# Rounds from which on `auto` leaps.  A shorter run takes at most about a second step by step, and its first one less
+# than the compilation of a leap (docs/decisions/0014-two-engines.md).
+LEAPS_FROM = 1_000_000
 
 
 def make_problem(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
@@ -39,8 +42,8 @@ class SimulationRequest:
     ``policies`` has one entry per client.  ``checkpoints`` [C] are rounds in 1 .. T, increasing, the last one
     T.  ``exclude`` maps clients to the round after which each is no longer evidence.  With ``exclude_after``
     a client is also excluded once it has not pulled for more than that many of its usual intervals.
-    ``engine`` says how clients are played (docs/speed.md): ``step`` goes round by round, ``auto`` and ``leap`` leap
-    where that has the same distribution; ``leap`` refuses requests in which nobody can.
+    ``engine`` says how clients are played (docs/speed.md): ``step`` goes round by round, ``leap`` leaps where that has
+    the same distribution.  ``simulator.make_request`` chooses one of them for ``auto``.
     With ``binary_reveals`` only 0 and 1 are revealed (``rules.round_reveal``).
     ``command`` is the command that simulates it, empty for what only Python can ask for.
     ``simulator.make_request`` checks all of it.
@@ -55,7 +58,7 @@ class SimulationRequest:
     checkpoints: NDArray[np.int64]
     exclude: Mapping[int, int] = dataclasses.field(default_factory=dict)
     exclude_after: float | None = None
-    engine: Engine = DEFAULT_ENGINE
+    engine: Literal["step", "leap"] = "step"
     binary_reveals: bool = False
     command: str = ""
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
-LONG = ["simulate", "paper", "--horizon", "1000000000", "--runs", "3", "--workers", "2"]
+LONG = ["simulate", "paper", "--horizon", "1000000000", "--runs", "3", "--workers", "2", "--engine", "step"]
 
 
 def interrupted(arguments, *, after, presses=1):

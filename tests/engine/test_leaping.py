@@ -10,10 +10,13 @@ from tests import leap_comparison
 from tests.leap_comparison import Case, count_outcomes, differences, enumerate_outcomes, play, unlikely
 from tests.simulated_run import simulate_once
 
+from tutelage import simulator
 from tutelage.conditions import Conditions
 from tutelage.distributions import parse_distribution
 from tutelage.engine.leaping import count_pulls_without_lift
 from tutelage.engine.policy_groups import functions_of
+from tutelage.engine.time_estimates import check_duration
+from tutelage.errors import InputError
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.policies.ucb1 import leap
@@ -118,8 +121,8 @@ def test_other_rules_step(rules):
 def test_other_reward_distributions_step(spec):
     """Kernels for them are compiled without the policy's leap."""
     policy, rewards = POLICIES.parse("ucb1"), parse_distribution(spec)
-    assert functions_of(policy, rewards, "auto") == functions_of(policy, rewards, "step")
-    assert functions_of(policy, parse_distribution("bernoulli"), "auto")[2] is leap
+    assert functions_of(policy, rewards, "leap") == functions_of(policy, rewards, "step")
+    assert functions_of(policy, parse_distribution("bernoulli"), "leap")[2] is leap
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_clients_that_do_not_always_act_step(conditions):
     """A client that may not act in each round, or has stopped, is stepped; so is everyone under a trace."""
     instance = Instance("two", [[0.9, 0.2], [0.8, 0.3]], [0.5, 0.5], conditions=conditions)
     policies, teacher = [POLICIES.parse("eps-greedy")] * 2, TEACHERS.parse("none")
-    outcomes = [simulate_once(instance, policies, teacher, horizon=500, engine=each) for each in ("auto", "step")]
+    outcomes = [simulate_once(instance, policies, teacher, horizon=500, engine=each) for each in ("leap", "step")]
     assert (outcomes[0].pulls == outcomes[1].pulls).all()
 
 
@@ -137,7 +140,7 @@ def test_a_trace_steps():
     """With a trace every pull is recorded, and is that of stepping."""
     instance = Instance("one", [[0.9, 0.2]], [1.0])
     arguments = (instance, [POLICIES.parse("eps-greedy")], TEACHERS.parse("none"))
-    traces = [simulate_once(*arguments, horizon=300, engine=each, trace=True).trace for each in ("auto", "step")]
+    traces = [simulate_once(*arguments, horizon=300, engine=each, trace=True).trace for each in ("leap", "step")]
     assert (traces[0].arms == traces[1].arms).all()
 
 
@@ -145,6 +148,23 @@ def test_a_client_leaps_until_it_stops():
     """A client with a last round leaps up to it: its pulls end there."""
     instance = Instance("one", [[0.9, 0.2]], [1.0], conditions=Conditions(stops=((0, 700),)))
     outcome = simulate_once(
-        instance, [POLICIES.parse("eps-greedy")], TEACHERS.parse("none"), horizon=1000, engine="auto"
+        instance, [POLICIES.parse("eps-greedy")], TEACHERS.parse("none"), horizon=1000, engine="leap"
     )
     assert outcome.pulls[0, -1].sum() == 700
+
+
+@pytest.mark.parametrize("teacher", ["none", "known", "twl"])
+def test_the_longest_horizon_takes_no_longer_than_its_logarithm(teacher):
+    """10^15 rounds, of which a machine steps through some 10^13 in a day, are played and not taken for years."""
+    request = simulator.make_request("paper", teacher, "eps-greedy", horizon=10**15, runs=20, checkpoints=1)
+    assert request.engine == "leap"
+    result = simulator.simulate_request(request, workers=1)
+    assert (result.pulls[..., -1, :].sum(axis=-1) == 10**15).all()
+
+
+def test_years_of_clients_that_cannot_leap_are_refused():
+    """Thompson sampling without a teacher steps, also with the engine that leaps where it can."""
+    request = simulator.make_request("paper", "none", "ts", horizon=10**15, runs=2000)
+    assert request.engine == "leap"
+    with pytest.raises(InputError, match="these runs would take at least "):
+        check_duration(request, 2)

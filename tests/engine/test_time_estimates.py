@@ -6,7 +6,8 @@ import pytest
 from tests.cli.commands import error_of
 
 from tutelage import simulator
-from tutelage.engine import time_estimates
+from tutelage.engine import runs, time_estimates
+from tutelage.engine.simulation import Cancelled
 from tutelage.errors import InputError
 
 HORIZON, RUNS = 10**15, 2_000  # a thousand years and more on any machine
@@ -36,12 +37,16 @@ clients = "b"
 def test_years_are_refused(executor):
     """Before the first run of the request, whatever plays it; no time is typed in, so none is compared."""
     with pytest.raises(InputError, match=r"^At the measured rate, .* at least [0-9.,]+ years with 2 at a time: use a"):
-        simulator.simulate("paper", ["blt", "none"], horizon=HORIZON, runs=RUNS, workers=2, executor=executor)
+        simulator.simulate(
+            "paper", ["blt", "none"], horizon=HORIZON, runs=RUNS, workers=2, executor=executor, engine="step"
+        )
 
 
 @pytest.mark.parametrize("command", ["simulate paper", "plan paper", "bound paper", "reproduce fig2a", "run long.toml"])
 def test_every_command_refuses_years(command, capsys, tmp_path, monkeypatch):
-    """Also without a terminal, where no bar shows the remaining time."""
+    """Also without a terminal, where no bar shows the remaining time; the rate is not measured here."""
+    monkeypatch.setattr(time_estimates, "_measure_run", lambda request: 1e9)
+    monkeypatch.setattr(runs, "warm_up", lambda request: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.toml").write_text(EXPERIMENT)
     options = () if command.startswith("run ") else ("--horizon", str(HORIZON), "--runs", str(RUNS))
@@ -69,3 +74,22 @@ def test_a_small_request_is_not_measured(monkeypatch):
 def test_a_measured_run_may_end_first():
     """A run shorter than the measurement counts as it is."""
     assert 0 < time_estimates._measure_run(simulator.make_request("paper", "blt", horizon=100, runs=9)) < 60
+
+
+@pytest.mark.parametrize(("engine", "seconds"), [("step", 3.0 / (0.1 - 0.001)), ("leap", 4.0 * 2.0)])
+def test_a_leaping_run_takes_less_and_less(engine, seconds, monkeypatch):
+    """After 1 s a 1,000th has been played, after 4 s a tenth: 100 times as many rounds in 4 times the time.
+
+    Stepping goes on at that rate; leaping takes twice as long for 10 times as many.
+    """
+    clock = iter([0.0, 1.0, 2.0, 4.0])
+
+    def play(request, teacher, run, *, cancel, progress):
+        for share in (0.001, 0.01, 0.1):
+            progress(share)
+        raise Cancelled
+
+    monkeypatch.setattr(time_estimates, "simulate_run", play)
+    monkeypatch.setattr(time_estimates.time, "monotonic", lambda: next(clock))
+    request = simulator.make_request("paper", "none", "eps-greedy", horizon=10**9, engine=engine)
+    assert time_estimates._measure_run(request) == pytest.approx(seconds)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 ENDLESS = """
 name = "endless"
 runs = 2
+engine = "step"
 teachers = ["twl", "none"]
 horizons = [200, 1_000_000_000]
 

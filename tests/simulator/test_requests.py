@@ -1,15 +1,20 @@
 """Arguments resolved to a request, and invalid arguments."""
 
+import json
+from typing import get_args
+
 import numpy as np
 import pandas
 import pytest
 
 import tutelage
 from tutelage import simulator
+from tutelage.cli import options
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.policies.ucb1 import UCB1
+from tutelage.request import LEAPS_FROM
 from tutelage.results import Collector
 from tutelage.simulator import requests
 from tutelage.teachers import side_by_side
@@ -30,6 +35,43 @@ def test_objects_and_specs_mean_the_same():
     assert by_spec.attrs.pop("command")
     assert by_object.attrs.pop("command") == ""  # an object may differ from what its name makes
     assert by_spec.identical(by_object)
+
+
+@pytest.mark.parametrize(
+    ("engine", "changed"),
+    [
+        ("leap", {}),
+        ("leap", {"clients": "4*kl-ucb,1*ts"}),
+        ("leap", {"horizon": 10, "engine": "leap"}),
+        ("step", {"horizon": LEAPS_FROM - 1}),
+        ("step", {"engine": "step"}),
+        ("step", {"clients": "kl-ucb"}),
+        ("step", {"instance": "paper:rewards=beta(10)"}),
+        ("step", {"binary_reveals": True}),
+    ],
+)
+def test_the_engine_follows_from_the_request(engine, changed):
+    """By default short runs step and long ones leap, if a client can; the command names it where that is not so."""
+    arguments = {"instance": "paper", "teachers": "none", "horizon": LEAPS_FROM, "checkpoints": 1, **changed}
+    request = simulator.make_request(**arguments)
+    assert request.engine == engine
+    assert ("--engine" in request.command) == ("engine" in changed)
+
+
+@pytest.mark.parametrize(("saved", "restored"), [("step", "step"), ("leap", "leap"), ("auto", "leap"), (None, "step")])
+def test_a_saved_engine_is_used_again(saved, restored):
+    """Also for results without one, and for those of builds in which auto leaped at any horizon."""
+    result = simulator.simulate("paper", "none", horizon=10, runs=1)
+    document = json.loads(result.attrs["request"])
+    assert document.pop("engine") == "step"
+    result.attrs["request"] = json.dumps(document if saved is None else document | {"engine": saved})
+    assert simulator.restore_request(result).engine == restored
+
+
+def test_helps_name_the_horizon_from_which_clients_leap():
+    """The number that the code has, in every help of --engine and in the docstring."""
+    helps = [get_args(each)[1].help for each in (options.Engine, options.OwnEngine)]
+    assert all(f"{LEAPS_FROM:,} rounds" in text for text in (*helps, " ".join(simulator.simulate.__doc__.split())))
 
 
 def test_one_policy_object_is_for_all_clients():

@@ -120,8 +120,8 @@ Executor = Annotated[
     ),
 ]
 _ENGINE_HELP = (
-    "How to simulate: step plays every round; auto leaps over rounds where that does not change the distribution of "
-    "any result; leap is auto, but refuses to simulate if no client can leap."
+    "How to simulate: step plays every round; leap leaps over rounds where that does not change the distribution of "
+    "any result; auto steps below a horizon of 1,000,000 rounds and leaps, if any client can, from there on."
 )
 Engine = Annotated[str, typer.Option(metavar="NAME", help=_ENGINE_HELP)]
 OwnEngine = Annotated[

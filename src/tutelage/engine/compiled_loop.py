@@ -188,6 +188,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             total_cost + added,
                             missing - met,
                         )
+                        memory.leapt_rounds[client] += played
                         pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
                         next_attempt = round if played > 0 else round + pause // 2
                         continue

@@ -23,6 +23,7 @@ class Memory(NamedTuple):
     remaining_delays: NDArray[np.int64]  # [M] rounds until the pull under way arrives
     pending_arm: NDArray[np.int64]  # [M] arm of a pull that is observed but not revealed, else -1
     pending_reward: NDArray[np.float64]  # [M]
+    leapt_rounds: NDArray[np.int64]  # [M] rounds that the client leapt over
     pulls: NDArray[np.int64]  # [M, K] pulls in all
     # what rules use, since the start or the teacher's latest restart
     pulls_since_restart: NDArray[np.int64]  # [M, K] N
@@ -89,6 +90,7 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
         "remaining_delays": counts,
         "pending_arm": counts,
         "pending_reward": numbers,
+        "leapt_rounds": counts,
         "pulls": counts_by_arm,
         "pulls_since_restart": counts_by_arm,
         "observed_sums": numbers_by_arm,

@@ -58,7 +58,7 @@ def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_a
 def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tuple[Any, ...]:
     """Return what a kernel for a policy and a reward distribution is compiled with."""
     leaps: tuple[Any, str] = (None, "")
-    if engine != "step" and can_leap(policy, rewards):
+    if engine == "leap" and can_leap(policy, rewards):
         leaps = policy.leap, rewards.leaps_as  # type: ignore[attr-defined]
     return policy.choose, policy.learn, leaps[0], rewards.draw, leaps[1], getattr(policy, "bound_lead", None)
 

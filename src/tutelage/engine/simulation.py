@@ -32,12 +32,13 @@ from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
+from tutelage.engine.stream_seeds import compute_client_streams
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
 from tutelage.rules import NO_ROUNDING, make_rule_arrays
 from tutelage.run_outcome import PullTrace, RunEvent, RunOutcome, count_messages
-from tutelage.seeding import client_streams, rounding_key, shock_key, teacher_generator
+from tutelage.seeding import rounding_key, shock_key, teacher_generator
 from tutelage.teachers.base import Directive, Evidence
 from tutelage.teachers.checks import ask, ask_directive, ask_report, ask_segments
 
@@ -95,7 +96,7 @@ class _Simulation:
         if agents is not None:
             self.policies = replace(self.policies, parameters=read_only(agents.fill(self.policies.parameters)))
         self.cuts = np.array(ask_segments(self.teacher, self.problem), dtype=np.int64)
-        streams = client_streams(request.seed, run, num_clients)
+        streams = compute_client_streams(request.seed, run, num_clients)
         self.memory, self.memory_before = (
             new_memory(num_arms, self.cuts.size, self.policies.state_size, streams) for _ in range(2)
         )
@@ -282,12 +283,16 @@ class _Simulation:
         return has_quota
 
     def _advance(self, last: int, which: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:
-        """Take these clients to ``last``, or to where ``stop`` says, in slices."""
+        """Take these clients to ``last``, or to where ``stop`` says, in slices.
+
+        After a slice of which clients have leapt over most, the next one is twice as long.
+        """
         rounds = self.memory.rounds
         for kernel, members in self.policies.groups:
-            clients = members[which[members]]
+            clients, slice = members[which[members]], self.slice
             while clients.size:
-                end = min(last, int(rounds[clients].min()) + self.slice)
+                end = min(last, int(rounds[clients].min()) + slice)
+                before = self._count_stepped(clients) if end < last else 0
                 self._call(kernel, clients, end, stop)
                 if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled
@@ -295,8 +300,14 @@ class _Simulation:
                     self.progress(float(rounds.mean()) / self.request.horizon)
                 if end == last:
                     break
+                stepped = self._count_stepped(clients) - before
+                slice = 2 * slice if stepped < clients.size * self.slice / 2 else self.slice
                 if stop == STOP_AT_ALL:
                     clients = clients[~self._has_quota()[clients]]
+
+    def _count_stepped(self, clients: NDArray[np.int64]) -> int:
+        """Return how many rounds these clients have not leapt over."""
+        return int((self.memory.rounds[clients] - self.memory.leapt_rounds[clients]).sum())
 
     def _call(self, kernel: Any, clients: NDArray[np.int64], last: int, stop: int) -> None:
         try:

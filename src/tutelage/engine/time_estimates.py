@@ -33,7 +33,10 @@ def check_duration(request: SimulationRequest, workers: int) -> None:
     num_runs = request.runs * len(request.teachers)
     if request.horizon * request.instance.num_clients * num_runs <= _SMALL:
         return
-    seconds = num_runs / min(workers, num_runs) * _measure_run(request)
+    untaught = _measure_run(replace(request, teachers=(NoTeaching(),)))
+    seconds = num_runs / min(workers, num_runs) * untaught
+    if request.engine == "leap" and seconds > _DAY:  # clients that step without a teacher may leap with one
+        seconds = min(seconds, estimate_seconds(request, workers))
     if seconds > _YEAR:
         raise InputError(
             f"At the measured rate, these runs would take at least {format_number(seconds / _YEAR)} years with "
@@ -44,9 +47,10 @@ def check_duration(request: SimulationRequest, workers: int) -> None:
 
 
 def _measure_run(request: SimulationRequest) -> float:
-    """Return the seconds of a run without teaching, from the second half of its first fraction of a second.
+    """Return the seconds of a run of the first teacher, from the second half of its first fraction of a second.
 
-    A teacher is left out because it is consulted most often at the beginning.
+    Where clients step, all rounds are taken to last as long as these.  Where they leap, later rounds take less time:
+    the time is taken to grow with the power of the rounds with which it grew in that half, at most 1.
     """
     seen = [(time.monotonic(), 0.0)]
     cancel = threading.Event()
@@ -57,9 +61,13 @@ def _measure_run(request: SimulationRequest) -> float:
             cancel.set()
 
     with contextlib.suppress(Cancelled):
-        simulate_run(replace(request, teachers=(NoTeaching(),)), 0, 0, cancel=cancel, progress=note)
+        simulate_run(request, 0, 0, cancel=cancel, progress=note)
         return time.monotonic() - seen[0][0]
     middle, end = seen[(len(seen) - 1) // 2], seen[-1]
+    if request.engine == "leap" and middle[1] > 0.0:
+        before, elapsed = middle[0] - seen[0][0], end[0] - seen[0][0]
+        power = min(1.0, math.log(elapsed / before) / math.log(end[1] / middle[1]))
+        return float(elapsed * (1.0 / end[1]) ** power)
     return (end[0] - middle[0]) / (end[1] - middle[1])
 
 
@@ -74,7 +82,12 @@ def estimate_seconds(request: SimulationRequest, workers: int | None = None) -> 
 
 
 def _estimate_run(request: SimulationRequest, teacher: int) -> float:
-    """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile."""
+    """Estimate the seconds of one run from two shorter ones; the first of all is not timed: it may compile.
+
+    A run whose clients leap is not like a shorter one: its own beginning is measured.
+    """
+    if request.engine == "leap":
+        return min(_measure_run(replace(request, teachers=(request.teachers[teacher],))) for _ in range(2))
     rounds = min(_TRIAL_ROUNDS, request.horizon)
     simulate_run(_shorten(request, rounds), teacher, 0)
     times = {0: 0.0}

@@ -44,7 +44,7 @@ class ReportBuild:
             tutelage=package_version(),
             folder=str(source.folder),
             experiments=[
-                ExperimentSettings(each.name, each.runs, each.seed, each.horizons, each.engine)
+                ExperimentSettings(each.name, each.runs, each.seed, each.horizons, each.reported_engine)
                 for each in source.experiments
             ],
             panels=self.panels,

@@ -231,7 +231,7 @@ def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
             for entry in each.instances
         ]
         runs = " and ".join(dict.fromkeys(counts))
-        facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds, engine {each.engine}"))
+        facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds, engine {each.reported_engine}"))
         facts.append(("teachers", ", ".join(TEACHERS.spec(TEACHERS.parse(label)) for label in each.teachers)))
         facts.append(("clients", "; ".join(f"{entry.label}: {entry.spec}" for entry in each.clients)))
         instances = "; ".join(

@@ -99,8 +99,9 @@ def simulate(
         exclude: Maps clients to the round after which each is no longer evidence.
         exclude_after: Excludes a client once it has not pulled for more than this many of its usual
             intervals.
-        engine: ``step`` plays round by round; ``auto`` and ``leap`` leap over rounds where that does not change
-            the distribution of any result, and ``leap`` refuses where nobody can.
+        engine: ``step`` plays round by round; ``leap`` leaps over rounds where that does not change the
+            distribution of any result, and refuses where nobody can; ``auto`` steps below a horizon of 1,000,000
+            rounds and leaps, where anybody can, from there on.  The result names the one that was used.
         binary_reveals: Reveal only 0 and 1, for agents that refuse fractions: 1 with a probability of the reward
             that the teacher would reveal (docs/agents.md).
         progress: True draws a bar on standard error; a function is called from time to time with the number of

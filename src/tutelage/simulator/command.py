@@ -5,6 +5,7 @@ import shlex
 
 from tutelage.policies import POLICIES
 from tutelage.request import DEFAULT_ENGINE, SimulationRequest
+from tutelage.simulator.engine_choice import choose_engine
 
 
 def write_command(request: SimulationRequest, checkpoints: str) -> str:
@@ -20,7 +21,7 @@ def write_command(request: SimulationRequest, checkpoints: str) -> str:
         "--activity": ";".join(map(repr, real.activity)),
         "--delay": ";".join(map(str, real.delays)),
         "--exclude-after": "" if request.exclude_after is None else request.exclude_after,
-        "--engine": "" if request.engine == DEFAULT_ENGINE else request.engine,
+        "--engine": "" if request.engine == choose_engine(request, DEFAULT_ENGINE) else request.engine,
     }
     words = ["tutelage", "simulate", request.instance.name]
     words += [word for label in request.teacher_labels for word in ("--teacher", label)]

@@ -13,6 +13,7 @@ from tutelage.distributions import parse_distribution
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.request import SimulationRequest
+from tutelage.simulator.engine_choice import may_leap
 from tutelage.simulator.requests import make_request
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def restore_request(dataset: "xr.Dataset") -> SimulationRequest:
     if isinstance(document["instance"], list):
         raise InputError("The result is of a set of instances: run its experiment again with tutelage run.")
     _check_complete(dataset, document)
+    engine = document.get("engine", "step")  # there was no other one
     request = make_request(
         _restore_instance(dataset, document["instance"]),
         [str(spec) for spec in dataset["spec"].values],
@@ -42,9 +44,11 @@ def restore_request(dataset: "xr.Dataset") -> SimulationRequest:
         checkpoints=document["checkpoints"],
         exclude={int(client): round for client, round in document["exclude"].items()},
         exclude_after=document["exclude_after"],
-        engine=document.get("engine", "step"),  # there was no other one
+        engine="step" if engine == "auto" else engine,
         binary_reveals=document.get("binary_reveals", False),
     )
+    if engine == "auto" and may_leap(request):  # saved when it leaped at any horizon
+        request = dataclasses.replace(request, engine="leap")
     return dataclasses.replace(request, command=str(dataset.attrs.get("command", "")))
 
 

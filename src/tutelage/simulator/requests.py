@@ -15,13 +15,14 @@ from tutelage.distributions import DISTRIBUTIONS
 from tutelage.errors import InputError
 from tutelage.instances import Instance
 from tutelage.policies import POLICIES
-from tutelage.policies.base import Policy, can_leap
+from tutelage.policies.base import Policy
 from tutelage.registry import split_top
 from tutelage.request import DEFAULT_ENGINE, ENGINES, Engine, SimulationRequest
 from tutelage.results import result_size
 from tutelage.seeding import teacher_generator
 from tutelage.simulator.checkpoints import LARGEST_HORIZON, Checkpoints, checkpoint_rounds, parse_count
 from tutelage.simulator.command import write_command
+from tutelage.simulator.engine_choice import choose_engine
 from tutelage.teachers import TEACHERS, side_by_side
 from tutelage.teachers.base import Teacher, number_arms
 from tutelage.teachers.checks import ask, ask_directive, ask_segments
@@ -73,10 +74,9 @@ def make_request(
         checkpoints=rounds,
         exclude=_check_exclusions({} if exclude is None else exclude, loaded, horizon),
         exclude_after=exclude_after,
-        engine=parse_engine(engine),
         binary_reveals=binary_reveals,
     )
-    _check_leaps(request)
+    request = dataclasses.replace(request, engine=choose_engine(request, parse_engine(engine)))
     _check_size(request)
     _check_teachers(request)
     can_write = not isinstance(instance, Instance) and isinstance(checkpoints, str | int)
@@ -92,16 +92,6 @@ def parse_engine(name: str) -> Engine:
         if engine == name:
             return engine
     raise InputError(f"Invalid engine {format_value(name)}: use {', '.join(ENGINES)}.")
-
-
-def _check_leaps(request: SimulationRequest) -> None:
-    if request.engine == "leap" and request.binary_reveals:
-        raise InputError("No client can leap with binary reveals: use the engine auto or step.")
-    if request.engine == "leap" and not any(can_leap(each, request.instance.rewards) for each in request.policies):
-        raise InputError(
-            "No client can leap: no policy does so with rewards="
-            f"{DISTRIBUTIONS.spec(request.instance.rewards)}; use the engine auto or step."
-        )
 
 
 def parse_clients(spec: str, num_clients: int) -> tuple[Policy, ...]:

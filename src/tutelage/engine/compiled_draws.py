@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
+from numba.core import cgutils as untyped_cgutils
 from numba.extending import intrinsic
 from numba.np.random import distributions
 
@@ -22,6 +22,7 @@ _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _TINY_SHAPE = 3e-103  # numpy's bound: below it a Beta number is 0 or 1 to double precision
 
+cgutils: Any = untyped_cgutils
 random_standard_gamma: Any = distributions.random_standard_gamma
 
 

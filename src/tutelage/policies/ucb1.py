@@ -150,7 +150,7 @@ def _lead(round: int, lead: Lead, prospect: Prospect, stretch: Stretch, stream: 
     """
     leader = lead.arm
     lowest = prospect.means[leader] if prospect.is_constant[leader] else 0.0
-    pulls = min(prospect.rounds, prospect.room[leader], lead.pulls)
+    pulls = min(prospect.rounds, int(prospect.room[leader]), lead.pulls)
     if pulls * (lead.slope - lowest) > -lead.least:
         pulls = int(-lead.least / (lead.slope - lowest))
     if pulls < max(_LEAST, min(_LEAST_LATER, round >> _LATER_SHIFT)):  # fewer are as fast with `bound_lead`

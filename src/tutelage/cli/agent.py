@@ -132,7 +132,7 @@ def _print_check(found: "AgentCheck") -> None:
                 "outside",
                 "runs that leave straight lines fitted to the other runs, and the upper 95 % limit of their share",
             ),
-            ("iota", "pulls of the other arms once only a target still pays, over the pulls of each arm before"),
+            ("iota", "pulls of the other arms once only a target still pays, at most, over those of each arm before"),
             ("late", "share of these in the last quarter of the pulls"),
         ]
     )

@@ -260,6 +260,18 @@ def test_a_quiet_campaign_gets_a_snapshot_of_its_end(bench, tmp_path):
         assert summarize_stored(reader, "c") == summarize(engine.sessions["c"]) != expected
 
 
+def test_a_list_in_a_hurry_reads_no_rows(bench, monkeypatch):
+    """It shows the newest snapshot, with its position, even if there are rows after it."""
+    bench.pull(sent(1))
+    session = bench.engine.sessions["c"]
+    bench.store.append([session.save()])
+    saved = summarize(session)
+    bench.pull(sent(2))
+    assert summarize_stored(bench.store, "c") == summarize(session) != saved
+    monkeypatch.setattr(bench.store, "read", None)  # a call fails
+    assert summarize_stored(bench.store, "c", is_exact=False) == saved
+
+
 def test_a_snapshot_without_a_standing_is_listed_from_its_session(bench):
     """It was stored by an older release, and is verified like any other."""
     bench.pull(sent(1))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import time
 from collections.abc import Container, Sequence
 from functools import partial
 from operator import attrgetter
@@ -34,6 +35,7 @@ from tutelage.service.campaigns.settings import Settings, order_weights
 from tutelage.stores.base import CampaignNotFound
 
 LISTED_AT_ONCE = 50
+EXACT_SECONDS = 0.5  # for reading the newest rows of campaigns in a list
 _ALL, _ONE = "/v1/campaigns", "/v1/campaigns/{name}"
 
 
@@ -100,14 +102,16 @@ class CampaignHandlers:
     async def list_campaigns(self, call: Call) -> CampaignList:
         """List the campaigns of the store, whichever server leads them.
 
-        A key of one campaign sees only this one.
+        A key of one campaign sees only this one.  Soon after the start of a server with many campaigns, some are
+        listed as they were at the row `position`, a few seconds before the end of their ledger.
         """
+        exact_until = time.monotonic() + EXACT_SECONDS
         listings = await self.readers.read(lambda reader: reader.campaigns())
         names = [one.name for one in listings if call.caller.campaign in {None, one.name}]
         found: list[CampaignSummary | None] = []
         for start in range(0, len(names), LISTED_AT_ONCE):  # so that pulls are answered in between
             part = names[start : start + LISTED_AT_ONCE]
-            found += await asyncio.gather(*map(self._summarize_if_there, part))
+            found += await asyncio.gather(*(self._summarize_if_there(name, exact_until) for name in part))
         return CampaignList([one for one in found if one is not None])
 
     async def create_campaign(self, call: Call) -> Response:
@@ -200,13 +204,18 @@ class CampaignHandlers:
         summary: CampaignSummary = await self.handoff.ask(ReadJob(name, look=summarize))
         return summary
 
-    async def _summarize_if_there(self, name: str) -> CampaignSummary | None:
-        """Return the summary from memory or from the store; None if the campaign was just deleted."""
+    async def _summarize_if_there(self, name: str, exact_until: float) -> CampaignSummary | None:
+        """Return the summary from memory or from the store; None if the campaign was just deleted.
+
+        After ``exact_until``, a time on the monotonic clock, no rows after the newest snapshot are read.
+        """
         if name in self.handoff.engine.sessions:
             with contextlib.suppress(NotLeader, Refusal):
                 return await self._summarize(name)
         try:
-            return await self.readers.read(lambda reader: summarize_stored(reader, name))
+            return await self.readers.read(
+                lambda reader: summarize_stored(reader, name, is_exact=time.monotonic() < exact_until)
+            )
         except CampaignNotFound:
             return None
 

@@ -25,37 +25,40 @@ def add_warnings(summary: CampaignSummary, warnings: list[str]) -> ChangedCampai
     return ChangedCampaign(**msgspec.structs.asdict(summary), warnings=warnings)
 
 
-def summarize_stored(reader: Reader, name: str) -> CampaignSummary:
+def summarize_stored(reader: Reader, name: str, *, is_exact: bool = True) -> CampaignSummary:
     """Return the summary from the store, for which no server needs to lead the campaign.
 
+    Unless ``is_exact`` it is that of the newest snapshot, if there is one, and so is its ``position``.
     If the campaign cannot be served, ``report`` says why.  Raises ``CampaignNotFound``.
     """
     stored, snapshot = reader.load(name)
     try:
-        return _summarize_saved(stored, snapshot) or summarize(rebuild_committed(reader, stored, snapshot))
+        saved = _summarize_saved(stored, snapshot, is_exact=is_exact)
+        return saved or summarize(rebuild_committed(reader, stored, snapshot))
     except CampaignNotFound:  # deleted a moment ago
         raise
     except (Disagreement, InputError, msgspec.MsgspecError) as error:
-        return _join(stored, Standing(report=f"cannot be served: {error}"), {})
+        return _join(stored, Standing(report=f"cannot be served: {error}"), {}, stored.head.position)
 
 
-def _summarize_saved(stored: StoredCampaign, snapshot: Snapshot | None) -> CampaignSummary | None:
-    """Return the summary from a snapshot of the ledger's end; None if only the rows tell it.
+def _summarize_saved(stored: StoredCampaign, snapshot: Snapshot | None, *, is_exact: bool) -> CampaignSummary | None:
+    """Return the summary from a snapshot, if ``is_exact`` of the ledger's end; None if only the rows tell it.
 
     Raises ``Disagreement`` and ``MsgspecError``.
     """
-    if snapshot is None or snapshot.position != stored.head.position:
+    if snapshot is None or (is_exact and snapshot.position != stored.head.position):
         return None
     check_rules(stored)
     listing = decode_listing(snapshot.content)
-    if listing.standing is None or listing.digest.hex() != stored.head.digest:
+    is_end = snapshot.position == stored.head.position
+    if listing.standing is None or (is_end and listing.digest.hex() != stored.head.digest):
         return None
-    return _join(stored, listing.standing, {"clients": listing.clients})
+    return _join(stored, listing.standing, {"clients": listing.clients}, snapshot.position)
 
 
-def _join(stored: StoredCampaign, standing: Standing, known: dict[str, Any]) -> CampaignSummary:
+def _join(stored: StoredCampaign, standing: Standing, known: dict[str, Any], position: int) -> CampaignSummary:
     settings: dict[str, Any] = msgspec.json.decode(stored.settings)
-    known = known | {"status": stored.head.status, "position": stored.head.position}
+    known = known | {"status": stored.head.status, "position": position}
     return msgspec.convert(settings | msgspec.structs.asdict(standing) | known, CampaignSummary)
 
 

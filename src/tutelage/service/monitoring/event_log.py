@@ -67,10 +67,10 @@ class LedgerSummary:
 
 
 class EventLog:
-    """Reads the entries of a ledger in order; ``position`` is that of the last one read."""
+    """Reads the entries of a ledger in order; ``position`` is that of the last of the ``num_read``."""
 
     def __init__(self, arms: Sequence[str]) -> None:
-        self.position = 0
+        self.position = self.num_read = 0
         self._events: deque[LedgerEvent] = deque(maxlen=MAX_EVENTS)
         self._arms = tuple(arms)
         self._active: tuple[str, ...] = self._arms
@@ -99,6 +99,7 @@ class EventLog:
         """Read the ledger's next entries."""
         for entry in entries:
             self.position = entry.position
+            self.num_read += 1
             content = msgspec.json.decode(entry.content)
             if entry.kind in ("decided", "excluded"):
                 self._read_decision(entry, content)

@@ -47,6 +47,7 @@ LARGE_CELLS, HUGE_CELLS = 5_000, 500_000
 COMMIT_SECONDS, COMMITS_READ_SECONDS = 30.0, 0.5
 LIST_SECONDS = 0.5  # for new views in a list of all campaigns
 LISTED_PER_SECOND = 100  # campaigns in a list for which its views may get one second older
+VIEWED_AT_ONCE = 20  # campaigns in a scrape, whose jobs the writer does in one group
 SCRAPE_SECONDS = 4.0  # Prometheus waits for 10 seconds by default
 MAX_PAST_VIEWS = 4  # views of the past that are being made or wait for it
 _FAILURES = (TimeoutError, NotLeader, Refusal, StoreError, Disagreement, CampaignNotFound)
@@ -155,7 +156,7 @@ class Monitor:
         for name in sorted(found, key=lambda name: _measured(self._campaigns.get(name))):
             if time.monotonic() >= end:
                 return
-            found[name] = self._unchanged_view(name) or await self._view_or_reason(name)
+            found[name] = await self._current_view(name)
             await asyncio.sleep(0)
 
     def _last_view(self, name: str, listed: int) -> CampaignView | UnservableCampaign:
@@ -175,9 +176,10 @@ class Monitor:
         found: dict[str, CampaignView | UnservableCampaign | None] = {}
         with contextlib.suppress(TimeoutError):  # the store is away
             async with asyncio.timeout(SCRAPE_SECONDS):
-                for name in names:
-                    found[name] = self._unchanged_view(name) or await self._view_or_reason(name)
-                    await asyncio.sleep(0)  # so that pulls are answered in between
+                for start in range(0, len(names), VIEWED_AT_ONCE):  # so that pulls are answered in between
+                    part = names[start : start + VIEWED_AT_ONCE]
+                    found |= zip(part, await asyncio.gather(*map(self._current_view, part)), strict=True)
+                    await asyncio.sleep(0)
         for name in names[len(found) :]:  # as they were
             if (campaign := self._campaigns.get(name)) is not None and (view := campaign.view) is not None:
                 found[name] = replace(view, now=self._clock(), server=self._server_of(name, view))
@@ -192,6 +194,10 @@ class Monitor:
         """Whether this server leads a campaign, for each campaign that runs or has a leader."""
         failover, held = self._failover, self._handoff.engine.instruments.leases
         return dict.fromkeys([*failover.running, *failover.led_elsewhere], False) | dict.fromkeys(held, True)
+
+    async def _current_view(self, name: str) -> CampaignView | UnservableCampaign | None:
+        """A view, made without asking the writer if nothing has changed; None if the campaign was just deleted."""
+        return self._unchanged_view(name) or await self._view_or_reason(name)
 
     async def _view_or_reason(self, name: str) -> CampaignView | UnservableCampaign | None:
         """None if the campaign was just deleted."""
@@ -318,7 +324,8 @@ class Monitor:
             now, CounterSample(metrics.position, metrics.pulls, metrics.cost, metrics.replays, metrics.conflicts)
         )
         event_log = campaign.event_log = campaign.event_log or EventLog(metrics.arms)
-        await self._readers.read(lambda reader: read_entries(reader, name, event_log))
+        if metrics.position - int(metrics.pulls.sum()) > event_log.num_read:  # not every new row is a pull
+            await self._readers.read(lambda reader: read_entries(reader, name, event_log))
         return self._build_view(campaign, metrics, campaign.history, event_log, now)
 
     def _unchanged_view(self, name: str) -> CampaignView | None:

@@ -275,7 +275,7 @@ def test_warm_up_plays_one_client_of_each_policy(monkeypatch):
     """One client of each policy is played to compile its kernel."""
     sizes = []
     monkeypatch.setattr(runs, "simulate_run", lambda request, *_, **__: sizes.append(request.instance.num_clients))
-    runs.warm_up(simulator.make_request("paper", "none", "2*ucb1,3*ts"))
+    runs.warm_up(*(simulator.make_request("paper", "none", clients) for clients in ("2*ucb1,3*ts", "ts")))
     assert sizes == [1, 1]
 
 

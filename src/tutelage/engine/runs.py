@@ -108,26 +108,26 @@ def _outcome(future: Future[RunOutcome], executor: str | Executor, team: Team) -
         ) from error
 
 
-def warm_up(request: SimulationRequest) -> None:
+def warm_up(*requests: SimulationRequest) -> None:
     """Compile the kernels of all policies and teachers, or read them from the cache, once and in this thread.
 
     Several that must be compiled are first compiled into the cache in copies of this process, where these may be made.
     Raises ``InputError`` with the policy that cannot be compiled.
     """
-    groups = group_clients(request.policies, request.instance.rewards, request.instance.num_arms, request.engine)
-    parts: list[tuple[Any, Callable[[], None]]] = [
-        (kernel, functools.partial(_warm_up_policy, request, request.policies[clients[0]]))
-        for kernel, clients in groups.groups
-    ]
-    for teacher in range(len(request.teachers)):
-        routine = find_routine(request, teacher)
-        if routine is not None:
-            parts.append((routine_kernel(routine.consult), functools.partial(warm_up_routine, request, teacher)))
-    missing = [warm_up_part for kernel, warm_up_part in parts if kernel.is_to_be_compiled()]
+    parts: dict[Any, Callable[[], None]] = {}  # by kernel
+    for request in requests:
+        groups = group_clients(request.policies, request.instance.rewards, request.instance.num_arms, request.engine)
+        for kernel, clients in groups.groups:
+            parts.setdefault(kernel, functools.partial(_warm_up_policy, request, request.policies[clients[0]]))
+        for teacher in range(len(request.teachers)):
+            routine = find_routine(request, teacher)
+            if routine is not None:
+                parts.setdefault(routine_kernel(routine.consult), functools.partial(warm_up_routine, request, teacher))
+    missing = [warm_up_part for kernel, warm_up_part in parts.items() if kernel.is_to_be_compiled()]
     if len(missing) > 1:
         for _ in parallel_map(_call_and_ignore_errors, missing):
             pass
-    for _, warm_up_part in parts:
+    for warm_up_part in parts.values():
         warm_up_part()
 
 

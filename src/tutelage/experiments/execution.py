@@ -20,6 +20,7 @@ import msgspec
 from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
 from tutelage.engine.executors import check_workers, default_workers
+from tutelage.engine.runs import warm_up
 from tutelage.engine.time_estimates import estimate_seconds
 from tutelage.errors import InputError
 from tutelage.experiments.cells import ExperimentCell, join_teachers, read_cell
@@ -235,6 +236,7 @@ def _load_or_simulate(
             datasets[cell.file_name] = dataset
     if waiting:
         check_writable_folder(folder)
+        warm_up(*(cell.requests[0] for cell in waiting))
     journals = [cell.open_journal(folder) for cell in waiting]
     if waiting and resources.announce is not None:
         resources.announce(_describe_work(waiting, journals, resources.workers))

@@ -6,7 +6,8 @@ import pytest
 
 from tutelage.cli import app
 
-SHORT = ["--runs", "2", "--horizon", "60", "--workers", "1"]
+STEP = ["--engine", "step"]  # whose kernels other tests compile anyway
+SHORT = ["--runs", "2", "--horizon", "60", "--workers", "1", *STEP]
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_movielens(tmp_path, capsys, data):
 
 def test_options_reach_the_experiments(tmp_path, capsys):
     """Runs on each instance, seed and horizon."""
-    given = ["--runs-per-instance", "2", "--horizon", "9", "--seed", "5", "--out", str(tmp_path), "--json"]
+    given = ["--runs-per-instance", "2", "--horizon", "9", "--seed", "5", "--out", str(tmp_path), "--json", *STEP]
     assert app.execute(["reproduce", "fig2k", *given]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["experiments"][0]["seed"] == 5

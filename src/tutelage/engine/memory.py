@@ -51,10 +51,6 @@ class Memory(NamedTuple):
     streams: NDArray[np.uint64]  # [M, 3, 4] of rewards, policies and activity
     block: NDArray[np.uint64]  # one array that holds all of the above, one after the other
 
-    def copy_from(self, other: "Memory") -> None:
-        """Make every array equal to that of another memory of the same shape."""
-        np.copyto(self.block, other.block)
-
     def restart_evidence(self, cuts: NDArray[np.int64]) -> None:
         """Forget all evidence and the rules' state; pending pulls are the first of the new evidence."""
         for array in (self.pulls_since_restart, self.observed_sums, self.revealed_sums, self.rule_states):

@@ -10,13 +10,15 @@ is the compiled loop.
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.distributions.base import RewardArrays
 from tutelage.engine import agent_group
 from tutelage.engine.agent_group import AgentGroup, Cancelled, open_agents
 from tutelage.engine.compiled_loop import (
@@ -29,7 +31,7 @@ from tutelage.engine.compiled_loop import (
 )
 from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED, new_memory
-from tutelage.engine.policy_groups import group_clients, policy_chose_no_arm, raise_code_error
+from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.engine.stream_seeds import compute_client_streams
@@ -86,22 +88,18 @@ class _Simulation:
         self.teacher = request.teachers[teacher]
         self.problem = request.problem_for(self.teacher)
         num_clients, num_arms = self.problem.num_clients, self.problem.num_arms
-        self.reward_arrays = request.instance.reward_arrays()._replace(
-            shock_key=read_only(shock_key(request.seed, run))
-        )
+        shared = _share_arrays(request)
+        self.reward_arrays = shared.reward_arrays._replace(shock_key=read_only(shock_key(request.seed, run)))
         self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
-        self.acting = ActivityArrays(*request.instance.conditions.arrays(num_clients))
-        self.policies = group_clients(request.policies, request.instance.rewards, num_arms, request.engine)
+        self.acting, self.policies = shared.acting, shared.policies
         self.agents, self.slice = agents, _SLICE if agents is None else agent_group.SLICE
         if agents is not None:
             self.policies = replace(self.policies, parameters=read_only(agents.fill(self.policies.parameters)))
         self.cuts = np.array(ask_segments(self.teacher, self.problem), dtype=np.int64)
         streams = compute_client_streams(request.seed, run, num_clients)
-        self.memory, self.memory_before = (
-            new_memory(num_arms, self.cuts.size, self.policies.state_size, streams) for _ in range(2)
-        )
+        self.memory = new_memory(num_arms, self.cuts.size, self.policies.state_size, streams)
         self.memory.remaining_delays[:] = self.acting.delays
-        self.record = _new_record(request)
+        self.record = _new_record(request, shared.recorded_rounds)
         self.prospect, self.stretch = new_prospect(num_arms), new_stretch(num_arms)
         self.trace = _new_trace(num_clients, request.horizon if trace else 0)
         self.all_clients = np.ones(num_clients, dtype=np.bool_)
@@ -254,6 +252,7 @@ class _Simulation:
         num_listed = int(np.count_nonzero(self.quota))
         has_one_kernel = len(self.policies.groups) == 1
         memory, quota, is_evidence = self.memory, self.quota, self.is_evidence
+        before = memory.block
         while (now := self._current_round()) < last:
             if has_one_kernel:
                 self._advance(min(last, now + self.slice), self.all_clients, STOP_AT_ANY)
@@ -263,11 +262,11 @@ class _Simulation:
                 stretch = max(safe_rounds * num_listed, _LEAST_STRETCH)
                 end = min(last, now + (stretch if self.agents is None else safe_rounds))  # agents cannot go back
                 if end > now + safe_rounds:
-                    self.memory_before.copy_from(memory)
+                    before = memory.block.copy()
                 self._advance(end, self.all_clients)
             round = max(first_round_met(memory.quota_rounds, quota, is_evidence), now + 1)
             if round < end:
-                memory.copy_from(self.memory_before)
+                np.copyto(memory.block, before)
                 self._advance(round, self.all_clients)
             if round <= end:
                 return int(round)
@@ -351,8 +350,31 @@ class _Simulation:
         return Evidence(tuple(sums))
 
 
-def _new_record(request: SimulationRequest) -> RoundRecord:
-    rounds = request.recorded_rounds
+@dataclass(frozen=True, eq=False)
+class _SharedArrays:
+    """What is the same in all runs of a request."""
+
+    reward_arrays: RewardArrays
+    acting: ActivityArrays
+    policies: PolicyGroups
+    recorded_rounds: NDArray[np.int64]
+
+
+_SHARED: weakref.WeakKeyDictionary[SimulationRequest, _SharedArrays] = weakref.WeakKeyDictionary()
+
+
+def _share_arrays(request: SimulationRequest) -> _SharedArrays:
+    """Return the arrays that the runs of a request share, made at its first run in this process."""
+    shared, instance = _SHARED.get(request), request.instance
+    if shared is None:
+        acting = ActivityArrays(*instance.conditions.arrays(instance.num_clients))
+        policies = group_clients(request.policies, instance.rewards, instance.num_arms, request.engine)
+        shared = _SharedArrays(instance.reward_arrays(), acting, policies, request.recorded_rounds)
+        _SHARED[request] = shared
+    return shared
+
+
+def _new_record(request: SimulationRequest, rounds: NDArray[np.int64]) -> RoundRecord:
     shape = (request.instance.num_clients, rounds.size)
     pulls = np.zeros((*shape, request.instance.num_arms), dtype=request.count_type)
     return RoundRecord(rounds, pulls, np.zeros(shape))

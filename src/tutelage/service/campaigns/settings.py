@@ -78,9 +78,7 @@ class Settings:
             )
         for client, weight in zip(self.clients, weights, strict=True):
             if not 0 < weight <= 1:
-                raise InputError(
-                    f"Invalid weight {weight} of client {client!r}: use a number greater than 0 and at most 1."
-                )
+                raise InputError(f"Invalid weight {weight} of client {client!r}: use numbers above 0 that sum to 1.")
         if abs(math.fsum(weights) - 1.0) > _WEIGHT_SUM_MARGIN:
             raise InputError(f"The weights sum to {math.fsum(weights)!r}, but must sum to 1.")
 

@@ -48,7 +48,8 @@ SLOW := $(addprefix --ignore=tests/, agents/test_agents.py benchmarks cli/test_d
     policies/test_gaussian_thompson.py policies/test_kl_ucb.py policies/test_moss.py \
     policies/test_sliding_window.py policies/test_thompson_leaping.py policies/test_thompson_leaps.py \
     policies/test_tsallis_inf.py policies/test_ucb.py policies/test_ucb_tuned.py policies/test_ucb_v.py \
-    service/api/test_generated_client.py service/campaigns/test_restarts.py \
+    service/api/test_generated_client.py service/campaigns/test_edge_crash.py \
+    service/campaigns/test_restarts.py \
     service/campaigns/test_rolling_upgrade.py teachers/test_ace.py teachers/test_change_detector.py \
     teachers/test_jun.py teachers/test_unknown_horizon.py theory/test_bounds_hold.py \
     test_example_package.py test_known_answers.py test_wheels.py) \

@@ -30,6 +30,7 @@ class Load:
     connections: int = 64
     first: int = 0
     clients: int = 5
+    first_client: int = 0
     arms: int = 5
     ids: str = "ordered"
     sample: int = 0
@@ -40,7 +41,7 @@ class Load:
 def write_pull(number: int, load: Load) -> str:
     """Return a pull as JSON; the same number gives the same pull."""
     id = f"{number:016x}" if load.ids == "ordered" else f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}"
-    client, arm = number % load.clients, number // load.clients % load.arms
+    client, arm = load.first_client + number % load.clients, number // load.clients % load.arms
     return f'{{"id":"{id}","client":"m{client}","arm":"k{arm}","reward":{(number * 7 % 11) / 10}}}'
 
 

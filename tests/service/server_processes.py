@@ -23,12 +23,14 @@ def pull(number):
 class ServerProcess:
     """A server on a store, until :meth:`end`.  ``before`` are commands of Python's that come first.
 
-    With ``advertise`` others find it.  It is ready then, unless it is not ``awaited``.
+    It listens on ``port``, or on a free one.  With ``advertise`` others find it.  It is ready then, unless it is not
+    ``awaited``.
     """
 
-    def __init__(self, url, folder, *arguments, before="", advertise=False, awaited=True):
+    def __init__(self, url, folder, *arguments, before="", advertise=False, awaited=True, port=0):
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", port))
             self.port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         if advertise:

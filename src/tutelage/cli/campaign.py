@@ -207,6 +207,27 @@ def exclude(
 
 
 @app.command()
+def assign(
+    name: Name,
+    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the client.")],
+    edge: Annotated[
+        str, typer.Option(metavar="NAME", help="Edge that answers the client's pulls; empty for the leader.")
+    ] = "",
+    yes: Yes = False,
+    server: Server = None,
+    as_json: Json = False,
+) -> None:
+    """Move a client to an edge, or to the leader.
+
+    Later pulls at the server that it leaves are refused, and what that server has not reported is no evidence.
+    """
+    path, place = campaign_path(name), f"the edge {edge}" if edge else "the leader"
+    confirm(f"Move {client} of {name} to {place}?", yes=yes)
+    campaign = request(server, "POST", f"{path}/assign", {"client": client, "edge": edge})
+    _print_campaign(campaign, f"has moved {client} to {place}", as_json=as_json)
+
+
+@app.command()
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="File to write.")],

@@ -21,6 +21,8 @@ def serve(config: ConfigFile = None, **settings: Any) -> None:
     configuration = load_configuration(settings, file=config)
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):
         raise InputError("TLS needs a certificate and its key: give both --tls-certificate and --tls-key.")
+    if (configuration.upstream is None) != (configuration.edge is None):
+        raise InputError("An edge needs its leader and a name: give both --upstream and --edge.")
     for name in ("tls_certificate", "tls_key"):
         path = getattr(configuration, name)
         if path is not None and not Path(path).is_file():

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import urlsplit
 
+from tutelage.client.client_arguments import find_key
 from tutelage.service.api.access import AccessControl
 from tutelage.service.api.action_routes import action_routes
 from tutelage.service.api.api_routes import api_routes
@@ -19,6 +20,7 @@ from tutelage.service.api.page_routes import page_routes
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
+from tutelage.service.api.uplink import Uplink
 from tutelage.service.campaigns.engine import KeyUseJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
@@ -48,6 +50,10 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     vital = Readers(store, handoff.engine.fail, threads=1)
     forwarder = Forwarder(address, handoff.engine.instruments, insecure=insecure)
     failover = Failover(handoff, readers)
+    uplink = None
+    if configuration.upstream and configuration.edge:
+        leader = {"leader": configuration.upstream, "edge": configuration.edge, "key": find_key(None)}
+        uplink = Uplink(handoff, readers, configuration.store, **leader)
     monitor = Monitor(
         handoff,
         readers,
@@ -63,14 +69,19 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     async def lifespan(_: object) -> AsyncIterator[None]:
         access.update(*await vital.read(_read_keys))
         handoff.start()
+        if uplink:
+            await uplink.open()
         tasks = [
             asyncio.create_task(_refresh_keys(access, vital, handoff, stopping)),
             asyncio.create_task(failover.run()),
             asyncio.create_task(monitor.run()),
+            *([asyncio.create_task(uplink.run())] if uplink else []),
         ]
         yield
         for task in tasks:
             task.cancel()
+        if uplink:
+            await uplink.close()
         await _note_key_uses(access, handoff)
         await handoff.stop()
         await forwarder.close()
@@ -85,7 +96,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         return None if page is None else (page.encode(), HEADERS | {"Content-Type": HTML})
 
     routes = [
-        *api_routes(handoff, readers, monitor, split_list(configuration.own_teachers)),
+        *api_routes(handoff, readers, monitor, split_list(configuration.own_teachers), uplink),
         *login_routes(access, handoff, configuration.session_hours),
         *page_routes(monitor, renderer),
         *action_routes(handoff, monitor),
@@ -95,6 +106,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         handoff,
         access,
         forwarder,
+        uplink=uplink,
         lifespan=lifespan,
         draw_refusal=draw_refusal,
         root_path=configuration.root_path,

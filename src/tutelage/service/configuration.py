@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tutelage.errors import InputError
+from tutelage.service.campaigns.settings import CAMPAIGN_NAME
 from tutelage.service.monitoring.status import Thresholds
 from tutelage.service.settings_field import setting, settings_of
 from tutelage.stores.address import without_password
@@ -43,6 +44,12 @@ def _check_origins(origins: str) -> str:
     if not all(map(_ORIGIN.fullmatch, split_list(origins))):
         raise ValueError("origins as in https://shop.example.org or http://localhost:3000, separated by commas")
     return origins
+
+
+def _check_edge(name: str) -> str:
+    if not CAMPAIGN_NAME.fullmatch(name):
+        raise ValueError("1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit")
+    return name
 
 
 def _check_teachers(names: str) -> str:
@@ -83,6 +90,15 @@ class ServerSettings:
         metavar="URL",
         check=_check_address,
         help="Address at which other servers that share the store reach this one.",
+    )
+    upstream: str | None = setting(
+        None,
+        metavar="URL",
+        check=_check_address,
+        help="Leader whose campaigns this server answers pulls of, as an edge; needs --edge too.",
+    )
+    edge: str | None = setting(
+        None, metavar="NAME", check=_check_edge, help="Name of this server as an edge, another one for each edge."
     )
     root_path: str = setting(
         "", metavar="PATH", check=_check_root_path, help="Path prefix under which a proxy publishes the server."

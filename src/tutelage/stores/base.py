@@ -27,7 +27,19 @@ from typing import Literal, NamedTuple, Protocol
 
 from tutelage.errors import RefusalError
 
-EntryKind = Literal["created", "registered", "started", "stopped", "decided", "excluded", "bypassed", "exported"]
+EntryKind = Literal[
+    "created",
+    "registered",
+    "started",
+    "stopped",
+    "decided",
+    "excluded",
+    "bypassed",
+    "exported",
+    "assigned",
+    "reported",
+    "directed",
+]
 
 
 class StoreError(Exception):

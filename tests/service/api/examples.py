@@ -39,6 +39,7 @@ REQUESTS = [
     ("show_totals", "GET", f"{SHOP}/totals", "totals", None),
     ("list_ledger_rows", "GET", f"{SHOP}/ledger?after=1&limit=2", "page", None),
     ("exclude_client", "POST", f"{SHOP}/exclude", "client", {"client": "ben"}),
+    ("assign_client", "POST", f"{SHOP}/assign", "client", {"client": "ben", "edge": "north"}),
     ("list_decisions", "GET", f"{SHOP}/decisions", "exclusion", None),
     ("list_audit_records", "GET", "/v1/audit?limit=2", "page", None),
     ("list_keys", "GET", "/v1/keys", "keys", None),

@@ -15,8 +15,9 @@ from pathlib import Path
 import psycopg
 import sqlalchemy
 
-from tutelage.service.campaigns import pull_cache, session
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, Engine, PullJob
+from tutelage.service.campaigns import edges, pull_cache, session
+from tutelage.service.campaigns.edge_messages import read_record
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, EdgeJob, Engine, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest
 from tutelage.stores import open_store
 from tutelage.stores.postgresql import database as _database  # noqa: F401 - imported before the fork
@@ -34,6 +35,15 @@ DEATHS = {
 }
 #: Where a transaction can fail, and whether it has been committed; None: the server cannot know.
 FAILURES = {"full at insert": False, "full at commit": False, "lost before commit": None, "lost after": None}
+
+
+#: What edges and their leader do to a campaign.
+EDGE_ACTS = {name: getattr(edges, name) for name in ("claim", "assign", "report", "hold", "follow")}
+EDGE_READS = {
+    "collect": lambda session, sent: edges.collect(session, sent, 1_000_000, is_full=True),
+    "record": lambda session, client: (read_record(session.begun, client), session.begun.assignments.get(client)),
+    "held": lambda session: set(session.clients) - session.elsewhere,
+}
 
 
 def die():
@@ -177,13 +187,19 @@ def _received(pipe):
 
 def _job(kind, name, content):
     if kind == "create":
-        return CreateJob(name, settings=content, start=True)
+        return CreateJob(name, settings=content, start=content.edge is None)
+    if kind in EDGE_ACTS:
+        return EdgeJob(name, act=lambda session, now, _: EDGE_ACTS[kind](session, *content, now))
+    if kind in EDGE_READS:
+        return ReadJob(name, look=lambda session: EDGE_READS[kind](session, *content))
     if kind == "pulls":
         return PullJob(name, pulls=[PullRequest(*pull) for pull in content])
     return ActionJob(name, act=kind, client=content)
 
 
 def _outcome(job):
+    if job.error is None and isinstance(job, EdgeJob | ReadJob):
+        return ("done", job.result)
     if job.error is None:
         responses = job.result if isinstance(job, PullJob) else []
         return [(one.id, one.reward, one.adjustment, one.directive, one.replayed) for one in responses]

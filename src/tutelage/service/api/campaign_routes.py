@@ -119,7 +119,8 @@ class CampaignHandlers:
         new: NewCampaign = call.body
         try:
             self._check_teacher(new.teacher)
-            given = {field.name: getattr(new, field.name) for field in dataclasses.fields(Settings)}
+            names = {field.name for field in dataclasses.fields(Settings)} - {"edge"}
+            given = {name: getattr(new, name) for name in names}
             given |= {"low": new.low + 0.0, "high": new.high + 0.0}  # a zero has no sign
             settings = Settings(**given | {"weights": order_weights(new.weights, new.clients)})
         except InputError as error:

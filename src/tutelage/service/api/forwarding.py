@@ -41,12 +41,20 @@ class Forwarder:
         self._http: httpx.AsyncClient | None = None
 
     async def forward(
-        self, scope: Mapping[str, Any], path: str, request_id: bytes, body: bytes, leader: str | None
+        self,
+        scope: Mapping[str, Any],
+        path: str,
+        request_id: bytes,
+        body: bytes,
+        leader: str | None,
+        *,
+        is_final: bool = True,
     ) -> Response:
         """Return the leader's answer, streamed.  ``path`` is without this server's prefix.
 
-        Raises a ``no-leader`` :class:`HttpProblem` if there is no leader, it does not answer, or the request
-        was forwarded before.
+        Unless it ``is_final``, the server at that address may forward the request once more.  Raises a
+        ``no-leader`` :class:`HttpProblem` if there is no leader, it does not answer, or the request was forwarded
+        before.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == MARK for name, _ in headers):
@@ -57,7 +65,7 @@ class Forwarder:
         if not place or place == self.address:
             raise HttpProblem("no-leader", "No server that can be reached leads this campaign now: try again.")
         sent = [pair for pair in headers if pair[0] not in _NOT_FORWARDED]
-        sent += [(MARK, b"1"), (b"x-request-id", request_id)]
+        sent += [(MARK, b"1")] * is_final + [(b"x-request-id", request_id)]
         if self.insecure and scope.get("client"):
             sent.append((b"x-forwarded-for", str(scope["client"][0]).encode()))
         address = place + quote(path, safe="/:@!$&'()*+,;=~")

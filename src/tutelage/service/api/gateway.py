@@ -23,6 +23,7 @@ from tutelage.service.api.forwarding import Forwarder
 from tutelage.service.api.problems import MEDIA_TYPE, BrokenStream, HttpProblem, convert_error
 from tutelage.service.api.pull_routes import MAX_PULLS
 from tutelage.service.api.route import Call, Route, RouteTable, Scope
+from tutelage.service.api.uplink import Uplink
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import NotLeader
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
@@ -44,7 +45,11 @@ _JSON, _FORM = b"application/json", b"application/x-www-form-urlencoded"
 
 
 class Gateway:
-    """Answers requests by the routes.  ``lifespan`` is the context in which the server runs."""
+    """Answers requests by the routes.  ``lifespan`` is the context in which the server runs.
+
+    With an ``uplink`` the server is an edge: it forwards to the leader what changes a campaign, except pulls, and
+    what concerns campaigns of which it has no copy.
+    """
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class Gateway:
         access: AccessControl,
         forwarder: Forwarder,
         *,
+        uplink: Uplink | None = None,
         lifespan: Any = None,
         draw_refusal: DrawRefusal = lambda *_: None,
         root_path: str = "",
@@ -61,6 +67,7 @@ class Gateway:
         origins: Collection[str] = (),
     ) -> None:
         self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
+        self.uplink = uplink
         self.instruments = handoff.engine.instruments
         self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
@@ -151,8 +158,12 @@ class Gateway:
         call = Call(inner, caller, reply.request_id, parameters, content)
         call.body = reply.body = route.read_body(content)
         call.query = route.read_query(scope.get("query_string", b""))
+        answer: Any
         try:
-            answer = await route.handler(call)
+            if leader := self._find_leader(route, parameters):
+                answer = await self.forwarder.forward(scope, path, reply.request_id, content, leader, is_final=False)
+            else:
+                answer = await route.handler(call)
         except NotLeader as error:
             tracing = self.handoff.tracing
             sent = tracing.pass_on(scope) if tracing else scope
@@ -163,6 +174,14 @@ class Gateway:
             await answer(inner, receive, reply)
         else:
             await reply.send_json(answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+
+    def _find_leader(self, route: Route, parameters: Mapping[str, str]) -> str | None:
+        """Return the address to which an edge forwards the request; None if it answers itself."""
+        if self.uplink is None or not route.path.startswith("/v1/campaigns") or route.tag == "pulls":
+            return None
+        name = parameters.get("name")
+        is_own = route.method == "GET" and (name is None or self.uplink.has(name))
+        return None if is_own else self.uplink.leader
 
     def inner_path(self, path: str) -> str:
         """Return the path without the prefix, which a proxy may have removed already.

@@ -50,6 +50,7 @@ PROBLEMS: Mapping[ProblemKind, tuple[int, str]] = {
     "stopped": (409, "the campaign is stopped, so it does not accept pulls"),
     "registration-closed": (409, "the campaign has started, or has no open registration"),
     "not-excludable": (409, "the client is already excluded, or the last one that is not"),
+    "moved": (409, "the client's pulls are answered by another server: an edge, or the leader"),
     "not-removable": (409, "the campaign must be stopped and exported first"),
     "too-large": (413, "more than 10,000 pulls, or a body longer than `--max-body`"),
     "unsupported-media-type": (415, "a `Content-Type` that the route does not accept, or a `Content-Encoding`"),

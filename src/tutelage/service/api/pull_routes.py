@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.strict_json import parse_json
+from tutelage.service.api.uplink import Uplink
 from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse
@@ -45,8 +46,8 @@ class PullResponses(msgspec.Struct):
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(PullOrBatch)
 
 
-def pull_routes(handoff: Handoff) -> list[Route]:
-    """``POST /v1/campaigns/{name}/pulls``."""
+def pull_routes(handoff: Handoff, uplink: Uplink | None = None) -> list[Route]:
+    """``POST /v1/campaigns/{name}/pulls``; an edge first claims clients that it does not hold."""
     instruments = handoff.engine.instruments
 
     def count_refused(kind: str, body: tuple[list[PullRequest], bool] | None) -> None:
@@ -61,6 +62,8 @@ def pull_routes(handoff: Handoff) -> list[Route]:
         name, caller = call.name, call.caller
         pulls, is_single = call.body
         caller.check_clients(pull.client for pull in pulls)
+        if uplink is not None:
+            await uplink.ensure(name, {pull.client for pull in pulls})
         responses: list[PullResponse] = await handoff.ask(PullJob(name, pulls=pulls))
         reports = sum([pull.bypassed for pull in pulls])
         replays = sum([one.replayed and not pull.bypassed for one, pull in zip(responses, pulls, strict=True)])
@@ -80,7 +83,7 @@ def pull_routes(handoff: Handoff) -> list[Route]:
             read=read_pulls,
             is_frequent=True,
             refused=count_refused,
-            problems=("not-started", "stopped", "conflict", "busy"),
+            problems=("not-started", "stopped", "conflict", "moved", "busy"),
         )
     ]
 

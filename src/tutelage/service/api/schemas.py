@@ -95,6 +95,13 @@ class CampaignAccess(msgspec.Struct):
     status: Status
 
 
+class ClientAssignment(msgspec.Struct, forbid_unknown_fields=True):
+    """Which server answers a client's pulls."""
+
+    client: Annotated[str, limit("Name of the client.", minLength=1, maxLength=MOST_NAME)]
+    edge: Annotated[str, describe("Name of the edge; empty for the leader.")]
+
+
 class Registration(msgspec.Struct):
     """The answer to the registration of a client."""
 

@@ -16,6 +16,7 @@ from tutelage.stores.base import CampaignNotFound, Reader, Snapshot, StoredCampa
 def summarize(session: Session) -> CampaignSummary:
     """Return the settings of a campaign and where it stands."""
     known = vars(session.settings) | msgspec.structs.asdict(session.describe_standing())
+    known.pop("edge", None)
     known |= {"clients": tuple(session.clients), "status": session.status, "position": session.position}
     return CampaignSummary(**known)
 

@@ -124,6 +124,18 @@ class Decision:
     span: tuple[int, int] | None = None
 
 
+class Assignment(NamedTuple):
+    """Where a client's pulls are answered: at an edge, or at the leader if ``edge`` is empty.
+
+    The ``fence`` grows each time that the client is assigned.  ``position`` is that of the edge's ledger at its
+    last report, 0 before the first.
+    """
+
+    edge: str
+    fence: int
+    position: int = 0
+
+
 class Step(NamedTuple):
     """The answers to the pulls of a step, in their order, and the decision that was made in it, if any.
 
@@ -153,6 +165,7 @@ class Campaign:
         self.left_out: set[int] = set()  # clients whose next step the present window leaves out
         self.collected = CollectedEvidence(problem, self.cuts)
         self.clients = [ClientMemory(problem.num_arms) for _ in range(problem.num_clients)]
+        self.assignments: dict[int, Assignment] = {}  # of clients that were ever at an edge
         self.target: int | None = None
         self.state = ask(setup.teacher, "begin", problem, teacher_generator(setup.seed, setup.run))
         self.publish()
@@ -214,14 +227,9 @@ class Campaign:
         if left_out:
             left_out.difference_update(client for client, late in zip(clients, bypassed, strict=True) if not late)
         decision = None
-        if any(is_evidence) and self.collected.is_due():  # after the horizon the last directive holds
-            started = time.time_ns()
-            evidence = self.collected.take()
-            self.state = ask(self.setup.teacher, "advance", self.state, evidence)
-            self.consultations += 1
+        if any(is_evidence):  # after the horizon the last directive holds
             pulls = zip(is_evidence, clients, arms, unit, strict=True)
-            self.publish((client, arm, reward) for observed, client, arm, reward in pulls if observed)
-            decision = Decision(evidence, None, self.state, self.directive, (started, time.time_ns()))
+            decision = self.consult((client, arm, reward) for observed, client, arm, reward in pulls if observed)
         revealed: list[float] = []
         memories, to_sender = self.clients, self.setup.scale.to_sender
         rules, keeping_rules = self.rule_arrays, self.keeping_rule_arrays
@@ -237,6 +245,17 @@ class Campaign:
             is_kept = value == reward and applied.kinds[arm] != SET_KIND
             revealed.append(sent if is_kept else to_sender(value))
         return Step(numbers, revealed, directives, decision)
+
+    def consult(self, recent: Iterable[tuple[int, int, float]] = ()) -> Decision | None:
+        """Consult the teacher if its quota is met; ``recent`` is this step's evidence, as of :meth:`publish`."""
+        if not self.collected.is_due():
+            return None
+        started = time.time_ns()
+        evidence = self.collected.take()
+        self.state = ask(self.setup.teacher, "advance", self.state, evidence)
+        self.consultations += 1
+        self.publish(recent)
+        return Decision(evidence, None, self.state, self.directive, (started, time.time_ns()))
 
     def exclude(self, client: int) -> Decision:
         """Continue as if this client had never been evidence; it is still taught.  Raises ``InputError``."""

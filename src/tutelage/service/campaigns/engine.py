@@ -102,6 +102,18 @@ class SessionJob(Job):
 
 
 @dataclass(slots=True, eq=False)
+class EdgeJob(Job):
+    """Call ``act`` with the session, the time and the key's name, and commit what it enters.
+
+    ``audited`` is the action for the audit log, with its ``subject``; empty for none.
+    """
+
+    act: Callable[[Session, int, str], Any] = field(default=lambda *_: None)
+    audited: str = ""
+    subject: str = ""
+
+
+@dataclass(slots=True, eq=False)
 class ReadJob(Job):
     """Call ``look`` with the session between two groups; it must be quick and change nothing."""
 
@@ -457,6 +469,11 @@ class Engine:
         if isinstance(job, ReadJob):
             return job.look(session)
         before = session.position
+        if isinstance(job, EdgeJob):
+            result = job.act(session, now, job.origin.key)
+            if job.audited and session.position > before:
+                session.new_audit.append(self._audit(job, job.audited, now, job.subject))
+            return result
         act, client = (job.act, job.client) if isinstance(job, ActionJob) else ("start", "")
         result = self._act(job, session, act, client, now)
         if session.position > before:
@@ -469,6 +486,8 @@ class Engine:
             if job.created not in {None, session.created}:
                 raise Refusal("unknown-campaign", f"The campaign {job.name} was deleted during the export.")
             return actions.note_export(session, session.position if job.position is None else job.position, now, key)
+        if session.settings.edge is not None:
+            raise Refusal("moved", f"This server is an edge: ask the leader of the campaign {job.name}.")
         if client:
             return (actions.register if act == "register" else actions.exclude)(session, client, now, key)
         return {"start": actions.start, "stop": actions.stop}[act](session, now, key)

@@ -6,6 +6,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tutelage.service.campaigns.campaign import Campaign, Decision
+from tutelage.service.campaigns.edge_messages import ClientRecord, ClientReport
+from tutelage.service.campaigns.edge_teacher import HeldDirective
 
 
 class EntryContent(msgspec.Struct):
@@ -28,6 +30,37 @@ class BypassedPull(EntryContent):
     """Of ``bypassed``: the pull whose adjustment was taken back, as its row."""
 
     pull: dict[str, int | float | bool | str]
+
+
+class AssignedContent(EntryContent):
+    """Of ``assigned``: who answers a client's pulls from now on, the leader if ``edge`` is empty.
+
+    In the copy of the edge that holds the client, ``record`` is what it continues from.
+    """
+
+    client: str
+    edge: str
+    fence: int
+    record: ClientRecord | UnsetType = UNSET
+
+
+class ReportedContent(EntryContent):
+    """Of ``reported``: what the leader accepted of an edge's report, with only the sums that it did not know.
+
+    ``position`` is that of the edge's ledger, ``directive`` the number of the directive that it held: with the
+    campaign, the client, the arm and the place of the segment they are the key of a sum.
+    """
+
+    edge: str
+    position: int
+    directive: int
+    clients: list[ClientReport]
+
+
+class DirectedContent(EntryContent):
+    """Of ``directed``: the leader's directive that the edge holds from now on."""
+
+    directive: HeldDirective
 
 
 class DecisionContent(EntryContent, kw_only=True):

@@ -56,6 +56,22 @@ class CollectedEvidence:
         if missing and self.is_evidence[client] and self.quota and pulls == self.quota.counts[arm]:
             self.missing[arm] = missing - 1
 
+    def receive(
+        self,
+        client: int,
+        counts: Sequence[int],
+        segments: Sequence[int],
+        sums: Sequence[float],
+        closed: Sequence[Sequence[float]],
+    ) -> None:
+        """Set what an edge has counted for a client, by arm; ``closed`` are the sums of newly completed segments."""
+        for arm, count in enumerate(counts):
+            self.closed[arm][client].extend(closed[arm])
+            missing = self.missing[arm]
+            if missing and self.is_evidence[client] and self.quota:
+                self.missing[arm] = missing - (self.counts[client][arm] < self.quota.counts[arm] <= count)
+        self.counts[client][:], self.segments[client][:], self.sums[client][:] = counts, segments, sums
+
     def await_quota(self, quota: Quota | None) -> None:
         """Set the quota and count what it still lacks."""
         self.quota = quota

@@ -61,6 +61,7 @@ Reason = Literal[
     "stopped",
     "registration-closed",
     "not-excludable",
+    "moved",
     "invalid",
     "busy",
     "unavailable",

@@ -10,8 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns import actions
-from tutelage.service.campaigns.entry_contents import read_bypassed, read_client
+from tutelage.service.campaigns import actions, edges
+from tutelage.service.campaigns.campaign import Assignment
+from tutelage.service.campaigns.entry_contents import (
+    AssignedContent,
+    DirectedContent,
+    ReportedContent,
+    read_bypassed,
+    read_client,
+)
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
@@ -119,6 +126,8 @@ def _load(session: Session, snapshot: Snapshot) -> None:
     session.status, session.step, session.digest = stored.status, stored.step, stored.digest
     session.state = encode_state(session.begun.state)
     session.bypassed = stored.standing.bypassed if stored.standing is not None else 0
+    for number, assignment in session.begun.assignments.items():
+        session.assign(number, assignment)
 
 
 def _replay_step(session: Session, rows: Sequence[PullRow]) -> None:
@@ -172,6 +181,15 @@ def apply_entry(session: Session, row: EntryRow) -> None:
         actions.stop(session, row.time, row.key)
     elif row.kind == "exported":
         actions.note_export(session, row.position - 1, row.time, row.key)
+    elif row.kind == "assigned":
+        assigned = msgspec.json.decode(row.content, type=AssignedContent)
+        known = Assignment(assigned.edge, assigned.fence)
+        record = None if assigned.record is msgspec.UNSET else assigned.record
+        edges.add_client(session, session.client_numbers[assigned.client], known, record, row.time, row.key)
+    elif row.kind == "reported":
+        edges.add_report(session, msgspec.json.decode(row.content, type=ReportedContent), row.time, row.key)
+    elif row.kind == "directed":
+        edges.direct(session, msgspec.json.decode(row.content, type=DirectedContent).directive, row.time)
 
 
 def _describe_difference(

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tutelage.errors import InputError
-from tutelage.service.campaigns.campaign import Campaign
+from tutelage.service.campaigns.campaign import Assignment, Campaign, Decision
 from tutelage.service.campaigns.entry_contents import BypassedPull, EntryContent, describe_decision, encode_content
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse, Reason, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
@@ -60,7 +60,8 @@ class Session:
     """A campaign in memory and its pending rows.  ``last_id`` is the greatest id among its stored pulls.
 
     ``clients`` are the clients by number, including those that registered; ``bypassed`` counts the pulls whose
-    clients used the observed reward.
+    clients used the observed reward.  ``elsewhere`` are the names of clients whose pulls are answered elsewhere: in
+    an edge's copy all but those that the edge holds.
     """
 
     def __init__(self, stored: StoredCampaign, token: int, last_id: str = "") -> None:
@@ -70,6 +71,7 @@ class Session:
         self.clients = list(self.settings.clients)
         self.client_numbers = {client: number for number, client in enumerate(self.clients)}
         self._arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
+        self.elsewhere = set(self.clients if self.settings.edge else ())
         self.campaign: Campaign | None = None
         self.bypassed = 0
         self.series = Series(len(self.settings.arms))
@@ -191,6 +193,12 @@ class Session:
         self.client_numbers[client] = len(self.clients)
         self.clients.append(client)
 
+    def assign(self, client: int, assignment: Assignment) -> None:
+        """Set where a client's pulls are answered."""
+        self.begun.assignments[client] = assignment
+        own = self.settings.edge.name if self.settings.edge else ""
+        (self.elsewhere.discard if assignment.edge == own else self.elsewhere.add)(self.clients[client])
+
     def find_uncertain(self, pulls: Sequence[PullRequest]) -> list[str]:
         """Return the ids that must be looked up in the store."""
         return self.cache.find_uncertain([pull.id for pull in pulls])
@@ -260,13 +268,22 @@ class Session:
         return responses
 
     def _require_running(self, fresh: Sequence[PullRequest]) -> None:
-        """Refuse new pulls of a campaign that is not running, except those that were bypassed."""
+        """Refuse new pulls of a campaign that is not running, except bypassed ones, and those of another server."""
+        if self.elsewhere:
+            self._require_here(fresh)
         if self.status == "running" or not fresh:
             return
         if self.campaign is None or not all(pull.bypassed for pull in fresh):
             what = "is stopped" if self.status == "stopped" else "has not started"
             reason: Reason = "stopped" if self.status == "stopped" else "not-started"
             raise Refusal(reason, f"The campaign {self.name} {what}: it accepts no new pulls.")
+
+    def _require_here(self, fresh: Sequence[PullRequest]) -> None:
+        for pull in fresh:
+            if pull.client in self.elsewhere:
+                known = self.begun.assignments.get(self.client_numbers[pull.client])
+                place = f"the edge {known.edge!r}" if known and known.edge else "the leader"
+                raise Refusal("moved", f"The pulls of the client {pull.client!r} are answered by {place}, not here.")
 
     def _select_new(
         self, pulls: Sequence[PullRequest], stored: Mapping[str, StoredPull | None]
@@ -305,14 +322,20 @@ class Session:
         row = stored.pull
         if stored.corrected or row.bypassed or row.revealed == row.observed:
             return stored
-        self._record_series(now)
+        self.record_series(now)
         self.begun.correct(row.client, row.arm, row.observed, row.revealed, row.number)
         self.bypassed += 1
         self.enter("bypassed", now, BypassedPull(row._asdict()), row.id)
         self.cache.correct(row)
         return StoredPull(row, corrected=True)
 
-    def _record_series(self, now: int) -> None:
+    def note_decision(self, decision: Decision) -> None:
+        """Note that the teacher's state has changed, and when it was consulted."""
+        self.has_decided = True
+        if decision.span is not None:
+            self.consulted.append(decision.span)
+
+    def record_series(self, now: int) -> None:
         """Record a point of the charts, if one is due, before the counters change."""
         if self.series.is_due(now):
             self.series.keep(now, self.begun.cost, self.begun.pulls.sum(axis=0))
@@ -338,7 +361,7 @@ class Session:
         indexes: Iterable[int],
     ) -> list[PullRow]:
         """Make a step with new pulls and return its rows; ``indexes`` are their places in the request."""
-        self._record_series(now)
+        self.record_series(now)
         numbers, revealed, directives, decision = self.begun.step(clients, arms, rewards, bypassed)
         self.step += 1
         self.bypassed += sum(bypassed)
@@ -362,9 +385,7 @@ class Session:
         self.new_pulls += rows
         self._extend_digest(rows)
         if decision:
-            self.has_decided = True
-            if decision.span is not None:
-                self.consulted.append(decision.span)
+            self.note_decision(decision)
             self.enter("decided", now, describe_decision(decision, self.begun, self.settings.arms))
         return rows
 

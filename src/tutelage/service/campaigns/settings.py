@@ -11,6 +11,7 @@ import msgspec
 
 from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import CampaignSetup, RewardScale
+from tutelage.service.campaigns.edge_teacher import EdgeTeacher
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Problem, Teacher, number_arms
 from tutelage.teachers.checks import ask_segments
@@ -25,12 +26,21 @@ _WEIGHT_SUM_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
+class Edge:
+    """Of the copy of a campaign at an edge: the edge's name, and when the leader's campaign was created."""
+
+    name: str
+    created: int
+
+
+@dataclass(frozen=True)
 class Settings:
     """A campaign as it was created: names, horizon, teacher, range of rewards, weights.
 
     With ``open_registration``, ``clients`` may be empty, and more clients register until the start.
     ``weights`` are in the order of the clients; None is 1/M each.  ``seed`` is the teacher's.
-    With ``binary_reveals`` only ``low`` and ``high`` are revealed.
+    With ``binary_reveals`` only ``low`` and ``high`` are revealed.  ``edge`` is set for the copy at an edge, which
+    holds the leader's directives and consults no teacher.
     Raises ``InputError`` for invalid settings.
     """
 
@@ -45,6 +55,7 @@ class Settings:
     weights: tuple[float, ...] | None = None
     seed: int = 0
     binary_reveals: bool = False
+    edge: Edge | None = None
 
     def __post_init__(self) -> None:
         check_campaign_name(self.name)
@@ -91,13 +102,18 @@ class Settings:
     def setup(self, clients: Sequence[str]) -> CampaignSetup:
         """Return the setup of a campaign with these clients."""
         teacher = parse_teacher(self.teacher, self.arms)
+        if self.edge is not None:
+            teacher = EdgeTeacher(teacher)
         return CampaignSetup(
             teacher, self.problem(clients), RewardScale(self.low, self.high), self.seed, self.binary_reveals
         )
 
     def encode(self) -> str:
         """Return the settings as JSON."""
-        return msgspec.json.encode(dataclasses.asdict(self)).decode()
+        found = dataclasses.asdict(self)
+        if self.edge is None:
+            del found["edge"]
+        return msgspec.json.encode(found).decode()
 
 
 def decode_settings(text: str) -> Settings:
@@ -135,6 +151,15 @@ def check_campaign_name(name: str) -> None:
     if not CAMPAIGN_NAME.fullmatch(name):
         raise InputError(
             f"Invalid campaign name {name!r}: use 1 to 64 letters, digits, dots, dashes and underscores, "
+            "starting with a letter or digit."
+        )
+
+
+def check_edge_name(name: str) -> None:
+    """Raise ``InputError`` for an invalid name of an edge."""
+    if not CAMPAIGN_NAME.fullmatch(name):
+        raise InputError(
+            f"Invalid name {name!r} of an edge: use 1 to 64 letters, digits, dots, dashes and underscores, "
             "starting with a letter or digit."
         )
 

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from tutelage.service.campaigns.campaign import Campaign, CampaignSetup
+from tutelage.service.campaigns.campaign import Assignment, Campaign, CampaignSetup, ClientMemory
 from tutelage.service.campaigns.series import StoredSeries
 from tutelage.service.campaigns.standing import Standing
 from tutelage.teachers.base import decode_state, encode_state
@@ -44,6 +44,7 @@ class StoredState(msgspec.Struct, omit_defaults=True):
     clients: list[StoredClient]
     windows: int = 0
     left_out: list[int] = []
+    assignments: list[tuple[int, str, int, int]] = []
 
 
 class StoredSession(msgspec.Struct, array_like=True):
@@ -109,14 +110,24 @@ def dump_campaign(campaign: Campaign) -> StoredState:
             collected.closed,
             collected.delivered,
         ),
-        clients=[
-            # Rules leave numpy's numbers in the rule state.
-            StoredClient(one.pulls, one.observed, one.revealed, list(map(float, one.rule_state)), one.cost)
-            for one in campaign.clients
-        ],
+        clients=list(map(dump_client, campaign.clients)),
         windows=campaign.windows,
         left_out=sorted(campaign.left_out),
+        assignments=[(client, *assignment) for client, assignment in sorted(campaign.assignments.items())],
     )
+
+
+def dump_client(client: ClientMemory) -> StoredClient:
+    """Return the stored form of a client's memory; :func:`restore_client` reads it."""
+    # Rules leave numpy's numbers in the rule state.
+    rule_state = list(map(float, client.rule_state))
+    return StoredClient(client.pulls, client.observed, client.revealed, rule_state, client.cost)
+
+
+def restore_client(client: ClientMemory, kept: StoredClient) -> None:
+    """Change a client's memory to the stored one."""
+    client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed
+    client.rule_state[:], client.cost = kept.rule_state, kept.cost
 
 
 def restore_campaign(setup: CampaignSetup, stored: StoredState) -> Campaign:
@@ -135,7 +146,9 @@ def restore_campaign(setup: CampaignSetup, stored: StoredState) -> Campaign:
     collected.sums = np.frombuffer(evidence.sums, dtype=np.float64).reshape(size).tolist()
     collected.closed, collected.delivered = evidence.closed, evidence.delivered
     for client, kept in zip(campaign.clients, stored.clients, strict=True):
-        client.pulls[:], client.observed[:], client.revealed[:] = kept.pulls, kept.observed, kept.revealed
-        client.rule_state[:], client.cost = kept.rule_state, kept.cost
+        restore_client(client, kept)
+    campaign.assignments = {
+        client: Assignment(edge, fence, position) for client, edge, fence, position in stored.assignments
+    }
     campaign.publish()
     return campaign

@@ -111,12 +111,12 @@ def _last_position(table: Any, *conditions: Any) -> Any:
     )
 
 
-#: The status, and the positions of the last export, the last pull and the last bypass report.
+#: The status, and the positions of the last export, the last pull, and the last report, of a bypass or of an edge.
 REMOVABLE = select(
     heads.c.status,
     _last_position(entries, entries.c.kind == "exported"),
     _last_position(pulls),
-    _last_position(entries, entries.c.kind == "bypassed"),
+    _last_position(entries, (entries.c.kind == "bypassed") | (entries.c.kind == "reported")),
 ).where(heads.c.campaign == _campaign)
 REMOVE = (
     insert(removals).values(campaign=_campaign),

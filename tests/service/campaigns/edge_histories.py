@@ -1,0 +1,412 @@
+"""Histories of a leader and two edges that are killed, cut off and overtaken, compared with plain Python.
+
+``python -m tests.service.campaigns.edge_histories --histories 1000`` runs many.  The processes are those of
+``crash_histories.py``; the messages between them are lost, repeated and re-ordered here.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import time
+from collections import Counter, defaultdict
+from typing import Any
+
+import hypothesis
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from tests.service.campaigns.crash_child import DEATHS
+from tests.service.campaigns.crash_histories import ARMS, CLIENTS, Server, places
+
+from tutelage.service.campaigns.campaign import Campaign
+from tutelage.service.campaigns.edge_messages import EdgeClaim
+from tutelage.service.campaigns.entry_contents import AssignedContent, DirectedContent, ReportedContent
+from tutelage.service.campaigns.settings import Edge, Settings, decode_settings
+from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.stores import open_reader
+from tutelage.stores.base import PullRow, pages
+
+TEACHERS = (
+    "none",
+    "twl(gamma1=1,gamma2=0)",
+    "tal(gamma1=0.75,gamma2=0.25)",
+    "blt",
+    "blt(dependence=any)",
+    "change-detector(teacher=blt)",
+)
+EDGES = ("e0", "e1")
+HORIZON = 150
+COUNTS = Counter()  # what all histories have been through
+_names = itertools.count()
+
+
+def reward_of(number):
+    """The observed reward of a pull."""
+    return ((number * 37) % 16) / 16
+
+
+class EdgeHistories(RuleBasedStateMachine):
+    """What edges, their clients, operators and power cuts do to a campaign, in any order."""
+
+    place: Any = None  # Files or Databases of crash_histories.py
+
+    def __init__(self):
+        super().__init__()
+        self.servers, self.urls, self.ledgers = {}, {}, defaultdict(list)
+        self.sent, self.reports, self.answered = {}, [], {}
+        self.fresh, self.name = 0, f"c{next(_names)}"
+
+    @initialize(
+        teacher=st.sampled_from(TEACHERS),
+        tuning=st.tuples(st.sampled_from([3, 100]), st.sampled_from([1, 9, 1000]), st.sampled_from([1, 30])),
+    )
+    def begin(self, teacher, tuning):
+        """A leader with a campaign that runs, and two edges."""
+        COUNTS["histories"] += 1
+        self.tuning, self.settings = tuning, Settings(self.name, ARMS, HORIZON, teacher, clients=CLIENTS)
+        for who in ("leader", *EDGES):
+            self.urls[who] = self.place.new(empty=False)
+            self.open(who)
+        assert self.ask("leader", "create", self.settings) == []
+        assert self.claim("e0", CLIENTS[:2])
+        assert self.claim("e1", CLIENTS[2:])
+
+    def open(self, who):
+        """The next process of this server."""
+        self.servers[who] = Server(self.urls[who], f"server{next(_names)}", self.tuning)
+        self.sent[who] = {}  # it is in the edge's memory
+
+    def ask(self, who, kind, content, point=None):
+        """The outcome of a job; None if the process died over it, which is replaced."""
+        outcomes = self.servers[who].ask([(kind, self.name, content)], point, 0.5)
+        if outcomes is None:
+            COUNTS[f"killed {point}: {'leader' if who == 'leader' else 'edge'}, {kind}"] += 1
+            self.restart(who)
+            return None
+        return outcomes[0]
+
+    def restart(self, who):
+        """SIGKILL, and a new process."""
+        self.servers[who].kill()
+        self.place.end_leases(self.urls[who])
+        self.open(who)
+
+    def draw_point(self, data):
+        """Where the next process dies, mostly nowhere."""
+        return data.draw(st.sampled_from([None] * 21 + sorted(DEATHS)))
+
+    def claim(self, edge, clients, points=(None, None)):
+        """What an edge does before it answers the first pull of clients; whether it was done."""
+        answer = self.ask("leader", "claim", (EdgeClaim(edge, list(clients)),), points[0])
+        if answer is None:
+            return False
+        claimed = copied(answer[1])
+        held = self.ask(edge, "held", ())
+        if held == "unknown-campaign":
+            settings = dataclasses.replace(decode_settings(claimed.settings), edge=Edge(edge, claimed.created))
+            if self.ask(edge, "create", settings) is None:
+                return False
+        return self.ask(edge, "hold", (claimed,), points[1]) is not None
+
+    @rule(data=st.data(), edge=st.sampled_from(EDGES), clients=st.sets(st.sampled_from(CLIENTS), min_size=1))
+    def pull(self, data, edge, clients):
+        """Clients send pulls to an edge, which claims those that it does not hold."""
+        held = self.ask(edge, "held", ())
+        missing = clients - (held[1] if isinstance(held, tuple) else set())
+        points = self.draw_point(data), self.draw_point(data)
+        if missing and not self.claim(edge, sorted(missing), points):
+            return
+        self.send(edge, clients, data.draw(st.integers(1, 8)), self.draw_point(data))
+
+    def send(self, who, clients, rounds, point=None):
+        """Pulls of each arm by each of these clients, as one request; the outcome."""
+        pulls = []
+        for client, arm, _ in itertools.product(sorted(clients), ARMS, range(rounds)):
+            pulls.append((f"p{self.fresh:06}", client, arm, reward_of(self.fresh), False))
+            self.fresh += 1
+        outcome = self.ask(who, "pulls", pulls, point)
+        if isinstance(outcome, list):
+            self.answered |= {id: (who, reward) for id, reward, *_ in outcome}
+        else:
+            assert outcome in (None, "moved", "stopped", "unknown-campaign"), outcome
+        return outcome
+
+    @rule(data=st.data(), edge=st.sampled_from(EDGES))
+    def report(self, data, edge):
+        """An edge reports; the answer may be lost, or one of the two may die over it."""
+        made = self.collect(edge)
+        if made is not None:
+            points = self.draw_point(data), self.draw_point(data)
+            self.deliver(edge, *made, is_lost=data.draw(st.booleans()), points=points)
+
+    def collect(self, edge):
+        """The report that an edge makes now, and what it has sent then; None without a copy of the campaign."""
+        made = self.ask(edge, "collect", (self.sent[edge],))
+        if not isinstance(made, tuple):
+            return None
+        report = copied(made[1][0])
+        self.reports.append(report)
+        return report, made[1][1]
+
+    def deliver(self, edge, report, new, *, is_lost=False, points=(None, None)):
+        """Give a report to the leader, and its answer to the edge; return the answer."""
+        answer = self.ask("leader", "report", (report,), points[0])
+        if answer is None or is_lost:
+            return None
+        answer = copied(answer[1])
+        refused = {one.client for one in answer.lost}.union(answer.behind)
+        sent = self.sent[edge] | new
+        self.sent[edge] = {client: known for client, known in sent.items() if client not in refused}
+        self.ask(edge, "follow", (answer,), points[1])
+        return answer
+
+    @rule(data=st.data())
+    def repeat(self, data):
+        """An old report arrives again, after newer ones."""
+        if self.reports:
+            report = data.draw(st.sampled_from(self.reports))
+            COUNTS["repeated reports"] += 1
+            self.ask("leader", "report", (report,), self.draw_point(data))
+
+    @rule(client=st.sampled_from(CLIENTS), edge=st.sampled_from(["", *EDGES]))
+    def move(self, client, edge):
+        """An operator moves a client to an edge, or to the leader, whose pulls are then sent there."""
+        COUNTS["moves"] += 1
+        assert self.ask("leader", "assign", (client, edge)) == ("done", None)
+        if edge == "":
+            assert self.send("leader", {client}, 2) != "moved"
+
+    @rule(act=st.sampled_from(["start", "start", "stop", "exclude"]), client=st.sampled_from(CLIENTS))
+    def act(self, act, client):
+        """An operator's doing."""
+        outcome = self.ask("leader", act, client if act == "exclude" else "")
+        assert outcome in ([], "not-excludable"), outcome
+
+    @rule(rounds=st.integers(2, 8))
+    def play(self, rounds):
+        """All clients pull where they are, and all is reported after each round, so that teachers come to decide."""
+        for _ in range(rounds):
+            for edge in EDGES:
+                held = self.ask(edge, "held", ())
+                if isinstance(held, tuple) and held[1]:
+                    self.send(edge, held[1], 3)
+                    self.deliver(edge, *self.collect(edge))
+
+    @rule(rounds=st.integers(2, 8))
+    def play_more(self, rounds):
+        """As often again."""
+        self.play(rounds)
+
+    @rule(who=st.sampled_from(["leader", *EDGES]), is_disk_lost=st.integers(0, 3))
+    def kill(self, who, is_disk_lost):
+        """SIGKILL while idle; an edge may begin with an empty disk, and what it had not reported is lost."""
+        if who == "leader" or is_disk_lost:
+            COUNTS["killed idle"] += 1
+            self.restart(who)
+            return
+        COUNTS["lost disks"] += 1
+        self.servers[who].kill()
+        self.ledgers[who].append(read_rows(self.urls[who], self.name))
+        self.urls[who] = self.place.new(empty=False)
+        self.open(who)
+
+    def teardown(self):
+        """Everything that is said of edges is so."""
+        if len(self.servers) < 1 + len(EDGES):
+            return
+        try:
+            self.check()
+        finally:
+            for who, server in self.servers.items():
+                server.kill()
+                self.place.forget(self.urls[who])
+
+    def check(self):
+        """All is reported at last; then the ledgers agree."""
+        if not all(server.process.is_alive() for server in self.servers.values()):
+            return  # a failure that was found already
+        for edge in EDGES * 2:  # the second time the leader's newest directive is held
+            while (made := self.collect(edge)) and made[0].clients and (answer := self.deliver(edge, *made)):
+                if {one.client for one in made[0].clients} <= {one.client for one in answer.lost}:
+                    break
+        for number in range(len(CLIENTS)):
+            self.check_same(number)
+        for who, server in self.servers.items():
+            assert server.process.is_alive()
+            rows = read_rows(self.urls[who], self.name)
+            if rows:
+                with contextlib.closing(open_reader(self.urls[who])) as reader:
+                    assert verify_ledger(reader, self.name) == (len(rows), [])
+            self.ledgers[who].append(rows)
+        Comparison(self.settings, self.ledgers).check()
+        kept = {
+            row.id: (who, row.revealed)
+            for who in self.ledgers
+            for rows in self.ledgers[who]
+            for row in rows
+            if isinstance(row, PullRow)
+        }
+        assert self.answered.items() <= kept.items()
+
+    def check_same(self, number):
+        """The leader knows of a client what the edge that holds it knows."""
+        record, known = self.ask("leader", "record", (number,))[1]
+        if known is None or not known.edge:
+            return
+        made = self.ask(known.edge, "record", (number,))
+        if isinstance(made, tuple) and made[1][1] and made[1][1][:2] == known[:2]:
+            record.is_left_out = made[1][0].is_left_out
+            assert made[1][0] == record
+            COUNTS["records compared"] += 1
+
+
+def copied(message):
+    """A message as it arrives."""
+    return msgspec.json.decode(msgspec.json.encode(message), type=type(message))
+
+
+def read_rows(url, name):
+    """All rows of a campaign, none if it is not there."""
+    with contextlib.closing(open_reader(url)) as reader:
+        return list(pages(reader, name))
+
+
+class Comparison:
+    """The ledgers of edges in plain Python, and a leader that sees their pulls."""
+
+    def __init__(self, settings, ledgers):
+        self.campaign = Campaign(settings.setup(settings.clients))
+        self.cuts, self.sums, self.pulls = self.campaign.cuts, {}, defaultdict(list)
+        self.leader = ledgers["leader"][0]
+        for edge in EDGES:
+            for rows in ledgers[edge]:
+                self.read_edge(edge, rows)
+
+    def read_edge(self, edge, rows):
+        """Cut the pulls of an edge's ledger into segments, one after the other."""
+        size = range(len(ARMS))
+        period, fences, left_out = (0, 0), {}, set()
+        counts, sums = defaultdict(lambda: [0 for _ in size]), defaultdict(lambda: [0.0 for _ in size])
+        rounds, step, pulled = Counter(), 0, set()
+        for row in rows:
+            if row.step != step:  # of a window, the first step in which a client pulls is left out
+                left_out, step, pulled = left_out - pulled, row.step, set()
+            if isinstance(row, PullRow):
+                rounds[row.client] += 1
+                pulled.add(row.client)
+                is_evidence = rounds[row.client] <= HORIZON and row.client not in left_out
+                key = (edge, row.client, fences[row.client])
+                self.pulls[key].append((row.position, period, row.arm, row.observed, is_evidence))
+                if is_evidence:
+                    counts[row.client][row.arm] += 1
+                    sums[row.client][row.arm] += row.observed
+                    if counts[row.client][row.arm] in self.cuts:
+                        segment = self.cuts.index(counts[row.client][row.arm])
+                        self.sums[(*key, row.arm, segment, period)] = sums[row.client][row.arm]
+                        sums[row.client][row.arm] = 0.0
+            elif row.kind == "assigned":
+                content = msgspec.json.decode(row.content, type=AssignedContent)
+                client = CLIENTS.index(content.client)
+                fences[client] = content.fence
+                pulled.discard(client)
+                if content.record is not msgspec.UNSET:
+                    rounds[client] = content.record.rounds
+                    counts[client], sums[client] = list(content.record.counts), list(content.record.sums)
+                    left_out = left_out | {client} if period[1] else left_out
+            elif row.kind == "directed":
+                directive = msgspec.json.decode(row.content, type=DirectedContent).directive
+                if (directive.restarts, directive.windows) != period:
+                    left_out = set(range(len(CLIENTS))) if directive.windows > period[1] else left_out
+                    period = (directive.restarts, directive.windows)
+                    counts.clear(), sums.clear()
+
+    def check(self):
+        """Every reported sum is that of the pulls, reported once; a leader that saw them decides the same."""
+        campaign, seen, until, fences, decision = self.campaign, set(), Counter(), {}, None
+        steps = itertools.groupby(self.leader, key=lambda row: isinstance(row, PullRow) and row.step)
+        for is_step, rows in steps:
+            group = list(rows)
+            if is_step:
+                found = [(row.client, row.arm, row.observed, row.bypassed) for row in group]
+                decision = campaign.step(*zip(*found, strict=True)).decision
+                continue
+            for row in group:
+                if row.kind == "assigned":
+                    content = msgspec.json.decode(row.content, type=AssignedContent)
+                    fences[CLIENTS.index(content.client)] = (content.edge, content.fence)
+                elif row.kind == "excluded":
+                    campaign.exclude(CLIENTS.index(msgspec.json.decode(row.content)["client"]))
+                elif row.kind == "reported":
+                    content = msgspec.json.decode(row.content, type=ReportedContent)
+                    decision = self.observe(content, seen, until, fences)
+                elif row.kind == "decided":
+                    assert decision is not None
+                    told = msgspec.json.decode(row.content)
+                    assert told["evidence"] == [sums.tolist() for sums in decision.evidence.sums]
+                    assert told["active_arms"] == [ARMS[arm] for arm in decision.directive.active_arms]
+                    assert told["directive"] == campaign.consultations
+                    COUNTS["decisions"] += 1
+                    decision = None
+            assert decision is None  # the leader decided, too
+
+    def observe(self, content, seen, until, fences):
+        """Observe the pulls behind a report; the decision that follows."""
+        campaign, has_evidence = self.campaign, False
+        for one in content.clients:
+            key = (content.edge, one.client, one.fence)
+            assert fences[one.client] == (content.edge, one.fence)
+            period = (one.record.restarts, one.record.windows)
+            for arm, sums in enumerate(one.closed):
+                for segment, total in enumerate(sums, one.record.segments[arm] - len(sums)):
+                    place = (*key, arm, segment, period)
+                    assert place not in seen
+                    assert self.sums[place] == total
+                    seen.add(place)
+                    COUNTS["sums"] += 1
+            for position, made_in, arm, observed, is_evidence in self.pulls[key]:
+                if until[key] < position <= content.position:
+                    campaign.rounds[one.client] += 1
+                    if is_evidence and made_in == (campaign.restarts, campaign.windows):
+                        campaign.collected.observe(one.client, arm, observed)
+                        has_evidence = True
+            until[key] = content.position
+            if period == (campaign.restarts, campaign.windows) and not one.record.is_left_out:
+                campaign.left_out.discard(one.client)
+        return campaign.consult() if has_evidence else None
+
+
+def play(place, histories, steps=25, **options):
+    """Play so many histories; the first that goes wrong is made as short as it can be, and raised."""
+    COUNTS.clear()
+    machine = type("EdgeHistories", (EdgeHistories,), {"place": place})
+    settings = hypothesis.settings(
+        max_examples=histories,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        **options,
+    )
+    run_state_machine_as_test(machine, settings=settings)
+    return COUNTS
+
+
+def main():
+    """The long run."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--histories", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=25)
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    given = parser.parse_args()
+    begun = time.monotonic()
+    with places(given.store) as place:
+        counts = play(place, given.histories, given.steps)
+    for what, count in sorted(counts.items()):
+        print(f"{count:8d} {what}")  # noqa: T201
+    print(f"no fault on {given.store} in {time.monotonic() - begun:.0f} s")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -6,8 +6,7 @@ import pytest
 
 from tutelage.cli import app
 
-STEP = ["--engine", "step"]  # whose kernels other tests compile anyway
-SHORT = ["--runs", "2", "--horizon", "60", "--workers", "1", *STEP]
+SHORT = ["--runs", "2", "--horizon", "60", "--workers", "1"]
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def test_movielens(tmp_path, capsys, data):
 
 def test_options_reach_the_experiments(tmp_path, capsys):
     """Runs on each instance, seed and horizon."""
-    given = ["--runs-per-instance", "2", "--horizon", "9", "--seed", "5", "--out", str(tmp_path), "--json", *STEP]
+    given = ["--runs-per-instance", "2", "--horizon", "9", "--seed", "5", "--out", str(tmp_path), "--json"]
     assert app.execute(["reproduce", "fig2k", *given]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["experiments"][0]["seed"] == 5

@@ -40,7 +40,7 @@ clients = [{ label = "all", spec = "ucb1" }]
         ["plan", "paper", "--teacher", "tal", "--runs", "3", "--horizon", "300"],
         ["bound", "paper", "--runs", "3", "--horizon", "300"],
         ["run", "it.toml"],
-        ["reproduce", "fig2a", "--runs", "3", "--horizon", "300", "--engine", "step"],
+        ["reproduce", "fig2a", "--runs", "3", "--horizon", "300"],
     ],
     ids=lambda arguments: arguments[0],
 )

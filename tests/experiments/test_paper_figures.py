@@ -107,9 +107,7 @@ def test_a_short_version_runs(tmp_path, monkeypatch):
     """Each file gives its panels with a verdict on every claim, and MovieLens is missing."""
     monkeypatch.delenv("TUTELAGE_DATA", raising=False)
     short = experiments.load_paper_experiments(["fig2a", "fig2i", "fig3"], runs=2, horizon=400)
-    short = [
-        replace(each, instances=tuple(_shrink(entry) for entry in each.instances), engine="step") for each in short
-    ]
+    short = [replace(each, instances=tuple(_shrink(entry) for entry in each.instances)) for each in short]
     result = experiments.run_experiment(short, tmp_path)
     assert [data.panel.name for data in result.panels] == ["fig2a", "fig2i"]
     assert [missing.panel.name for missing in result.missing] == ["fig3a", "fig3b"]
@@ -126,8 +124,7 @@ def _shrink(entry):
 def test_movielens_as_published(data, tmp_path):
     """The real files give 15 clients and 15 arms, and are as published."""
     (movies,) = experiments.load_paper_experiments(["fig3a"], runs=1, horizon=50)
-    panels = (_remove_claims(movies.panels[0]),)
-    movies = replace(movies, teachers=("known", "none"), panels=panels, engine="step")
+    movies = replace(movies, teachers=("known", "none"), panels=(_remove_claims(movies.panels[0]),))
     result = experiments.run_experiment(movies, tmp_path, data=str(data))
     assert not result.missing
     assert not result.notes
@@ -141,7 +138,6 @@ def test_the_page_says_what_is_our_choice():
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     chosen = page.partition("## What the paper does not say")[2].partition("\n## ")[0]
     assert f"T = {movies.horizons[0]:,} also for Figure 3" in chosen
-    assert f"[engine](speed.md) `{fixed.engine}`" in chosen
     assert f"{fixed.runs} runs for the curves" in chosen
     assert f"`{movies.instances[0].data}`" in chosen
     assert "0.5 to 5 are mapped to [0, 1]" in chosen

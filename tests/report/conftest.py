@@ -16,8 +16,7 @@ from tutelage.report import build_report, report_files, write_report
 @pytest.fixture(scope="session")
 def result(tmp_path_factory):
     """Curves of regret and cost, a set of instances, and a panel whose data is missing."""
-    chosen = experiments.load_paper_experiments(NAMES, runs=3, horizon=200)
-    chosen = [structs.replace(each, engine="step") for each in chosen]  # whose kernels other tests compile anyway
+    chosen = list(experiments.load_paper_experiments(NAMES, runs=3, horizon=200))
     chosen[1] = structs.replace(
         chosen[1], instances=tuple(structs.replace(each, seeds="0..4") for each in chosen[1].instances)
     )

@@ -1,4 +1,4 @@
-"""Mutants of the leap of epsilon-greedy and of the sums after a stretch: each must be caught.
+"""Mutants of the leaps of UCB1 and epsilon-greedy and of the sums after a stretch: each must be caught.
 
 Thompson sampling's are in ``tests/policies/test_thompson_leaping.py``.
 """
@@ -13,7 +13,8 @@ import pytest
 from tests.leap_comparison import unlikely
 
 from tutelage import revealed_rewards
-from tutelage.policies import epsilon_greedy
+from tutelage.policies import epsilon_greedy, ucb1
+from tutelage.policies.base import Learner, Prospect, Stretch
 
 CASES = ((2, 30, 0.5), (5, 40, 1.5))  # first round, most rounds, weight of exploration
 
@@ -54,8 +55,33 @@ def means_of_ones():
     return found
 
 
+def uncertain_leads():
+    """Whether UCB1 leaps over a pull that is not the leading arm's if every reward is 0, or hardly leaps at all."""
+    rng, leaps = np.random.default_rng(3), 0
+    flags, numbers = np.zeros(3, dtype=np.bool_), np.full(3, 0.5)
+    for _ in range(300):
+        counts = np.array([*rng.integers(20, 200, size=2), rng.integers(2000, 9000)])
+        means, stretch = rng.random(3), Stretch(*np.zeros((2, 3), dtype=np.int64))
+        prospect = Prospect(numbers, flags, flags, np.full(3, 400), 400, False)
+        rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(5)), prospect, stretch, numbers, rng)
+        for passed in range(rounds):
+            more = passed * (stretch.pulls > 0)
+            indices = counts * means / (counts + more) + np.sqrt(
+                2 * np.log(counts.sum() + 1 + passed) / (counts + more)
+            )
+            if indices.argmax() != stretch.pulls.argmax():
+                return True
+        leaps += rounds > 0
+    return leaps < 30
+
+
 ADDED = "rewards.later_sums[arm], ones), count)"
 MUTANTS = [
+    (ucb1, "int(-lead.least / (lead", "int(-2.0 * lead.least / (lead", uncertain_leads),
+    (ucb1, "> -lead.least:", "> -9.0 * lead.least:", uncertain_leads),
+    (ucb1, "least = count * (others - mean)", "least = count * (mean - others)", uncertain_leads),
+    (ucb1, "root * math.sqrt(count)\n    gained", "2.0 * root * math.sqrt(count)\n    gained", uncertain_leads),
+    (ucb1, "last * (others + window * growth)", "last * (others - window * growth - 1.0)", uncertain_leads),
     (epsilon_greedy, "< weight / (round + passed)", "< weight / (round + passed + 1)", greedy_rounds),
     (epsilon_greedy, "< weight / (round + passed)", "< weight / (round + passed - 1)", greedy_rounds),
     (epsilon_greedy, "< weight / (round + passed)", ">= weight / (round + passed)", greedy_rounds),
@@ -72,7 +98,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize("check", [greedy_rounds, sums_of_ones, means_of_ones])
+@pytest.mark.parametrize("check", [uncertain_leads, greedy_rounds, sums_of_ones, means_of_ones])
 def test_nothing_is_found_in_the_formulas_as_they_are(check):
     """The checks that find the mutants find nothing without one, at least a million times to one."""
     assert not check()
@@ -85,7 +111,7 @@ def test_mutants_are_caught(module, old, new, check, monkeypatch):
     assert source.count(old) == 1
     changed = ModuleType(module.__name__)
     exec(compile(source.replace(old, new), "mutant", "exec"), vars(changed))  # noqa: S102
-    for name in ("_count_greedy_rounds", "add_one_by_one", "add_ones"):
+    for name in ("leap", "_count_greedy_rounds", "add_one_by_one", "add_ones"):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, getattr(changed, name))
     assert check()

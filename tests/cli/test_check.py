@@ -105,7 +105,8 @@ def test_a_policy_that_prefers_the_first_arm(own, capsys):
     assert set(broken) == {"ties_are_broken_uniformly", "equal_arms_share_pulls_evenly", "first_pull_is_uniform"}
     assert (
         broken["ties_are_broken_uniformly"]
-        == "Ties are broken by the first index: arm 0 got 20,000 of 20,000 tied pulls."
+        == "Ties are broken by the first index: arm 0 got 20,000 of 20,000 tied pulls; use argmax and first_pulls of "
+        "tutelage.policies.base, or set breaks_ties_at_random = False."
     )
 
 

@@ -51,7 +51,9 @@ def test_a_result_holds_what_makes_it_again(folder, capsys, case):
     assert (folder / "c.nc").read_bytes() == path.read_bytes()
     capsys.readouterr()
     assert execute(["verify", "a.nc"]) == 0
-    assert capsys.readouterr().out.startswith("a.nc is reproduced: every value of 2 runs with ")
+    verdict, origin = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("a.nc is reproduced: every value of 2 runs with ")
+    assert origin.endswith(f" by: {data.attrs['command']}")
 
 
 def test_a_changed_value_is_found(folder, capsys):

@@ -75,8 +75,8 @@ def test_it_is_simulated_and_planned_for(tmp_path):
 @pytest.mark.parametrize(
     ("means", "words"),
     [
-        ([0.1], "at least one client and one arm"),
-        ([], "at least one client and one arm"),
+        ([0.1], r"two dimensions, clients x arms, with at least one of each; their shape is \(1,\)"),
+        ([], "two dimensions, clients x arms"),
         ([[0.1], [0.2, 0.3]], "rows of equal length"),
         ([["a"]], "not an array of numbers"),
         (None, "not an array of numbers"),

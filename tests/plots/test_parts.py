@@ -8,6 +8,7 @@ from matplotlib.text import Text
 import tutelage
 from tutelage.errors import InputError
 from tutelage.plots import KINDS, draw_picture, render_figure, samples, style_sheet, teacher_styles
+from tutelage.plots.parts import select_parts
 
 OWN = """
 from dataclasses import dataclass
@@ -105,6 +106,17 @@ def test_the_colour_bar_of_one_map_is_not_cut(result):
     label = figure.axes[-1].yaxis.label.get_window_extent(canvas.get_renderer())
     assert label.y0 >= 0
     assert label.y1 <= figure.bbox.height
+
+
+def test_a_teacher_is_found_by_the_name_of_its_arm():
+    """Its label has the arm's number; a name that no arm has is refused."""
+    instance = tutelage.instance([[0.1, 0.9], [0.5, 0.2]], arms=["red", "blue"])
+    data = tutelage.simulate(instance, ["known(target=blue)", "none"], horizon=20, runs=2, seed=1, checkpoints=2)
+    assert list(select_parts({"": data}, "curves", ["known(target=blue)"], {})[""].teacher.values) == [
+        "known(target=1)"
+    ]
+    with pytest.raises(InputError, match=r"Unknown teacher 'known\(target=green\)'"):
+        select_parts({"": data}, "curves", ["known(target=green)"], {})
 
 
 def test_low_curves_get_a_logarithmic_axis(result):

@@ -36,16 +36,19 @@ def verify(
                 "differences": verification.differences,
                 "saved": verification.saved,
                 "here": verification.here,
+                "command": saved.attrs.get("command", ""),
             }
             sys.stdout.write(results.encode_json(document) + "\n")
         else:
             runs = f"{format_count(saved.sizes['run'], 'run')} with {format_count(saved.sizes['teacher'], 'teacher')}"
-            sys.stdout.writelines(f"{line}\n" for line in _describe(file, runs, verification))
+            sys.stdout.writelines(
+                f"{line}\n" for line in _describe(file, runs, saved.attrs.get("command", ""), verification)
+            )
     if not verification.reproduced:
         raise typer.Exit(1)
 
 
-def _describe(file: Path, runs: str, verification: simulator.Verification) -> list[str]:
+def _describe(file: Path, runs: str, command: str, verification: simulator.Verification) -> list[str]:
     if verification.reproduced:
         lines = [f"{file} is reproduced: every value of {runs} is the same."]
     else:
@@ -58,4 +61,6 @@ def _describe(file: Path, runs: str, verification: simulator.Verification) -> li
         for (name, there), here in zip(verification.saved.items(), verification.here.values(), strict=True)
         if there != here
     ]
+    made = ", ".join(f"{name} {version}" for name, version in verification.saved.items())
+    lines.append(f"It was made with {made}" + (f" by: {command}" if command else "."))
     return [*lines, *([f"Other versions: {'; '.join(changed)}."] if changed else [])]

@@ -236,7 +236,10 @@ def to_numbers(given: Any, what: str) -> NDArray[np.float64]:
 
 def _check_means(means: NDArray[np.float64], name: str) -> None:
     if means.ndim != 2 or 0 in means.shape:
-        raise InputError(f"{name}: the local means must have at least one client and one arm.")
+        raise InputError(
+            f"{name}: the local means need two dimensions, clients x arms, with at least one of each; their shape is "
+            f"{means.shape}."
+        )
     for client, arm in np.argwhere(~((means >= 0.0) & (means <= 1.0))):
         raise InputError(
             f"{name}: the mean {means[client, arm]:g} of client {client}, arm {arm} lies outside [0, 1]: "

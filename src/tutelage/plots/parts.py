@@ -1,6 +1,7 @@
 """The results of one figure: their chosen teachers, named and styled alike."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tutelage.errors import InputError
@@ -9,7 +10,7 @@ from tutelage.plots.checks import check_drawable
 from tutelage.plots.styles import teacher_styles
 from tutelage.results.dataset import write_style
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Style
+from tutelage.teachers.base import Style, number_arms
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +32,7 @@ def select_parts(
         name: check_drawable(dataset, (kind,), repr(name) if name else "The result")
         for name, dataset in results.items()
     }
-    wanted = [_find_label(teacher) for teacher in teachers]
+    wanted = [_find_label(teacher, checked.values()) for teacher in teachers]
     known = list(dict.fromkeys(label for part in checked.values() for label in samples.teacher_labels(part)))
     for label in wanted:
         if label not in known:
@@ -57,12 +58,17 @@ def _name(result: str) -> str:
     return repr(result) if result else "The result"
 
 
-def _find_label(teacher: str) -> str:
-    """Return the label of a teacher that is given by its label or by a longer SPEC."""
+def _find_label(teacher: str, datasets: "Iterable[xr.Dataset]") -> str:
+    """Return the label of a teacher that is given by its label or by a longer SPEC, with numbers or names of arms."""
     try:
-        return TEACHERS.label(TEACHERS.parse(teacher))
+        parsed = TEACHERS.parse(teacher)
     except InputError:  # of a package that is not installed
         return teacher
+    for dataset in datasets:
+        arms = dataset["arm_name"].values.tolist() if "arm_name" in dataset.coords else []
+        with contextlib.suppress(InputError):  # no arm of this result is called so
+            return TEACHERS.label(number_arms(parsed, arms, len(arms)))
+    return TEACHERS.label(parsed)
 
 
 def _select_teachers(name: str, dataset: "xr.Dataset", wanted: Sequence[str]) -> "xr.Dataset":

@@ -27,6 +27,9 @@ def _skip_unless_ties_are_random(spec: str) -> None:
         raise RuleNotApplicable("The policy declares breaks_ties_at_random = False")
 
 
+_REMEDY = "use argmax and first_pulls of tutelage.policies.base, or set breaks_ties_at_random = False"
+
+
 def _require_even(counts: list[int], what: str) -> None:
     """Require that pulls of equal arms are spread as uniform draws are."""
     total = sum(counts)
@@ -34,14 +37,14 @@ def _require_even(counts: list[int], what: str) -> None:
         arm = counts.index(total)
         which = {0: "first", len(counts) - 1: "last"}.get(arm)
         how = f"broken by the {which} index" if which else f"always broken for arm {arm}"
-        require(False, f"Ties are {how}: arm {arm} got {total:,} of {total:,} {what}")
+        require(False, f"Ties are {how}: arm {arm} got {total:,} of {total:,} {what}; {_REMEDY}")
     spread = math.sqrt(total * math.log(2e9) / 2)
     for arm, count in enumerate(counts):
         expected = total / len(counts)
         require(
             abs(count - expected) <= spread,
             f"Ties are not broken uniformly: arm {arm} got {count:,} of {total:,} {what}, where {expected:,.0f} "
-            "are expected",
+            f"are expected; {_REMEDY}",
         )
 
 

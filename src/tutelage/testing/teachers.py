@@ -95,7 +95,7 @@ def a_decision_out_of_reach_is_reported(spec: str) -> None:
     named = "horizon" in report.sentence
     require(
         named is learns,
-        f"The sentence of report() must name the horizon if it is too short, and only then: {report.sentence!r}",
+        f"The sentence of report() must hold the word horizon if it is too short, and only then: {report.sentence!r}",
     )
 
 

@@ -17,7 +17,7 @@ from tutelage.teachers.base import Problem, Teacher, number_arms
 from tutelage.teachers.checks import ask_segments
 from tutelage.text import format_count
 
-RULES_VERSION = 4  # of everything that determines entries and revealed rewards, including reports
+RULES_VERSION = 5  # of everything that determines entries and revealed rewards, including reports
 MOST_NAME = 128
 MOST_CLIENTS, MOST_ARMS, MOST_HORIZON = 100_000, 10_000, 2**53
 MOST_CELLS = 1_000_000  # clients times arms: some 300 MB of memory

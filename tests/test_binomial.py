@@ -21,6 +21,7 @@ CASES = [
     (3000, 0.98),
     (10**6, 0.4),
     (10**9, 0.01),
+    (10**9, 1e-300),  # gaps beyond the whole numbers of 64 bits
 ]
 FALSE_ALARM = 1e-7 / len(CASES)
 

@@ -27,13 +27,18 @@ def binomial(stream: Any, trials: int, chance: float) -> int:
 
 
 def _count_waits(stream: Any, trials: int, chance: float) -> int:
-    """The gap before a success is geometric: a standard exponential over -log(1 - chance), rounded down."""
+    """The gap before a success is geometric: a standard exponential over -log(1 - chance), rounded down.
+
+    It may be too large for a whole number, so it is compared with the trials that are left before it is rounded.
+    """
     rate = -math.log1p(-chance)
-    found, place = 0, math.floor(exponential(stream) / rate) + 1.0
-    while place <= trials:
+    found, left = 0, trials
+    while True:
+        gap = exponential(stream) / rate
+        if gap >= left:
+            return found
         found += 1
-        place += math.floor(exponential(stream) / rate) + 1.0
-    return found
+        left -= int(gap) + 1
 
 
 def _reject(stream: Any, trials: int, chance: float) -> int:

@@ -77,6 +77,13 @@ def test_certain_rewards_leave_no_ones():
     assert leap_once(Case((9, 0), (1, 5), (0.9, 0.0)), 50, [99, 99])[1].ones[0] > 0
 
 
+def test_bounds_too_small_for_a_number():
+    """After many ones of the target no other arm is pulled any more, and the stretch ends."""
+    case = Case((10_000, 0, 0), (3, 3_000, 3_000), (0.994, 0, 0))
+    played, stretch, _ = leap_once(case, 5_000, [10_000] * 3)
+    assert (played, stretch.pulls.tolist()) == (5_000, [5_000, 0, 0])
+
+
 @pytest.mark.parametrize(
     ("case", "options"),
     [

@@ -177,7 +177,8 @@ def _thin(
     first, most = 1.0 + successes[target], 1.0 + failures[target] + zeros
     done = 0
     while done < length:
-        gap = exponential(stream) / -math.log1p(-total)
+        rate = -math.log1p(-total)  # 0 where all bounds are too small for a number: no candidate ever comes
+        gap = exponential(stream) / rate if rate > 0.0 else math.inf
         free = min(length - done, prospect.room[target] - stretch.pulls[target])
         pulls = int(min(gap, float(free)))
         found = binomial(stream, pulls, 1.0 - prospect.means[target])

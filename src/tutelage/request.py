@@ -19,7 +19,7 @@ Engine = Literal["auto", "step", "leap"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 DEFAULT_ENGINE: Engine = "auto"
 # Rounds from which on `auto` leaps.  A shorter run takes at most about a second step by step, and its first one less
-# than the compilation of a leap (docs/decisions/0014-two-engines.md).
+# than the compilation of a leap (docs/decisions/0015-two-engines.md).
 LEAPS_FROM = 1_000_000
 
 

@@ -40,8 +40,8 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 # Tests that take long: processes that are interrupted, killed or replaced, packages that are installed,
 # many simulations, long pages.
 SLOW := $(addprefix --ignore=tests/, agents/test_agents.py benchmarks cli/test_demo.py cli/test_installed.py cli/test_interrupt.py \
-    cli/test_real_data.py engine/test_executors.py engine/test_leaping.py experiments/test_execution.py \
-    experiments/test_interruption.py measurement/test_exploration.py measurement/test_warm_start.py \
+    cli/test_real_data.py engine/test_executors.py engine/test_leaping.py \
+    experiments/test_execution.py experiments/test_interruption.py measurement/test_exploration.py measurement/test_warm_start.py \
     plots/test_layout.py plots/test_matplotlib_import.py plots/test_styles.py policies/test_bayes_ucb.py \
     policies/test_boltzmann.py policies/test_boltzmann_gumbel.py policies/test_eps_constant.py \
     policies/test_eps_first.py policies/test_exp3.py policies/test_exp3_ix.py policies/test_first_tie.py \
@@ -53,7 +53,7 @@ SLOW := $(addprefix --ignore=tests/, agents/test_agents.py benchmarks cli/test_d
     service/campaigns/test_rolling_upgrade.py teachers/test_ace.py teachers/test_change_detector.py \
     teachers/test_jun.py teachers/test_unknown_horizon.py theory/test_bounds_hold.py \
     test_example_package.py test_known_answers.py test_wheels.py) \
-    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots share simulate)
+    $(patsubst %,--deselect='tests/test_doc_examples.py::test_blocks_run[docs/%.md]', client conditions first-hour migrate-from-smpybandits plan plots scale share simulate)
 
 test: .venv/dev.stamp ## run the tests but the slow ones (ARGS='-k name' picks some)
 	@$(BIN)/python -m pytest -n auto $(SLOW) $(ARGS)

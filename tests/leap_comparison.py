@@ -18,10 +18,10 @@ import numpy as np
 from scipy import stats
 
 from tutelage.engine import compiled_loop
-from tutelage.engine.compiled_loop import STOP_AT_ALL, STOP_AT_LAST, ActivityArrays, RoundRecord, kernel_for
+from tutelage.engine.compiled_loop import STOP_AT_ALL, STOP_AT_LAST, ActivityArrays, kernel_for
 from tutelage.engine.memory import Memory, new_memory
 from tutelage.engine.policy_groups import functions_of
-from tutelage.engine.simulation import _Simulation
+from tutelage.engine.run_clients import Player, RunClients
 from tutelage.instances.base import Instance
 from tutelage.noticing import Noticing, compare_halves
 from tutelage.policies import POLICIES
@@ -84,7 +84,8 @@ def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_t
         simulation.memory = memory._replace(streams=generators_of(memory.streams))
     kernel = plain_kernel(*functions) if plain else kernel_for(*functions)
     stop = STOP_AT_ALL if case.quota else STOP_AT_LAST
-    simulation._call(kernel, np.arange(num_clients), past + case.rounds, stop)
+    clients, scratch = np.arange(num_clients), (simulation.prospect, simulation.stretch)
+    simulation._call(kernel, clients, past + case.rounds, stop, *scratch)
     if plain:
         memory.streams[...] = words_of(simulation.memory.streams)
     values = {}
@@ -114,7 +115,7 @@ def prepare(case, num_clients, engine, seed):
     instance = Instance("case", [case.means], [1.0], case.rewards)
     horizon = past + case.rounds
     request = SimulationRequest(instance, (NoTeaching(),), (policy,), horizon, 1, seed, checkpoints, engine=engine)
-    simulation = _Simulation(request, 0, 0, None, None, None, trace=False)
+    simulation = RunClients(request, 0, 0, Player())
     words = np.random.default_rng(seed).integers(2**64, size=(num_clients, 3, 4), dtype=np.uint64)
     words[:, :, 3] = 1
     simulation.cuts = np.array(case.cuts, dtype=np.int64)
@@ -124,9 +125,8 @@ def prepare(case, num_clients, engine, seed):
     simulation.reward_arrays = simulation.reward_arrays._replace(local_means=read_only(means))
     simulation.acting = ActivityArrays(*instance.conditions.arrays(num_clients))
     shape = (num_clients, checkpoints.size)
-    simulation.record = RoundRecord(
-        checkpoints, np.zeros((*shape, num_arms), dtype=request.count_type), np.zeros(shape)
-    )
+    simulation.record.pulls = np.zeros((*shape, num_arms), dtype=request.count_type)
+    simulation.record.costs = np.zeros(shape)
     parameters = np.tile(simulation.policies.parameters, (num_clients, 1))
     simulation.policies = replace(simulation.policies, parameters=read_only(parameters))
     simulation.is_evidence = np.ones(num_clients, dtype=np.bool_)

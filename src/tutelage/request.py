@@ -1,9 +1,9 @@
 """What is to be simulated: an instance, teachers, policies, a horizon, runs and a seed, all resolved."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ DEFAULT_ENGINE: Engine = "auto"
 # Rounds from which on `auto` leaps.  A shorter run takes at most about a second step by step, and its first one less
 # than the compilation of a leap (docs/decisions/0015-two-engines.md).
 LEAPS_FROM = 1_000_000
+MOST_CURVES = 4096  # clients whose curves are recorded one by one; of more clients the sum is
 
 
 def make_problem(instance: Instance, horizon: int, teacher: Teacher) -> Problem:
@@ -69,6 +70,19 @@ class SimulationRequest:
         return np.union1d(self.checkpoints, np.array(shifts, dtype=np.int64))
 
     @property
+    def sums_clients(self) -> bool:
+        """Whether curves are summed over clients, and each client is recorded in :attr:`client_rounds` only."""
+        return self.instance.num_clients > MOST_CURVES
+
+    @property
+    def client_rounds(self) -> NDArray[np.int64]:
+        """The rounds after which each client is recorded: of many clients those where means shift, and T."""
+        if not self.sums_clients:
+            return self.recorded_rounds
+        shifts = {phase.after for phase in self.instance.phases[1:] if phase.after < self.horizon}
+        return np.array([*sorted(shifts), self.horizon], dtype=np.int64)
+
+    @property
     def final_phase(self) -> Phase:
         """The phase that contains the horizon."""
         return [phase for phase in self.instance.phases if phase.after < self.horizon][-1]
@@ -86,7 +100,12 @@ class SimulationRequest:
     @property
     def client_specs(self) -> tuple[str, ...]:
         """The canonical SPEC of each client's policy [M]."""
-        return tuple(POLICIES.spec(policy) for policy in self.policies)
+        return map_distinct(POLICIES.spec, self.policies)
+
+    @property
+    def client_labels(self) -> tuple[str, ...]:
+        """The label of each client's policy [M]: its SPEC without the parameters that have their default."""
+        return map_distinct(POLICIES.label, self.policies)
 
     @property
     def count_type(self) -> type[np.int32] | type[np.int64]:
@@ -96,3 +115,9 @@ class SimulationRequest:
     def problem_for(self, teacher: Teacher) -> Problem:
         """Return what this teacher may know about the instance."""
         return make_problem(self.instance, self.horizon, teacher)
+
+
+def map_distinct(function: Callable[[Any], Any], things: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the function's value for each thing; it is called once for the same object."""
+    values = {key: function(thing) for key, thing in {id(thing): thing for thing in things}.items()}
+    return tuple(values[id(thing)] for thing in things)

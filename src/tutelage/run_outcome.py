@@ -39,7 +39,9 @@ class PullTrace(NamedTuple):
 class RunOutcome:
     """The outcome of run ``run`` under teacher ``teacher`` of a request, both counted from 0.
 
-    ``pulls`` [M, C, K] and ``costs`` [M, C] are cumulative up to each of the request's ``recorded_rounds``.
+    ``pulls`` [M, C, K] and ``costs`` [M, C] are cumulative up to each of the request's ``client_rounds``.  Of many
+    clients these are few, and ``total_pulls`` [C, K] and ``total_costs`` [C], summed over clients, are cumulative up
+    to each of its ``recorded_rounds``; of others both are None.
     ``target`` is the target at the horizon and ``decided_in`` the round in which it was decided, 0 if it was
     known from the start; both are None without a target.  ``noticed_in`` [M] are the rounds in which clients
     could first notice that they are taught (``noticing.py``), 0 for those that could not.  ``messages`` are those
@@ -57,6 +59,8 @@ class RunOutcome:
     noticed_in: NDArray[np.int64]
     messages: int
     trace: PullTrace
+    total_pulls: NDArray[np.int64] | None = None
+    total_costs: NDArray[np.float64] | None = None
 
 
 def count_messages(num_clients: int, num_directives: int, num_consultations: int) -> int:

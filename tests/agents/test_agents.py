@@ -11,7 +11,8 @@ from scipy.stats import binomtest
 import tutelage
 from tutelage.agents import PolicyMaker, adapt
 from tutelage.agents.agent_policy import AgentPolicy
-from tutelage.engine.simulation import Cancelled, simulate_run
+from tutelage.engine.agent_group import Cancelled
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import re
 import sys
+import textwrap
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -11,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from tutelage import simulator
-from tutelage.engine import executors, runs
+from tutelage.engine import executors, run_record, runs
 from tutelage.errors import InputError
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
@@ -47,6 +48,14 @@ def test_executor_objects(expected, pool):
         for _ in range(2):
             assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, executor=executor).identical(expected)
         assert executor.submit(abs, -1).result() == 1
+
+
+def test_one_run_that_leaps_in_threads(monkeypatch):
+    """Where a client leaps to does not depend on which clients are played with it."""
+    monkeypatch.setattr(run_record, "_LEAST_STEPS", 1)
+    options = {**ARGUMENTS, "horizon": 5000, "runs": 1, "engine": "auto"}
+    alone = simulator.simulate("paper", "twl", workers=1, **options)
+    assert simulator.simulate("paper", "twl", workers=3, executor="threads", **options).identical(alone)
 
 
 def test_cancelled_runs_leave_an_executor_object_free():
@@ -98,12 +107,13 @@ def test_what_is_worth_forking(monkeypatch):
     """Forking is used for many runs of a teacher that is consulted often, with several workers, where safe."""
     monkeypatch.setattr(executors, "can_fork", lambda: True)
     blt = simulator.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
-    assert executors._is_worth_forking(blt, 2)
-    assert not executors._is_worth_forking(blt, 1)
-    assert not executors._is_worth_forking(blt, 3)
-    assert not executors._is_worth_forking(simulator.make_request("paper", ["tal", "twl"], runs=100), 2)
+    assert executors._is_worth_forking([blt], 2)
+    assert executors._is_worth_forking([blt, blt], 3)
+    assert not executors._is_worth_forking([blt], 1)
+    assert not executors._is_worth_forking([blt], 3)
+    assert not executors._is_worth_forking([simulator.make_request("paper", ["tal", "twl"], runs=100)], 2)
     monkeypatch.setattr(executors, "can_fork", lambda: False)
-    assert not executors._is_worth_forking(blt, 2)
+    assert not executors._is_worth_forking([blt], 2)
 
 
 def test_no_fork_while_other_threads_run():
@@ -130,6 +140,78 @@ def test_dask(expected):
         with distributed.Client(cluster) as client:
             own = client.get_executor()
             assert simulator.simulate("paper", TEACHERS, **ARGUMENTS, executor=own).identical(expected)
+
+
+_KILLED = """if True:
+    import multiprocessing, os, signal
+    from tutelage import simulator
+    arguments = dict(clients="ts", horizon=100_000, runs=8, seed=5)
+    expected = simulator.simulate("paper", "none", workers=1, **arguments)
+    killed = []
+    def kill(played):
+        if played >= 1 and not killed:
+            killed.append(multiprocessing.active_children()[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+    result = simulator.simulate("paper", "none", workers=2, executor="processes", progress=kill, **arguments)
+    print(len(killed), result.identical(expected))
+"""
+
+
+def test_a_killed_process_is_survived(python):
+    """A worker that is killed in the middle: its runs are played again, with the same result."""
+    ended = python("-c", _KILLED)
+    assert ended.stdout == "1 True\n"
+    assert "they are played again" in ended.stderr
+
+
+_DYING = """if True:
+    import multiprocessing, os
+    from tutelage import simulator
+    from tutelage.teachers.baselines import NoTeaching
+    class Dying(NoTeaching):
+        def begin(self, problem, generator):
+            if multiprocessing.parent_process() is not None:
+                os._exit(1)
+            return super().begin(problem, generator)
+    try:
+        simulator.simulate("paper", Dying(), horizon=9, runs=4, workers=2, executor="processes")
+    except ChildProcessError as error:
+        print(error)
+"""
+
+
+def test_processes_that_always_die_are_not_started_for_ever(python):
+    """After some attempts the error says what may be the reason."""
+    ended = python("-c", _DYING)
+    assert ended.stdout.startswith("Worker processes ended 4 times before their runs did")
+    assert ended.stdout.endswith("use fewer --workers.\n")
+
+
+_KILLED_DASK = """if True:
+    import os, signal, distributed
+    from tutelage import simulator
+    arguments = dict(clients="ts", horizon=100_000, runs=12, seed=5)
+    if __name__ == "__main__":
+        expected = simulator.simulate("paper", "none", workers=1, **arguments)
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            with distributed.Client(cluster, set_as_default=False) as client:
+                pids = list(client.run(os.getpid).values())
+            killed = []
+            def kill(played):
+                if played >= 1 and not killed:
+                    killed.append(pids[0])
+                    os.kill(pids[0], signal.SIGKILL)
+            address = cluster.scheduler_address.replace("tcp://", "dask://")
+            result = simulator.simulate("paper", "none", executor=address, progress=kill, **arguments)
+            print(len(set(pids)), len(killed), result.identical(expected))
+"""
+
+
+def test_a_killed_dask_worker_is_survived(python, tmp_path):
+    """The scheduler gives the runs of a worker that was killed to the other one, with the same result."""
+    pytest.importorskip("distributed")
+    (tmp_path / "script.py").write_text(textwrap.dedent(_KILLED_DASK))
+    assert python(tmp_path / "script.py").stdout == "2 1 True\n"
 
 
 @pytest.mark.filterwarnings("default")
@@ -212,7 +294,7 @@ def test_a_long_run_reports_its_share():
 
     request = simulator.make_request("paper", "none", horizon=40_000_000, runs=1)
     with pytest.raises(Enough):
-        list(runs.simulate_runs(request, progress=progress))
+        list(runs.simulate_runs([request], progress=progress))
     assert 0 < reported[-1] < 1
 
 

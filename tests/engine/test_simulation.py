@@ -22,9 +22,9 @@ from tests.simulated_run import simulate_once
 
 from tutelage import instances
 from tutelage.conditions import Conditions, MeanShift
-from tutelage.engine import simulation
+from tutelage.engine import run_clients
+from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.scheduled_changes import find_silent_clients
-from tutelage.engine.simulation import Cancelled
 from tutelage.instances.base import Instance
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
@@ -104,7 +104,7 @@ def test_pieces_of_a_long_run_fit(monkeypatch):
     """The engine cuts long stretches into slices; how long these are changes nothing."""
     instance = Instance("two", np.array([[0.2, 0.7], [0.4, 0.5]]), np.full(2, 0.5))
     whole = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
-    monkeypatch.setattr(simulation, "_SLICE", 7)
+    monkeypatch.setattr(run_clients, "SLICE", 7)
     pieces = run_engine(instance, ["ucb1", "ts"], Ladder("all", 6), 2000, 1, 0)
     assert pieces.trace.revealed.tolist() == whole.trace.revealed.tolist()
     assert pieces.events == whole.events

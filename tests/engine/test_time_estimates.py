@@ -7,7 +7,7 @@ from tests.cli.commands import error_of
 
 from tutelage import simulator
 from tutelage.engine import runs, time_estimates
-from tutelage.engine.simulation import Cancelled
+from tutelage.engine.agent_group import Cancelled
 from tutelage.errors import InputError
 
 HORIZON, RUNS = 10**15, 2_000  # a thousand years and more on any machine

@@ -47,7 +47,7 @@ def refuse(*arguments, **options):
 def test_a_finished_experiment_is_not_run_again(experiment, folder, monkeypatch):
     """Nothing is simulated or written, and the panels are the same."""
     before, times = read_cells(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
-    monkeypatch.setattr(simulator, "simulate_request", refuse)
+    monkeypatch.setattr(simulator, "simulate_requests", refuse)
     calls = []
     again = experiments.run_experiment(experiment, folder, progress=lambda *what: calls.append(what))
     assert read_cells(folder) == before
@@ -185,14 +185,14 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
     """The error is passed on unchanged, and earlier cells stay."""
-    real = simulator.simulate_request
+    real = simulator.simulate_requests
 
-    def run(request, **options):
-        if request.instance.name.startswith("uniform:clients=3,arms=2,seed=5"):
+    def run(requests, **options):
+        if any(request.instance.name.startswith("uniform:clients=3,arms=2,seed=5") for request in requests):
             raise InputError("Instance 5 cannot be simulated.")
-        return real(request, **options)
+        return real(requests, **options)
 
-    monkeypatch.setattr(simulator, "simulate_request", run)
+    monkeypatch.setattr(simulator, "simulate_requests", run)
     with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
         experiments.run_experiment(experiment, tmp_path, workers=2)
     assert len(list((tmp_path / "cells").glob("*.nc"))) == 3

@@ -27,7 +27,8 @@ def create_floor_table(label: str, floors: Sequence[FloorDocument], measured: tu
 
 def name_unknown(policies: Sequence[Policy]) -> str:
     """Say for which of these policies no floor of teaching is known; empty if it is known for all."""
-    labels = {POLICIES.label(policy): None for policy in policies if not isinstance(policy, UCB1 | EpsilonGreedy)}
+    others = {id(policy): policy for policy in policies if not isinstance(policy, UCB1 | EpsilonGreedy)}
+    labels = {POLICIES.label(policy): None for policy in others.values()}
     return f"No floor of teaching is known for {join_words(list(labels), 'and')} clients." if labels else ""
 
 

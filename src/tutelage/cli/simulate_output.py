@@ -26,7 +26,6 @@ from tutelage.inference import RISK, Difference, select_differences, warn_of_few
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs
 from tutelage.noticing import LEVEL
-from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results import NONE, FloorDocument, SimulationResult, describe_floors, summarize_noticing
 from tutelage.text import format_count, format_p, format_runs, format_table_number, join_words
@@ -147,7 +146,7 @@ def _describe_request(request: SimulationRequest) -> list[tuple[str, str]]:
     at_first = " at first" if len(instance.phases) > 1 else ""
     weighted = "" if np.all(instance.weights == instance.weights[0]) else "weighted "
     mean = f"{instance.global_means[instance.best_arm]:.4g}"
-    clients = Counter(POLICIES.label(policy) for policy in request.policies)
+    clients = Counter(request.client_labels)
     size = f"{format_count(instance.num_clients, 'client')}, {format_count(instance.num_arms, 'arm')}"
     runs = f"{format_count(request.runs, 'run')} of {format_count(request.horizon, 'round')}"
     return [

@@ -30,11 +30,13 @@ STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY = range(3)
 
 
 class RoundRecord(NamedTuple):
-    """Cumulative pulls and costs after certain rounds."""
+    """Cumulative pulls and costs after certain rounds, of the clients and checkpoints from the first ones here on."""
 
     rounds: NDArray[np.int64]  # [C], increasing
-    pulls: NDArray[np.integer[Any]]  # [M, C, K]
+    pulls: NDArray[np.integer[Any]]  # [M, C, K], or fewer clients and checkpoints
     costs: NDArray[np.float64]  # [M, C]
+    first_client: int
+    first_checkpoint: int
 
 
 class ActivityArrays(NamedTuple):
@@ -147,9 +149,10 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                         trace.revealed[client, round - 1] = value
                     pending = False
                 if checkpoint < record.rounds.size and round == record.rounds[checkpoint]:
+                    row, place = client - record.first_client, checkpoint - record.first_checkpoint
                     for each in range(all_pulls.size):
-                        record.pulls[client, checkpoint, each] = all_pulls[each]
-                    record.costs[client, checkpoint] = total_cost
+                        record.pulls[row, place, each] = all_pulls[each]
+                    record.costs[row, place] = total_cost
                     checkpoint += 1
                 if round >= end:
                     break

@@ -16,13 +16,15 @@ import re
 import signal
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tutelage.engine.agent_group import has_agents
+from tutelage.engine.run_clients import ClientThreads
 from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
@@ -30,6 +32,9 @@ from tutelage.run_outcome import RunOutcome
 from tutelage.teachers.checks import ask_segments
 from tutelage.validation import check_whole
 
+RunPlace = tuple[int, int, int]  # number of a request, teacher, run
+Requests = Sequence[SimulationRequest]
+PlayedRuns = list[tuple[RunOutcome, float]]
 ExecutorName = Literal["auto", "threads", "processes"]
 EXECUTORS = f"{', '.join(get_args(ExecutorName))} or dask://HOST:PORT"
 
@@ -63,11 +68,29 @@ def check_workers(workers: Any, executor: Any) -> None:
         raise InputError(f"Invalid port in the executor {executor!r}: use 1 to {_LAST_PORT}.")
 
 
+def play_runs(
+    requests: Requests,
+    runs: Sequence[RunPlace],
+    cancel: Any = None,
+    progress: Callable[[RunPlace, float], None] | None = None,
+    threads: ClientThreads | None = None,
+) -> PlayedRuns:
+    """Play some runs, one after the other, and time each of them."""
+    played = []
+    for place in runs:
+        began = time.perf_counter()
+        note = None if progress is None else functools.partial(progress, place)
+        number, teacher, run = place
+        outcome = simulate_run(requests[number], teacher, run, cancel=cancel, progress=note, threads=threads)
+        played.append((outcome, time.perf_counter() - began))
+    return played
+
+
 @dataclass
 class Team:
-    """An executor at work on one request: it calls ``play(*arguments, teacher, run)`` for each run.
+    """An executor at work on requests: it calls ``play(*arguments, runs)`` for some runs, which are then played.
 
-    At most ``slots`` runs are submitted and not done.  ``cancel``, if the workers can see it, stops their
+    At most ``slots`` calls are submitted and not done.  ``cancel``, if the workers can see it, stops their
     runs; ``shares`` holds which part of each run under way has been played, where that is known.  ``close``
     ends the executor, if it is ours; its argument says whether to wait for the workers.  ``has_started`` says
     whether a worker process has got as far as to play runs, where that is known.
@@ -75,16 +98,16 @@ class Team:
 
     executor: Executor
     slots: int
-    play: Callable[..., RunOutcome]
+    play: Callable[..., PlayedRuns]
     arguments: tuple[Any, ...] = ()
     cancel: Any = None
-    shares: dict[tuple[int, int], float] = field(default_factory=dict)
+    shares: dict[RunPlace, float] = field(default_factory=dict)
     close: Callable[[bool], None] | None = None
     has_started: Callable[[], bool] = lambda: True
 
-    def submit(self, teacher: int, run: int) -> Future[RunOutcome]:
+    def submit(self, runs: Sequence[RunPlace]) -> Future[PlayedRuns]:
         with without_interrupts():
-            return self.executor.submit(self.play, *self.arguments, teacher, run)
+            return self.executor.submit(self.play, *self.arguments, runs)
 
     def played_shares(self) -> float:
         """Return how much of the runs that are not done has been played, in runs."""
@@ -98,43 +121,59 @@ class Team:
             self.close(wait)
 
 
-def open_team(request: SimulationRequest, workers: int | None, executor: str | Executor) -> Team:
-    """Open what ``executor`` says, for one request; ``Team.stop`` closes it."""
+def count_runs(requests: Requests) -> int:
+    """Return the number of runs of all teachers."""
+    return sum(request.runs * len(request.teachers) for request in requests)
+
+
+def open_team(requests: Requests, workers: int | None, executor: str | Executor) -> Team:
+    """Open what ``executor`` says, for these requests; ``Team.stop`` closes it."""
     count = workers or default_workers()
     if isinstance(executor, ThreadPoolExecutor):
-        return _open_threads(request, count, executor)
+        return _open_threads(requests, count, executor)
     if isinstance(executor, Executor):
-        return Team(executor, 2 * count, _play_pickled, (_pickled(request),))
+        return Team(executor, 2 * count, _play_pickled, (_pickled(requests),))
     if executor == "auto":
-        executor = "processes" if _is_worth_forking(request, count) else "threads"
+        executor = "processes" if _is_worth_forking(requests, count) else "threads"
     if executor == "threads":
-        return _open_threads(request, count)
+        return _open_threads(requests, count)
     if executor == "processes":
-        return _open_processes(request, count)
-    return _open_dask(request, workers, executor)
+        return _open_processes(requests, count)
+    return _open_dask(requests, workers, executor)
 
 
-def _open_threads(request: SimulationRequest, workers: int, executor: ThreadPoolExecutor | None = None) -> Team:
-    """Open threads of this process, or use those of a given executor."""
+def _open_threads(requests: Requests, workers: int, executor: ThreadPoolExecutor | None = None) -> Team:
+    """Open threads of this process, or use those of a given executor.
+
+    Fewer runs than workers, and runs of many clients, which need much memory, are each played by several threads.
+    """
     cancel = threading.Event()
-    shares: dict[tuple[int, int], float] = {}
+    shares: dict[RunPlace, float] = {}
+    runs_at_a_time = 1 if _have_many_clients(requests) else min(workers, count_runs(requests))
+    clients: ClientThreads | None = None
+    if executor is None and runs_at_a_time < workers:
+        clients = ClientThreads(ThreadPoolExecutor(workers, thread_name_prefix="tutelage-clients"), workers)
 
-    def play(teacher: int, run: int) -> RunOutcome:
+    def play(runs: Sequence[RunPlace]) -> PlayedRuns:
         try:
-            return simulate_run(
-                request, teacher, run, cancel=cancel, progress=functools.partial(shares.__setitem__, (teacher, run))
-            )
+            return play_runs(requests, runs, cancel, shares.__setitem__, clients)
         finally:
-            shares.pop((teacher, run), None)
+            for place in runs:
+                shares.pop(place, None)
 
     if executor is not None:
         return Team(executor, 2 * workers, play, cancel=cancel, shares=shares)
-    threads = ThreadPoolExecutor(workers, thread_name_prefix="tutelage")
-    close = functools.partial(threads.shutdown, cancel_futures=True)
-    return Team(threads, 2 * workers, play, cancel=cancel, shares=shares, close=close)
+    threads = ThreadPoolExecutor(runs_at_a_time, thread_name_prefix="tutelage")
+
+    def close(wait: bool) -> None:
+        threads.shutdown(wait=wait, cancel_futures=True)
+        if clients is not None:
+            clients.pool.shutdown(wait=wait)
+
+    return Team(threads, 2 * runs_at_a_time, play, cancel=cancel, shares=shares, close=close)
 
 
-def _open_processes(request: SimulationRequest, workers: int) -> Team:
+def _open_processes(requests: Requests, workers: int) -> Team:
     """Open processes of this machine: copies of this one (forked), or else new ones (spawned)."""
     if multiprocessing.current_process().daemon:
         raise InputError(
@@ -144,9 +183,9 @@ def _open_processes(request: SimulationRequest, workers: int) -> Team:
         raise InputError(describe_missing_guard())
     if can_fork():
         context: Any = multiprocessing.get_context("fork")
-        sent: SimulationRequest | bytes = request
+        sent: Requests | bytes = requests
     else:
-        context, sent = multiprocessing.get_context("spawn"), _pickled(request)
+        context, sent = multiprocessing.get_context("spawn"), _pickled(requests)
         _start_tracker()
     cancel, started = context.Event(), context.Event()
     processes = ProcessPoolExecutor(
@@ -164,8 +203,8 @@ def describe_missing_guard() -> str:
     )
 
 
-def _open_dask(request: SimulationRequest, workers: int | None, executor: str) -> Team:
-    """Connect to the workers of a dask scheduler and send each the request once."""
+def _open_dask(requests: Requests, workers: int | None, executor: str) -> Team:
+    """Connect to the workers of a dask scheduler and send each the requests once."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
@@ -183,23 +222,29 @@ def _open_dask(request: SimulationRequest, workers: int | None, executor: str) -
     if not cores:
         client.close()
         raise InputError(f"The dask scheduler at {address} has no workers: start some with dask worker.")
-    sent = client.scatter(request, broadcast=True, hash=False)
+    (sent,) = client.scatter([tuple(requests)], broadcast=True, hash=False)
     pool = client.get_executor(pure=False)
 
     def close(wait: bool) -> None:
         pool.shutdown(wait=wait)
         client.close()
 
-    return Team(pool, workers or 2 * cores, simulate_run, (sent,), close=close)
+    return Team(pool, workers or 2 * cores, play_runs, (sent,), close=close)
 
 
-def _is_worth_forking(request: SimulationRequest, workers: int) -> bool:
+def _have_many_clients(requests: Requests) -> bool:
+    return any(request.sums_clients for request in requests)
+
+
+def _is_worth_forking(requests: Requests, workers: int) -> bool:
     """Return whether threads would mostly wait for each other, and processes have all kernels at once."""
-    num_runs = request.runs * len(request.teachers)
-    if workers == 1 or not can_fork() or num_runs < _RUNS_WORTH_FORKING * workers:
+    if workers == 1 or _have_many_clients(requests) or not can_fork():
         return False
-    if has_agents(request):
+    if count_runs(requests) < _RUNS_WORTH_FORKING * workers:
+        return False
+    if any(map(has_agents, requests)):
         return True
+    request = requests[0]  # the others are of other instances
     segments = (ask_segments(teacher, request.problem_for(teacher)) for teacher in request.teachers)
     return any(len(cuts) >= _MANY_SEGMENTS for cuts in segments)
 
@@ -217,9 +262,9 @@ def can_fork() -> bool:
     )
 
 
-def _pickled(request: SimulationRequest) -> bytes:
+def _pickled(requests: Requests) -> bytes:
     try:
-        return pickle.dumps(request)
+        return pickle.dumps(tuple(requests))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
             f"The request cannot be sent to other processes ({error}): use the executor threads."
@@ -227,13 +272,13 @@ def _pickled(request: SimulationRequest) -> bytes:
 
 
 @functools.lru_cache(maxsize=1)
-def _unpickled(content: bytes) -> SimulationRequest:
-    request: SimulationRequest = pickle.loads(content)  # noqa: S301 - our own parent wrote it
-    return request
+def _unpickled(content: bytes) -> Requests:
+    requests: Requests = pickle.loads(content)  # noqa: S301 - our own parent wrote it
+    return requests
 
 
-def _play_pickled(content: bytes, teacher: int, run: int) -> RunOutcome:
-    return simulate_run(_unpickled(content), teacher, run)
+def _play_pickled(content: bytes, runs: Sequence[RunPlace]) -> PlayedRuns:
+    return play_runs(_unpickled(content), runs)
 
 
 def _start_tracker() -> None:
@@ -262,15 +307,15 @@ def without_interrupts() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_in_process: dict[str, Any] = {}  # in a worker process: the request, and the event that cancels it
+_in_process: dict[str, Any] = {}  # in a worker process: the requests, and the event that cancels it
 
 
-def _start_process(request: SimulationRequest | bytes, cancel: Any, started: Any) -> None:
+def _start_process(requests: Requests | bytes, cancel: Any, started: Any) -> None:
     started.set()
     end_with_parent()
-    if isinstance(request, bytes):
-        request = _unpickled(request)
-    _in_process.update(request=request, cancel=cancel)
+    if isinstance(requests, bytes):
+        requests = _unpickled(requests)
+    _in_process.update(requests=requests, cancel=cancel)
 
 
 def end_with_parent() -> None:
@@ -285,5 +330,5 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def _play_in_process(teacher: int, run: int) -> RunOutcome:
-    return simulate_run(_in_process["request"], teacher, run, cancel=_in_process["cancel"])
+def _play_in_process(runs: Sequence[RunPlace]) -> PlayedRuns:
+    return play_runs(_in_process["requests"], runs, _in_process["cancel"])

@@ -16,6 +16,7 @@ from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy, can_leap
 from tutelage.read_only_arrays import read_only
+from tutelage.request import map_distinct
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.text import format_value
 from tutelage.validation import is_whole
@@ -39,8 +40,8 @@ class PolicyGroups:
 def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
     members: dict[Any, list[int]] = {}
-    for client, policy in enumerate(policies):
-        members.setdefault(functions_of(policy, rewards, engine), []).append(client)
+    for client, functions in enumerate(map_distinct(lambda policy: functions_of(policy, rewards, engine), policies)):
+        members.setdefault(functions, []).append(client)
     groups = []
     for functions, clients in members.items():
         policy = policies[clients[0]]
@@ -48,11 +49,12 @@ def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_a
             groups.append((kernel_for(*functions), np.array(clients)))
         except Exception as error:  # noqa: BLE001
             raise_code_error(policy, rewards, error)
-    numbers = [_numbers_of(policy) for policy in policies]
+    numbers = map_distinct(_numbers_of, policies)
     parameters = np.zeros((len(policies), max(1, *(each.size for each in numbers))))
     for client, each in enumerate(numbers):
         parameters[client, : each.size] = each
-    return PolicyGroups(tuple(groups), read_only(parameters), max(_size_of(policy, num_arms) for policy in policies))
+    sizes = map_distinct(lambda policy: _size_of(policy, num_arms), policies)
+    return PolicyGroups(tuple(groups), read_only(parameters), max(sizes))
 
 
 def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tuple[Any, ...]:

@@ -1,28 +1,40 @@
-"""All runs of a request, spread over the workers of an executor.
+"""All runs of one or more requests, spread over the workers of an executor.
 
-The unit of work is one run under one teacher.  It draws from generators of its own (``seeding.py``) and its
-outcome has a place of its own in the result, so neither the executor, the number of workers nor the order in
-which runs end can change a result.
+The unit of work is one run under one teacher; workers get several short ones at a time.  A run draws from
+generators of its own (``seeding.py``) and its outcome has a place of its own in the result, so neither the executor,
+the number of workers nor the order in which runs end can change a result.
 """
 
 import contextlib
 import functools
-import itertools
+import logging
 import threading
-from collections.abc import Callable, Collection, Generator
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from tutelage.conditions import Conditions
-from tutelage.engine.executors import MAIN_GUARD, Team, check_workers, describe_missing_guard, open_team
+from tutelage.engine.agent_group import Cancelled
+from tutelage.engine.executors import (
+    MAIN_GUARD,
+    ExecutorName,
+    PlayedRuns,
+    Requests,
+    RunPlace,
+    Team,
+    check_workers,
+    describe_missing_guard,
+    open_team,
+)
 from tutelage.engine.parallel_map import parallel_map
 from tutelage.engine.policy_groups import group_clients
 from tutelage.engine.routine_consultations import find_routine, routine_kernel, warm_up_routine
-from tutelage.engine.simulation import Cancelled, simulate_run
+from tutelage.engine.simulation import simulate_run
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
@@ -33,79 +45,142 @@ from tutelage.teachers.baselines import NoTeaching
 
 Progress = Callable[[float], None]
 
+LOG = logging.getLogger("tutelage.simulator")
 _TICK = 0.25  # seconds between two reports of progress
+_LEAST_SECONDS = 0.05  # of work in one call, so that sending it and its result weighs little
+_MOST_BREAKS = 3  # of the worker processes, after which their runs are played again
 
 
 def simulate_runs(
-    request: SimulationRequest,
+    requests: Requests,
     *,
     workers: int | None = None,
     executor: str | Executor = "auto",
     progress: Progress | None = None,
-    skip: Collection[tuple[int, int]] = (),
-) -> Generator[RunOutcome, None, None]:
-    """Play every run of a request under every teacher and yield the outcomes as they come, in any order.
+    skip: Collection[RunPlace] = (),
+) -> Generator[tuple[int, RunOutcome], None, None]:
+    """Play every run of the requests under every teacher; yield outcomes as they come, each with its request's number.
 
-    ``skip`` has the runs that have been played before, as (teacher, run); they count as played.
+    The requests are alike but for their instances and seeds.
+    ``skip`` has the runs that have been played before, as (request, teacher, run); they count as played.
     An ``Executor`` object is used as it is and not shut down.  ``progress`` is called from time to time, in
     this thread, with the number of runs that have been played; part of a run counts as a fraction.  Closing
     the generator stops the work soon; runs in an ``Executor`` that does not use threads end first.
     """
     check_workers(workers, executor)
-    warm_up(request)
-    team = open_team(request, workers, executor)
+    warm_up(*requests)
+    team = open_team(requests, workers, executor)
     try:
-        check_duration(request, max(1, team.slots // 2))
+        check_duration(replace(requests[0], runs=len(requests) * requests[0].runs), max(1, team.slots // 2))
     except BaseException:
         team.stop(wait=True)
         raise
-    pairs = itertools.product(range(request.runs), range(len(request.teachers)))
-    tasks = ((run, teacher) for run, teacher in pairs if (teacher, run) not in skip)
-    waiting: set[Future[RunOutcome]] = set()
-    played, complete = len(skip), False
+    tasks = _Tasks([place for place in _list_runs(requests) if place not in skip])
+    played, complete, breaks = len(skip), False, 0
     try:
-        while True:
-            for run, teacher in itertools.islice(tasks, team.slots - len(waiting)):
-                waiting.add(team.submit(teacher, run))
-            if not waiting:
-                complete = True
-                break
-            done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-            for future in done:
-                played += 1
-                yield _outcome(future, executor, team)
+        while tasks.are_left:
+            try:
+                tasks.submit(team)
+                done, _ = wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+                for future in done:
+                    for number, outcome in tasks.collect(future):
+                        played += 1
+                        yield number, outcome
+            except BrokenProcessPool as error:
+                breaks += 1
+                if isinstance(executor, Executor) or not team.has_started() or breaks > _MOST_BREAKS:
+                    raise _explain_break(executor, team) from error
+                LOG.warning("A worker process ended before its runs did; they are played again.")
+                tasks.take_back()
+                team.stop(wait=True)
+                team = open_team(requests, workers, executor)
+            except Exception as error:
+                explained = _explain(error, executor)
+                if explained is None:
+                    raise
+                raise explained from error
             if progress is not None:
                 progress(played + team.played_shares())
+        complete = True
     finally:
-        for future in waiting:
+        for future in tasks.waiting:
             future.cancel()
         team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
 
 
-def _outcome(future: Future[RunOutcome], executor: str | Executor, team: Team) -> RunOutcome:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        if not team.has_started():
-            raise InputError(describe_missing_guard()) from error
-        if isinstance(executor, Executor):
-            raise ChildProcessError(
-                "A worker process of the executor ended before its run did: it may have run out of memory, or the "
-                f"script lacks {MAIN_GUARD}."
-            ) from error
-        raise ChildProcessError(
-            "A worker process ended before its run did; it may have run out of memory: use fewer --workers."
-        ) from error
-    except CancelledError as error:
-        raise ConnectionError(
-            f"The connection to {executor} was lost before the runs were done: start them again."
-        ) from error
-    except ModuleNotFoundError as error:
-        if executor in ("auto", "threads", "processes"):
-            raise
-        raise InputError(
+def _list_runs(requests: Requests) -> Iterator[RunPlace]:
+    for number, request in enumerate(requests):
+        for run in range(request.runs):
+            yield from ((number, teacher, run) for teacher in range(len(request.teachers)))
+
+
+class _Tasks:
+    """The runs that are left, and the calls that play some of them, each of at least ``_LEAST_SECONDS`` if it can be.
+
+    How long a run takes under a teacher is known once one was played.
+    """
+
+    def __init__(self, places: Sequence[RunPlace]) -> None:
+        self.left = deque(places)
+        self.waiting: dict[Future[PlayedRuns], list[RunPlace]] = {}
+        self.seconds: dict[int, float] = {}  # of the shortest run of each teacher
+
+    @property
+    def are_left(self) -> bool:
+        return bool(self.left or self.waiting)
+
+    def submit(self, team: Team) -> None:
+        """Submit as many calls as the team has room for."""
+        while self.left and len(self.waiting) < team.slots:
+            places, seconds = [], 0.0
+            while self.left and seconds < _LEAST_SECONDS:
+                places.append(self.left.popleft())
+                seconds += self.seconds.get(places[-1][1], _LEAST_SECONDS)
+            try:
+                self.waiting[team.submit(places)] = places
+            except BrokenProcessPool:
+                self.left.extendleft(reversed(places))
+                raise
+
+    def collect(self, future: Future[PlayedRuns]) -> Iterator[tuple[int, RunOutcome]]:
+        """Yield the outcomes of a call that is done, or raise what it raised."""
+        played = future.result()
+        for (number, teacher, _), (outcome, seconds) in zip(self.waiting.pop(future), played, strict=True):
+            self.seconds[teacher] = min(seconds, self.seconds.get(teacher, seconds))
+            yield number, outcome
+
+    def take_back(self) -> None:
+        """Leave all that was submitted and has no result to be submitted again."""
+        lost = [future for future in self.waiting if not future.done() or future.exception() is not None]
+        self.left.extendleft(place for future in reversed(lost) for place in reversed(self.waiting.pop(future)))
+
+
+def _explain_break(executor: str | Executor, team: Team) -> Exception:
+    """Return the error for worker processes that end again and again, or those of the caller's executor."""
+    if not team.has_started():
+        return InputError(describe_missing_guard())
+    if isinstance(executor, Executor):
+        return ChildProcessError(
+            "A worker process of the executor ended before its run did: it may have run out of memory, or the "
+            f"script lacks {MAIN_GUARD}."
+        )
+    return ChildProcessError(
+        f"Worker processes ended {_MOST_BREAKS + 1} times before their runs did; they may have run out of memory: use "
+        "fewer --workers."
+    )
+
+
+def _explain(error: Exception, executor: str | Executor) -> Exception | None:
+    """Return a sentence about what went wrong between this process and its workers, None about all else."""
+    if isinstance(error, CancelledError):
+        return ConnectionError(f"The connection to {executor} was lost before the runs were done: start them again.")
+    if isinstance(error, ModuleNotFoundError) and executor not in get_args(ExecutorName):
+        return InputError(
             f"The workers of {executor} cannot import {error.name}: install the same packages there as here."
-        ) from error
+        )
+    if type(error).__name__ == "KilledWorker":  # of dask, which tried other workers before
+        return ChildProcessError(f"Several workers of {executor} ended while they played the same runs.")
+    return None
 
 
 def warm_up(*requests: SimulationRequest) -> None:

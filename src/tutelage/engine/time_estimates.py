@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.executors import default_workers
-from tutelage.engine.simulation import Cancelled, simulate_run
+from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
 from tutelage.teachers.baselines import NoTeaching

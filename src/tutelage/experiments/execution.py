@@ -4,13 +4,11 @@ One cell at a time is simulated, its runs on all cores.  A cell's file appears o
 then its finished runs are in a journal, so an interruption costs at most the runs being simulated.
 """
 
-import contextlib
-import functools
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,7 @@ import msgspec
 
 from tutelage import results, simulator
 from tutelage.atomic_files import lock_folder, remove_unfinished
-from tutelage.engine.executors import check_workers, default_workers
+from tutelage.engine.executors import check_workers
 from tutelage.engine.runs import warm_up
 from tutelage.engine.time_estimates import estimate_seconds
 from tutelage.errors import InputError
@@ -44,7 +42,6 @@ from tutelage.versions import package_version
 if TYPE_CHECKING:
     import xarray as xr
 
-_DASK_SLOTS = 8  # instances of a set that are sent to a scheduler at a time
 CellProgress = Callable[[float, int, str], None]  # runs done, runs to do, name of the current cell
 Announcement = Callable[[str], None]  # called once with a sentence, before the first simulation
 
@@ -118,7 +115,7 @@ class ExperimentResult:
 @dataclass(frozen=True)
 class _Resources:
     workers: int | None
-    executor: str
+    executor: str | Executor
     progress: CellProgress | None
     announce: Announcement | None
 
@@ -128,7 +125,7 @@ def run_experiment(
     folder: str | Path,
     *,
     workers: int | None = None,
-    executor: str = simulator.DEFAULT_EXECUTOR,
+    executor: str | Executor = simulator.DEFAULT_EXECUTOR,
     progress: bool | CellProgress | None = None,
     announce: Announcement | None = None,
     data: str | None = None,
@@ -137,8 +134,8 @@ def run_experiment(
 
     ``experiment`` is the path of a TOML file, an experiment or several of them.  ``progress`` is True for a bar
     on standard error, or a function of the runs done, the runs to do and the name of the cell.
-    ``workers`` (all cores by default) and ``executor`` change how long it takes, never the result; the
-    instances of a set run in threads also under ``processes``, which would start new processes for each.
+    ``workers`` (all cores by default) and ``executor``, a name or an object of ``concurrent.futures.Executor``, change
+    how long it takes, never the result.
     ``data`` is the folder of real data sets, by default that of TUTELAGE_DATA.  Before the first simulation,
     ``announce`` is called with a sentence on the number of cells and runs and the time that they take.  A file
     that is damaged or of other settings is simulated again and replaced, with a sentence in ``notes``.
@@ -176,7 +173,7 @@ def run_prepared(
     preparation: Preparation,
     *,
     workers: int | None = None,
-    executor: str = simulator.DEFAULT_EXECUTOR,
+    executor: str | Executor = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
     announce: Announcement | None = None,
 ) -> ExperimentResult:
@@ -278,64 +275,12 @@ def _simulate_cell(
         if resources.progress is not None:
             resources.progress(done + runs, total, cell.name)
 
-    def simulate(
-        number: int, workers: int | None, executor: str, progress: Callable[[float], None]
-    ) -> SimulationResult:
-        return simulator.simulate_request(
-            cell.requests[number],
-            workers=workers,
-            executor=executor,
-            progress=progress,
-            finished=journal.outcomes.get(number, ()),
-            on_outcome=functools.partial(journal.append, number),
-        )
-
     report(0)
-    if len(cell.requests) == 1:
-        return [simulate(0, resources.workers, resources.executor, report)]
-    return _simulate_set(cell, simulate, resources, report)
-
-
-class _Cancelled(Exception):
-    """Another instance of the set failed."""
-
-
-def _simulate_set(
-    cell: ExperimentCell,
-    simulate: Callable[[int, int, str, Callable[[float], None]], SimulationResult],
-    resources: _Resources,
-    report: Callable[[float], None],
-) -> list[SimulationResult]:
-    """Simulate many instances of few runs each: one instance per worker at a time."""
-    executor = "threads" if resources.executor in ("auto", "processes") else resources.executor
-    slots = resources.workers or (default_workers() if executor == "threads" else _DASK_SLOTS)
-    cancelled = False
-
-    def check_cancelled(_: float) -> None:
-        if cancelled:
-            raise _Cancelled
-
-    def simulate_instance(number: int) -> SimulationResult:
-        check_cancelled(0)
-        return simulate(number, 1, executor, check_cancelled)
-
-    parts = []
-    with _thread_pool(slots) as pool:
-        try:
-            for part in pool.map(simulate_instance, range(len(cell.requests))):
-                parts.append(part)
-                report(sum(each.request.runs for each in parts))
-        except BaseException:
-            cancelled = True  # the other instances end at their next report of progress
-            raise
-    return parts
-
-
-@contextlib.contextmanager
-def _thread_pool(size: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool whose threads are not waited for when the work is cancelled."""
-    pool = ThreadPoolExecutor(size, thread_name_prefix="tutelage-set")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    return simulator.simulate_requests(
+        cell.requests,
+        workers=resources.workers,
+        executor=resources.executor,
+        progress=report,
+        finished=journal.outcomes,
+        on_outcome=journal.append,
+    )

@@ -148,7 +148,7 @@ def _judge_growth(claim: Growth, quantity: str, dataset: "xr.Dataset") -> Iterat
         if half < 0 or not 0.4 <= rounds[half] / rounds[-1] <= 0.5:
             yield None, f"{teacher} has no checkpoint near the middle round"
             continue
-        values = dataset[quantity].sel(teacher=teacher).sum("client").transpose("run", "checkpoint").values
+        values = _over_clients(dataset, quantity, teacher).transpose("run", "checkpoint").values
         whole, added = values[:, -1], values[:, -1] - values[:, half]
         if whole.mean() == 0:
             yield None, f"the {quantity} of {teacher} is 0"
@@ -265,9 +265,15 @@ def _average(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.f
 
 def _totals(dataset: "xr.Dataset", quantity: str, teacher: str) -> NDArray[np.float64]:
     """Return the same as [R], or [I, R] for a set."""
-    chosen = dataset[quantity].sel(teacher=teacher).isel(checkpoint=-1).sum("client")
+    chosen = _over_clients(dataset, quantity, teacher).isel(checkpoint=-1)
     values: NDArray[np.float64] = chosen.values
     return values
+
+
+def _over_clients(dataset: "xr.Dataset", quantity: str, teacher: str) -> "xr.DataArray":
+    """Return the quantity summed over clients; that of many clients is a sum already."""
+    values = dataset[quantity].sel(teacher=teacher)
+    return values.sum("client") if "client" in values.dims else values
 
 
 def count_decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:

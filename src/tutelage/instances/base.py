@@ -207,8 +207,8 @@ class Phase:
 def _weighted(means: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """sum_m w_m mu_km [K] by correctly rounded sums."""
     if np.all(weights == weights[0]):
-        return np.array([math.fsum(column) / len(weights) for column in means.T])
-    return np.array([math.fsum(column * weights) for column in means.T])
+        return np.array([math.fsum(column.tolist()) / len(weights) for column in means.T])
+    return np.array([math.fsum((column * weights).tolist()) for column in means.T])
 
 
 def _per_client(values: tuple[float, ...]) -> str:

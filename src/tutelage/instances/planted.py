@@ -74,8 +74,8 @@ def _plant(means: _Means, weights: _Means, gap: float, generator: Generator) -> 
 def _mean(column: _Means, weights: _Means) -> float:
     """The global mean of an arm, as ``Instance.global_means`` has it."""
     if np.all(weights == weights[0]):
-        return math.fsum(column) / weights.size
-    return math.fsum(column * weights)
+        return math.fsum(column.tolist()) / weights.size
+    return math.fsum((column * weights).tolist())
 
 
 def _moved(column: _Means, weights: _Means, target: float) -> _Means:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tutelage.errors import InputError
-from tutelage.results.dataset import DIMENSIONS
+from tutelage.results.dataset import CURVES, DIMENSIONS, has_sums_only, without_clients
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,7 +41,10 @@ def _restore_dimensions(dataset: "xr.Dataset") -> "xr.Dataset":
         return dataset
     variables = {}
     for name, variable in dataset.variables.items():
-        added = [each for each in DIMENSIONS.get(str(name), (name,)) if each in lost and each not in variable.dims]
+        dimensions = DIMENSIONS.get(str(name), (str(name),))
+        if name in CURVES and has_sums_only(dataset):
+            dimensions = without_clients(dimensions)
+        added = [each for each in dimensions if each in lost and each not in variable.dims]
         values = variable.values[(np.newaxis,) * len(added)]
         variables[name] = xr.Variable((*added, *variable.dims), values, variable.attrs)
     coordinates = {name: variables.pop(name) for name in dataset.coords}
@@ -50,8 +53,11 @@ def _restore_dimensions(dataset: "xr.Dataset") -> "xr.Dataset":
 
 def _find_faults(dataset: "xr.Dataset", kinds: Sequence[str]) -> Iterator[str]:
     leading = ("instance",) if "instance" in dataset.sizes else ()
+    has_sums = has_sums_only(dataset)
+    if has_sums and not {"curves", "scatter"}.issuperset(kinds):
+        yield f"its curves are sums over {dataset.sizes['client']:,} clients"
     for name in ("regret", "cost"):
-        yield from _check_variable(dataset, name, (*leading, *_RESULT))
+        yield from _check_variable(dataset, name, (*leading, *(without_clients(_RESULT) if has_sums else _RESULT)))
     for name in ("teacher", "spec", "style", "checkpoint"):
         if name not in dataset.coords:
             yield f"the coordinate {name} is missing"

@@ -19,6 +19,7 @@ from tutelage.plots import samples
 from tutelage.plots.drawing import LOGS, draw_curves, draw_per_client, draw_pull_map, draw_scatter, legend_entries
 from tutelage.plots.parts import select_parts
 from tutelage.plots.styles import style_sheet, wrap_label
+from tutelage.results.dataset import has_sums_only
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -109,7 +110,8 @@ def _choose_log(parts: "Mapping[str, xr.Dataset]", kind: str) -> str:
 
 def drawable_kinds(dataset: "xr.Dataset") -> tuple[str, ...]:
     """Return the kinds of picture that can be drawn from this dataset."""
-    return tuple(kind for kind in KINDS if kind != "pulls" or not samples.is_set(dataset))
+    drawable = ("curves", "scatter") if has_sums_only(dataset) else KINDS
+    return tuple(kind for kind in drawable if kind != "pulls" or not samples.is_set(dataset))
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tutelage.errors import InputError
 from tutelage.inference import RISK, half_width_of_band, warn_of_few
 from tutelage.metrics import sum_over_clients
+from tutelage.results.dataset import has_sums_only
 from tutelage.text import format_axis_number
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def band_name(dataset: "xr.Dataset", band: str = "runs") -> str:
 def name_quantity(dataset: "xr.Dataset", quantity: str) -> str:
     """Name regret or cost with what it is of: ``regret of all clients``, ``cost of 2 of 5 clients, run 3``."""
     whole, count = _whole(dataset), int(dataset.sizes["client"])
+    if has_sums_only(dataset):
+        count = whole["clients"] or count
     part = _describe_part("clients", count, whole["clients"]) if count != whole["clients"] else "all clients"
     if count == 1 and whole["clients"] != 1:
         part = f"client {list_names(dataset, 'client')[0]}"
@@ -135,10 +138,15 @@ def totals(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
 
 
 def per_client_samples(dataset: "xr.Dataset", quantity: str) -> NDArray[np.float64]:
-    """Return regret or cost of each client: [N, S, M, C].  Raises ``InputError`` for another quantity."""
+    """Return regret or cost of each client: [N, S, M, C], of many clients only their sum, [N, S, 1, C].
+
+    Raises ``InputError`` for another quantity.
+    """
     if quantity not in QUANTITIES:
         raise InputError(f"Unknown quantity {quantity!r}: use {' or '.join(QUANTITIES)}.")
     values = dataset[quantity]
+    if has_sums_only(dataset):
+        values = values.expand_dims("client")
     values = values.mean("run").rename(instance="sample") if is_set(dataset) else values.rename(run="sample")
     array: NDArray[np.float64] = values.transpose("teacher", "sample", "client", "checkpoint").to_numpy()
     return array.astype(np.float64, copy=False)

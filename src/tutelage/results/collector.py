@@ -14,8 +14,13 @@ from tutelage.run_outcome import RunEvent, RunOutcome
 
 def result_size(request: SimulationRequest) -> int:
     """Return the bytes of memory that pulls, regret and cost of all runs need."""
-    rows = len(request.teachers) * request.runs * request.instance.num_clients * request.checkpoints.size
-    return rows * (request.instance.num_arms * np.dtype(request.count_type).itemsize + 2 * 8)
+    num_clients, num_arms, runs = request.instance.num_clients, request.instance.num_arms, request.runs
+    if request.sums_clients:
+        rows = len(request.teachers) * runs
+        curves = request.checkpoints.size * (num_arms + 2) * 8
+        return rows * (curves + num_clients * (num_arms * np.dtype(request.count_type).itemsize + 2 * 8))
+    rows = len(request.teachers) * runs * num_clients * request.checkpoints.size
+    return rows * (num_arms * np.dtype(request.count_type).itemsize + 2 * 8)
 
 
 class Collector:
@@ -28,9 +33,21 @@ class Collector:
         self.checkpoint_positions = np.searchsorted(self.recorded_rounds, request.checkpoints)
         self.phases = [(phase.after, phase.gaps) for phase in instance.phases]
         each = (len(request.teachers), request.runs)
-        shape = (*each, instance.num_clients, request.checkpoints.size)
-        self.pulls: NDArray[np.integer[Any]] = np.zeros((*shape, instance.num_arms), request.count_type)
+        sums = request.sums_clients
+        shape = (*each, 1 if sums else instance.num_clients, request.checkpoints.size)
+        self.pulls: NDArray[np.integer[Any]] = np.zeros(
+            (*shape, instance.num_arms), np.int64 if sums else request.count_type
+        )
         self.regret, self.cost = np.zeros(shape), np.zeros(shape)
+        self.final_pulls, self.final_regret, self.final_cost = (
+            self.pulls[..., -1, :],
+            self.regret[..., -1],
+            self.cost[..., -1],
+        )
+        if sums:
+            each_client = (*each, instance.num_clients)
+            self.final_pulls = np.zeros((*each_client, instance.num_arms), request.count_type)
+            self.final_regret, self.final_cost = np.zeros(each_client), np.zeros(each_client)
         self.target = np.full(each, NONE, dtype=np.int32)
         self.decided_in = np.full(each, NONE, dtype=np.int64)
         self.consultations = np.zeros(each, dtype=np.int32)
@@ -46,11 +63,14 @@ class Collector:
     def put(self, outcome: RunOutcome) -> None:
         """Add the outcome of one run."""
         at = (outcome.teacher, outcome.run)
-        checkpoints = self.checkpoint_positions
-        self.pulls[at] = outcome.pulls[:, checkpoints]
-        regret = compute_phased_regret(outcome.pulls, self.recorded_rounds, self.phases)
-        self.regret[at] = regret[:, checkpoints]
-        self.cost[at] = outcome.costs[:, checkpoints]
+        pulls, costs, checkpoints = outcome.pulls, outcome.costs, self.checkpoint_positions
+        if outcome.total_pulls is not None and outcome.total_costs is not None:
+            regret = compute_phased_regret(pulls, self.request.client_rounds, self.phases)
+            self.final_pulls[at], self.final_regret[at], self.final_cost[at] = pulls[:, -1], regret[:, -1], costs[:, -1]
+            pulls, costs = outcome.total_pulls[None], outcome.total_costs[None]
+        self.pulls[at] = pulls[:, checkpoints]
+        self.regret[at] = compute_phased_regret(pulls, self.recorded_rounds, self.phases)[:, checkpoints]
+        self.cost[at] = costs[:, checkpoints]
         self.target[at] = _or_none(outcome.target)
         self.decided_in[at] = _or_none(outcome.decided_in)
         self.consultations[at] = outcome.report.consultations
@@ -86,6 +106,9 @@ class Collector:
             pulls=self.pulls,
             regret=self.regret,
             cost=self.cost,
+            final_pulls=self.final_pulls,
+            final_regret=self.final_regret,
+            final_cost=self.final_cost,
             target=self.target,
             decided_in=self.decided_in,
             consultations=self.consultations,

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.agents.agent_policy import describe_agents
-from tutelage.policies import POLICIES
 from tutelage.request import SimulationRequest
 from tutelage.results.documents import describe_request, encode_json
 from tutelage.teachers.base import Style
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _RUN = ("teacher", "run")
 _CLIENT = (*_RUN, "client", "checkpoint")
 _EVENT = (*_RUN, "event")
-VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
+VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "pulls": ((*_CLIENT, "arm"), "pulls so far"),
     "regret": (_CLIENT, "pseudo-regret so far"),
     "cost": (_CLIENT, "sum of abs(revealed - observed) so far"),
@@ -34,14 +33,30 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "event_target": (_EVENT, "target (-1: none)"),
     "event_active": ((*_EVENT, "arm"), "arm is active"),
 }
+CURVES = ("pulls", "regret", "cost")  # of many clients, summed over these; each client's values are those at T
+FINAL_VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
+    "final_pulls": ((*_RUN, "client", "arm"), "pulls at the horizon"),
+    "final_regret": ((*_RUN, "client"), "pseudo-regret at the horizon"),
+    "final_cost": ((*_RUN, "client"), "sum of abs(revealed - observed) at the horizon"),
+}
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
-    **{name: dimensions for name, (dimensions, _) in VARIABLES.items()},
+    **{name: dimensions for name, (dimensions, _) in (VARIABLES | FINAL_VARIABLES).items()},
     **dict.fromkeys(("spec", "decides", "style"), ("teacher",)),
     **dict.fromkeys(("weight", "policy", "policy_label", "client_name"), ("client",)),
     **dict.fromkeys(("global_means", "gap", "arm_name"), ("arm",)),
     "event_num_active": _EVENT,
     "local_means": ("client", "arm"),
 }
+
+
+def without_clients(dimensions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the dimensions of what is summed over clients."""
+    return tuple(each for each in dimensions if each != "client")
+
+
+def has_sums_only(dataset: "xr.Dataset") -> bool:
+    """Whether the curves of a dataset are summed over its clients, which were many."""
+    return "final_regret" in dataset
 
 
 def write_style(style: Style | None) -> str:
@@ -52,7 +67,10 @@ def write_style(style: Style | None) -> str:
 
 
 def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]]) -> "xr.Dataset":
-    """Name the arrays of a result: dimensions teacher, run, client, arm, checkpoint and event."""
+    """Name the arrays of a result: dimensions teacher, run, client, arm, checkpoint and event.
+
+    Curves that are summed over clients, next to ``FINAL_VARIABLES``, have no dimension client.
+    """
     import xarray as xr
 
     instance = request.instance
@@ -66,16 +84,18 @@ def make_dataset(request: SimulationRequest, arrays: Mapping[str, NDArray[Any]])
         "arm": np.arange(instance.num_arms),
         "checkpoint": request.checkpoints,
         "policy": ("client", np.array(request.client_specs)),
-        "policy_label": ("client", np.array([POLICIES.label(policy) for policy in request.policies])),
+        "policy_label": ("client", np.array(request.client_labels)),
     }
     if instance.client_names:
         coordinates["client_name"] = ("client", np.array(instance.client_names))
     if instance.arm_names:
         coordinates["arm_name"] = ("arm", np.array(instance.arm_names))
-    variables: dict[str, Any] = {
-        name: (dimensions, arrays[name], {"long_name": description})
-        for name, (dimensions, description) in VARIABLES.items()
-    }
+    variables: dict[str, Any] = {}
+    for name, (dimensions, description) in (VARIABLES | FINAL_VARIABLES).items():
+        if name in CURVES and request.sums_clients:
+            variables[name] = (without_clients(dimensions), arrays[name], {"long_name": f"{description}, all clients"})
+        elif name in arrays:
+            variables[name] = (dimensions, arrays[name], {"long_name": description})
     return xr.Dataset(
         {
             **variables,

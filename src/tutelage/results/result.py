@@ -10,7 +10,7 @@ from tutelage.errors import InputError
 from tutelage.inference import Difference, compare_pairs, interval_of_share
 from tutelage.metrics import sum_over_clients, summarize_runs
 from tutelage.request import SimulationRequest
-from tutelage.results.dataset import VARIABLES, make_dataset
+from tutelage.results.dataset import CURVES, FINAL_VARIABLES, VARIABLES, make_dataset
 from tutelage.results.documents import (
     LearningDocument,
     SimulationDocument,
@@ -33,15 +33,19 @@ NONE = -1  # no target, not decided
 class SimulationResult:
     """All runs of a request as arrays.
 
-    ``regret`` and ``cost`` are cumulative up to each checkpoint.  ``consultations`` and ``reachable`` are
-    from the teacher's report at the horizon.  ``undecided[n]`` says why runs of teacher n have no target:
-    sentences, each with its number of runs.
+    ``regret`` and ``cost`` are cumulative up to each checkpoint; those of many clients (``request.sums_clients``) are
+    summed over clients, with M = 1, and ``final_regret`` and so on have each client's at T.  ``consultations`` and
+    ``reachable`` are from the teacher's report at the horizon.  ``undecided[n]`` says why runs of teacher n have no
+    target: sentences, each with its number of runs.
     """
 
     request: SimulationRequest
     pulls: NDArray[np.integer[Any]]  # [N, R, M, C, K]
     regret: NDArray[np.float64]  # [N, R, M, C]
     cost: NDArray[np.float64]  # [N, R, M, C]
+    final_pulls: NDArray[np.integer[Any]]  # [N, R, M, K]
+    final_regret: NDArray[np.float64]  # [N, R, M]
+    final_cost: NDArray[np.float64]  # [N, R, M]
     target: NDArray[np.int32]  # [N, R]; -1: none
     decided_in: NDArray[np.int64]  # [N, R] round, 0 from the start; -1: never
     consultations: NDArray[np.int32]  # [N, R]
@@ -114,17 +118,21 @@ class SimulationResult:
             spec=self.request.teacher_specs[teacher],
             regret=means[0],
             cost=means[1],
-            regret_per_client=self.regret[teacher, :, :, -1].mean(axis=0).tolist(),
-            cost_per_client=self.cost[teacher, :, :, -1].mean(axis=0).tolist(),
+            regret_per_client=self.final_regret[teacher].mean(axis=0).tolist(),
+            cost_per_client=self.final_cost[teacher].mean(axis=0).tolist(),
             learning=LearningDocument(len(decided), interval_of_share(len(decided), runs), decided),
             consultations=float(self.consultations[teacher].mean()),
             messages=float(self.messages[teacher].mean()),
             noticed=summarize_noticing(self.noticed_in[teacher]),
             target=TargetDocument(counts.tolist(), wrong, interval_of_share(wrong, runs)),
-            pulls=self.pulls[teacher, :, :, -1].mean(axis=0).tolist(),
+            pulls=self.final_pulls[teacher].mean(axis=0).tolist(),
             floors=describe_floors(self.floors(teacher), means[0].mean, means[1].mean),
         )
 
     def to_dataset(self) -> "xr.Dataset":
         """Return the result with names, as :func:`tutelage.save` takes it (docs/simulate.md)."""
-        return make_dataset(self.request, {name: getattr(self, name) for name in VARIABLES})
+        names = [*VARIABLES, *FINAL_VARIABLES] if self.request.sums_clients else VARIABLES
+        arrays = {name: getattr(self, name) for name in names}
+        if self.request.sums_clients:
+            arrays |= {name: arrays[name][:, :, 0] for name in CURVES}
+        return make_dataset(self.request, arrays)

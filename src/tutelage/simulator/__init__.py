@@ -57,6 +57,7 @@ __all__ = [
     "restore_request",
     "simulate",
     "simulate_request",
+    "simulate_requests",
     "verify",
     "write_command",
 ]
@@ -167,18 +168,45 @@ def simulate_request(
     ``progress`` is called from time to time with the number of runs, of all teachers, that have been played.
     ``finished`` are outcomes of runs that have been played before; ``on_outcome`` is called with each new one.
     """
+    return simulate_requests(
+        [request],
+        workers=workers,
+        executor=executor,
+        progress=progress,
+        finished={0: finished},
+        on_outcome=None if on_outcome is None else lambda _, outcome: on_outcome(outcome),
+    )[0]
+
+
+def simulate_requests(
+    requests: Sequence[SimulationRequest],
+    *,
+    workers: int | None = None,
+    executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
+    progress: "Progress | None" = None,
+    finished: Mapping[int, Sequence[RunOutcome]] | None = None,
+    on_outcome: Callable[[int, RunOutcome], None] | None = None,
+) -> list[SimulationResult]:
+    """Play all runs of requests that differ in their instances and seeds only.
+
+    ``progress`` is called from time to time with the number of runs, of all requests and teachers, that have been
+    played.  ``finished`` maps numbers of requests to outcomes of runs that have been played before; ``on_outcome`` is
+    called with the number of the request and each new one.
+    """
     from tutelage.engine.runs import simulate_runs
 
-    if not isinstance(request, SimulationRequest):
-        raise InputError(f"Invalid request {format_value(request)}: use a result of make_request.")
-    collector = Collector(request)
-    for outcome in finished:
-        collector.put(outcome)
-    skip = {(outcome.teacher, outcome.run) for outcome in finished}
-    outcomes = simulate_runs(request, workers=workers, executor=executor, progress=progress, skip=skip)
-    with contextlib.closing(outcomes):
+    for request in requests:
+        if not isinstance(request, SimulationRequest):
+            raise InputError(f"Invalid request {format_value(request)}: use a result of make_request.")
+    collectors, skip = [Collector(request) for request in requests], set()
+    for number, outcomes in (finished or {}).items():
         for outcome in outcomes:
+            collectors[number].put(outcome)
+            skip.add((number, outcome.teacher, outcome.run))
+    played = simulate_runs(requests, workers=workers, executor=executor, progress=progress, skip=skip)
+    with contextlib.closing(played):
+        for number, outcome in played:
             if on_outcome is not None:
-                on_outcome(outcome)
-            collector.put(outcome)
-    return collector.finish()
+                on_outcome(number, outcome)
+            collectors[number].put(outcome)
+    return [collector.finish() for collector in collectors]

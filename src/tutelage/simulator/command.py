@@ -3,14 +3,13 @@
 import itertools
 import shlex
 
-from tutelage.policies import POLICIES
 from tutelage.request import DEFAULT_ENGINE, SimulationRequest
 from tutelage.simulator.engine_choice import choose_engine
 
 
 def write_command(request: SimulationRequest, checkpoints: str) -> str:
     """Return the command; the instance is one that its name makes again, and ``checkpoints`` are their SPEC."""
-    real, policies = request.instance.conditions, [POLICIES.label(policy) for policy in request.policies]
+    real, policies = request.instance.conditions, request.client_labels
     groups = [f"{len(list(group))}*{label}" for label, group in itertools.groupby(policies)]
     options = {
         "--clients": ",".join(groups) if len(groups) > 1 else policies[0],

@@ -38,6 +38,9 @@ def groups_of(dependence: str | None, num_clients: int) -> tuple[int, ...]:
 
 def group_weights(weights: tuple[float, ...], groups: tuple[int, ...]) -> tuple[float, ...]:
     """Return W_g, the sum of the weights, of each group that has a client of a weight above 0."""
+    if groups == tuple(range(len(groups))):
+        alone = tuple(weight for weight in weights if weight > 0.0)
+        return alone if len(alone) > 1 else (1.0,)
     members: dict[int, list[float]] = {}
     for weight, group in zip(weights, groups, strict=True):
         if weight > 0.0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tutelage.epoch_schedule import Schedule, confidence_radius, make_schedule, spread_factor, squared_weights
 from tutelage.teachers.base import Evidence, Problem, Quota
 from tutelage.teachers.dependence import group_weights, groups_of
-from tutelage.teachers.families.weights import listed_weights
+from tutelage.teachers.families.weights import remaining_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ def compute_intervals(
     sum of squares is multiplied by (2 sigma)^2.
     """
     schedule = schedule_of(problem, dependence)
-    weights = listed_weights(problem.weights, segment_sums.excluded)
-    squared = squared_weights(group_weights(tuple(weights), groups_of(dependence, problem.num_clients)))
+    weights = remaining_weights(problem.weights, segment_sums.excluded)
+    squared = squared_weights(group_weights(tuple(weights.tolist()), groups_of(dependence, problem.num_clients)))
     squared *= spread_factor(problem.sub_gaussian)
     chosen = len(segment_sums.excluded) * math.log(problem.num_clients) + math.log(problem.risk_divisor)
     radius = confidence_radius(schedule, epoch, squared, chosen)
@@ -99,8 +99,6 @@ def compute_intervals(
     lower: list[float | None] = [None] * problem.num_arms
     upper: list[float | None] = [None] * problem.num_arms
     for arm in arms:
-        estimate = 0.0
-        for weight, total in zip(weights, segment_sums.sums[arm][epoch - 1].tolist(), strict=True):
-            estimate += weight * (total / pulls)
+        estimate = float(np.cumsum(weights * (segment_sums.sums[arm][epoch - 1] / pulls))[-1])
         lower[arm], upper[arm] = estimate - radius, estimate + radius
     return Intervals(tuple(lower), tuple(upper))

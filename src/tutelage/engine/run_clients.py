@@ -1,0 +1,376 @@
+"""The clients of one run and what they remember; compiled code advances them.
+
+Between two consultations clients do not depend on each other.  So a compiled call takes one client through
+as many rounds as the directive is sure to hold, instead of stepping all clients round by round.  In the
+round of a consultation all pulls must be observed before any is revealed; a client therefore stops with its
+pull *pending*, observed but not revealed, and the pull is revealed under the directive that the consultation
+gives.
+
+A call may be cut into pieces of clients, which threads play at the same time.  Shapes: M clients, K arms.
+"""
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.distributions.base import RewardArrays
+from tutelage.engine import agent_group
+from tutelage.engine.agent_group import AgentGroup, Cancelled
+from tutelage.engine.compiled_loop import STOP_AT_ALL, STOP_AT_ANY, STOP_AT_LAST, ActivityArrays, quota_kernels
+from tutelage.engine.leaping import new_prospect, new_stretch
+from tutelage.engine.memory import NOT_REACHED, new_memory
+from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_chose_no_arm, raise_code_error
+from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
+from tutelage.engine.run_record import RunRecord
+from tutelage.engine.stream_seeds import compute_client_streams
+from tutelage.instances.base import Phase
+from tutelage.policies.base import Prospect, Stretch
+from tutelage.read_only_arrays import read_only
+from tutelage.request import SimulationRequest
+from tutelage.rule_memory import OFF_TARGET
+from tutelage.rules import NO_ROUNDING, make_rule_arrays
+from tutelage.run_outcome import PullTrace
+from tutelage.seeding import rounding_key, shock_key
+from tutelage.teachers.base import Directive, Evidence, Teacher
+from tutelage.teachers.checks import ask_segments
+
+SLICE = 1 << 21  # most rounds in one compiled call, so that a long run can be cancelled
+_REPORT_EVERY = 0.1  # seconds, while the pieces of a call are played
+_LEAST_STRETCH = 32  # rounds worth a compiled call when the next consultation cannot be foreseen
+
+
+@dataclass(frozen=True)
+class ClientThreads:
+    """Threads that play clients of one run at the same time; several runs may share them."""
+
+    pool: ThreadPoolExecutor
+    count: int
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays clients: the agents among them, helping threads, and who is told about it.
+
+    Once ``cancel`` is set, playing soon ends with ``Cancelled``; ``progress`` gets the share that has been played.
+    """
+
+    cancel: threading.Event | None = None
+    progress: Callable[[float], None] | None = None
+    agents: AgentGroup | None = None
+    threads: ClientThreads | None = None
+
+
+class DirectiveChange(NamedTuple):
+    """What a new directive changes in what clients remember."""
+
+    restarts: bool = False
+    begins_window: bool = False
+    has_new_target: bool = False
+
+
+class ClientOutcome(NamedTuple):
+    """What clients have at the end of a run: see ``RunOutcome`` and ``RunRecord``."""
+
+    pulls: NDArray[np.integer[Any]]
+    costs: NDArray[np.float64]
+    noticed_in: NDArray[np.int64]
+    piece_pulls: NDArray[np.int64]
+    piece_costs: NDArray[np.float64]
+    trace: PullTrace
+
+
+class RunClients:
+    """All clients of one run."""
+
+    def __init__(
+        self, request: SimulationRequest, teacher: int, run: int, player: Player, *, trace: bool = False
+    ) -> None:
+        instance, num_arms = request.instance, request.instance.num_arms
+        num_clients = instance.num_clients
+        self.request = request
+        self.player, self.agents = player, player.agents
+        self.threads = player.threads if player.agents is None else None
+        self.reported_at = time.monotonic()
+        shared = _share_arrays(request)
+        self.reward_arrays = shared.reward_arrays._replace(shock_key=read_only(shock_key(request.seed, run)))
+        self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
+        self.acting, self.policies = shared.acting, shared.policies
+        self.slice = SLICE if self.agents is None else agent_group.SLICE
+        if self.agents is not None:
+            self.policies = replace(self.policies, parameters=read_only(self.agents.fill(self.policies.parameters)))
+        problem = request.problem_for(request.teachers[teacher])
+        self.cuts = np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64)
+        streams = compute_client_streams(request.seed, run, num_clients)
+        self.memory = new_memory(num_arms, self.cuts.size, self.policies.state_size, streams)
+        self.can_go_back = self.agents is None and not request.sums_clients
+        self.memory.remaining_delays[:] = self.acting.delays
+        self.record = RunRecord(request, num_clients)
+        self.prospect, self.stretch = new_prospect(num_arms), new_stretch(num_arms)
+        self.trace = _new_trace(num_clients, request.horizon if trace else 0)
+        self.all_clients = np.ones(num_clients, dtype=np.bool_)
+        self.is_evidence = self.all_clients.copy()
+        self.delivered_segments = np.zeros(num_arms, dtype=np.int64)
+        self.published: tuple[Any, ...] = ()
+
+    def publish(self, directive: Directive, change: DirectiveChange) -> None:
+        """Put a directive in force."""
+        published = (directive.rules, directive.active_arms, directive.leading_arm, directive.target)
+        if published != self.published:  # most often only the quota is new
+            self.published, self.rule_arrays = published, make_rule_arrays(*published, self.rounding_key)
+        self.directive: Directive = directive
+        memory = self.memory
+        if change.restarts:
+            memory.restart_evidence(self.cuts)
+        if change.begins_window:
+            memory.begin_window()
+        if change.restarts or change.begins_window:
+            self.delivered_segments = np.zeros_like(self.delivered_segments)
+        counts = directive.quota.counts if directive.quota else (0,) * self.delivered_segments.size
+        self.quota = np.array(counts, dtype=np.int64)
+        memory.quota_rounds[...] = NOT_REACHED
+        memory.quota_rounds[memory.evidence_pulls >= self.quota] = 0
+        if change.has_new_target:
+            memory.rule_states[:, OFF_TARGET] = 0.0
+
+    def shift(self, phase: Phase) -> None:
+        """Shift the means after the round in which all clients are."""
+        self.record.note_clients(self.memory, phase.after)
+        self.reward_arrays = self.reward_arrays._replace(
+            local_means=read_only(np.ascontiguousarray(phase.local_means)), global_means=read_only(phase.global_means)
+        )
+
+    def find_consultation(self, last: int) -> int | None:
+        """Bring all clients, pulls pending, to the round in which the quota is met.
+
+        None if it is not met up to ``last``; then all clients are in that round.
+        """
+        quota = self.directive.quota
+        if quota is None or self._current_round() >= last:
+            self.advance(last)
+            return None
+        if quota.mode == "any":
+            return self._next_any(last)
+        round = self.advance_to_quota(last)
+        return round if self.level(round) else None
+
+    def advance(self, last: int) -> None:
+        """Bring all clients to the round ``last``."""
+        self._advance(last, self.all_clients)
+
+    def advance_to_quota(self, last: int) -> int:
+        """Bring each client that is evidence to where it has the pulls of every listed arm; return the latest round."""
+        self._advance(last, self.is_evidence, STOP_AT_ALL)
+        return int(self.memory.rounds[self.is_evidence].max(initial=0))
+
+    def level(self, round: int) -> bool:
+        """Bring all clients to the same round; return whether all that are evidence have the pulls of the quota."""
+        self._advance(round, self.memory.rounds < round)
+        return bool(self._has_quota()[self.is_evidence].all())
+
+    def count_segments(self) -> NDArray[np.int64]:
+        """Return how many segments of each arm [K] all clients that are evidence have completed."""
+        completed = self.memory.completed_segments
+        counts: NDArray[np.int64] = completed.min(axis=0, initial=NOT_REACHED, where=self.is_evidence[:, None])
+        return counts
+
+    def take_segments(self, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Return the sums of the segments before ``counts`` [K] that were not taken before: [segments, M] by arm."""
+        sums = []
+        for arm, (first, end) in enumerate(zip(self.delivered_segments.tolist(), counts.tolist(), strict=True)):
+            new = self.memory.segment_sums[:, arm, first : max(first, end)].T.copy()
+            new[:, ~self.is_evidence] = 0.0
+            sums.append(new)
+        self.delivered_segments = counts
+        return sums
+
+    def take_evidence(self) -> Evidence:
+        """Return the segments that all clients in evidence have completed since the last consultation."""
+        return Evidence(tuple(map(read_only, self.take_segments(self.count_segments()))))
+
+    def open_routine(self, teacher: Teacher, state: Any) -> RoutineConsultations | None:
+        """Return a teacher's routine consultations with these clients, None if it has none."""
+        return open_routine(teacher, state, self.memory)
+
+    def consult_routinely(self, routine: RoutineConsultations) -> bool:
+        """Consult a teacher in compiled code and put its answer in force; False if it does not answer."""
+        leading_arm = routine.consult(self.is_evidence, self.delivered_segments, self.quota)
+        if leading_arm is None:
+            return False
+        if leading_arm != self.rule_arrays.leading_arm:
+            self.rule_arrays = self.rule_arrays._replace(leading_arm=leading_arm)
+            self.published = ()
+        return True
+
+    def exclude(self, client: int) -> bool:
+        """Leave a client out of the evidence, unless it is the last one that is evidence; return whether it is out."""
+        if self.is_evidence.sum() <= 1:
+            return False
+        self.is_evidence[client] = False
+        return True
+
+    def finish(self) -> ClientOutcome:
+        """Return what was recorded, at the horizon."""
+        self.record.note_clients(self.memory, self.request.horizon)
+        record, noticed = self.record, self.memory.noticed_in[:, 0].copy()
+        return ClientOutcome(record.pulls, record.costs, noticed, record.piece_pulls, record.piece_costs, self.trace)
+
+    def _next_any(self, last: int) -> int | None:
+        """Do the same for a quota that any one listed arm meets.
+
+        If one kernel plays all clients it finds the round by itself.  Otherwise a longer stretch than is
+        safe is played; if the quota was met within it, it is played again from a copy of the memory up to
+        that round.  Agents cannot go back, and many clients would take too much memory for a copy.
+        """
+        least_missing, first_round_met = quota_kernels()
+        num_listed = int(np.count_nonzero(self.quota))
+        has_one_kernel = len(self.policies.groups) == 1 and not self.request.sums_clients
+        memory, quota, is_evidence = self.memory, self.quota, self.is_evidence
+        before = memory.block
+        while (now := self._current_round()) < last:
+            if has_one_kernel:
+                self._advance(min(last, now + self.slice), self.all_clients, STOP_AT_ANY)
+                end = self._current_round()
+            else:
+                safe_rounds = max(1, least_missing(memory.evidence_pulls, quota, is_evidence))
+                stretch = max(safe_rounds * num_listed, _LEAST_STRETCH)
+                end = min(last, now + (stretch if self.can_go_back else safe_rounds))
+                if end > now + safe_rounds:
+                    before = memory.block.copy()
+                self.advance(end)
+            round = max(first_round_met(memory.quota_rounds, quota, is_evidence), now + 1)
+            if round < end:
+                np.copyto(memory.block, before)
+                self.advance(round)
+            if round <= end:
+                return int(round)
+        return None
+
+    def _current_round(self) -> int:
+        """Return the round in which all clients are."""
+        return int(self.memory.rounds[0])
+
+    def _has_quota(self) -> NDArray[np.bool_]:
+        """Return which clients [M] have the pulls of every listed arm."""
+        has_quota: NDArray[np.bool_] = np.all(self.memory.evidence_pulls >= self.quota, axis=1)
+        return has_quota
+
+    def _advance(self, last: int, which: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:
+        """Take these clients to ``last``, or to where ``stop`` says, in slices.
+
+        After a slice of which clients have leapt over most, the next one is twice as long.
+        """
+        rounds = self.memory.rounds
+        for kernel, members in self.policies.groups:
+            clients, slice = members[which[members]], self.slice
+            while clients.size:
+                end = min(last, int(rounds[clients].min()) + slice)
+                before = self._count_stepped(clients) if end < last else 0
+                for _ in self._play(kernel, clients, end, stop):
+                    if time.monotonic() - self.reported_at > _REPORT_EVERY:
+                        self._report_progress()
+                self._report_progress()
+                if self._is_cancelled():
+                    raise Cancelled
+                if end == last:
+                    break
+                stepped = self._count_stepped(clients) - before
+                slice = 2 * slice if stepped < clients.size * self.slice / 2 else self.slice
+                if stop == STOP_AT_ALL:
+                    clients = clients[~self._has_quota()[clients]]
+
+    def _count_stepped(self, clients: NDArray[np.int64]) -> int:
+        """Return how many rounds these clients have not leapt over."""
+        return int((self.memory.rounds[clients] - self.memory.leapt_rounds[clients]).sum())
+
+    def _report_progress(self) -> None:
+        if self.player.progress is not None:
+            self.player.progress(float(self.memory.rounds.mean()) / self.request.horizon)
+            self.reported_at = time.monotonic()
+
+    def _is_cancelled(self) -> bool:
+        return self.player.cancel is not None and self.player.cancel.is_set()
+
+    def _play(self, kernel: Any, clients: NDArray[np.int64], end: int, stop: int) -> Iterable[None]:
+        """Play these clients to ``end``, or to where ``stop`` says: in threads, if there are any and it pays off."""
+        pieces = [clients]
+        if stop != STOP_AT_ANY:  # which needs all clients in one call
+            steps = (end - int(self.memory.rounds[clients].min())) * clients.size
+            pieces = self.record.cut(clients, steps, 1 if self.threads is None else self.threads.count)
+        if len(pieces) == 1:
+            self._call(kernel, clients, end, stop, self.prospect, self.stretch)
+            return ()
+
+        def play(piece: NDArray[np.int64]) -> None:
+            if not self._is_cancelled():
+                num_arms = self.quota.size
+                self._call(kernel, piece, end, stop, new_prospect(num_arms), new_stretch(num_arms))
+
+        return map(play, pieces) if self.threads is None else self.threads.pool.map(play, pieces)
+
+    def _call(
+        self, kernel: Any, clients: NDArray[np.int64], last: int, stop: int, prospect: Prospect, stretch: Stretch
+    ) -> None:
+        part = self.record.open_part(self.memory, clients, last)
+        try:
+            kernel(
+                self.memory,
+                part,
+                self.trace,
+                prospect,
+                stretch,
+                self.reward_arrays,
+                self.acting,
+                self.rule_arrays,
+                self.cuts,
+                self.quota,
+                self.is_evidence,
+                clients,
+                self.policies.parameters,
+                last,
+                stop,
+            )
+        except Exception as error:  # noqa: BLE001
+            if self.agents is not None:
+                self.agents.check()
+            policy, num_arms = self.request.policies[clients[0]], self.quota.size
+            if isinstance(error, IndexError) and not str(error):
+                raise policy_chose_no_arm(policy, num_arms) from None
+            raise_code_error(policy, self.request.instance.rewards, error, num_arms)
+        if self.agents is not None:
+            self.agents.check()
+        self.record.close_part(part)
+
+
+@dataclass(frozen=True, eq=False)
+class _SharedArrays:
+    """What is the same in all runs of a request."""
+
+    reward_arrays: RewardArrays
+    acting: ActivityArrays
+    policies: PolicyGroups
+
+
+_SHARED: weakref.WeakKeyDictionary[SimulationRequest, _SharedArrays] = weakref.WeakKeyDictionary()
+
+
+def _share_arrays(request: SimulationRequest) -> _SharedArrays:
+    """Return the arrays that the runs of a request share, made at its first run in this process."""
+    shared, instance = _SHARED.get(request), request.instance
+    if shared is None:
+        acting = ActivityArrays(*instance.conditions.arrays(instance.num_clients))
+        policies = group_clients(request.policies, instance.rewards, instance.num_arms, request.engine)
+        shared = _SharedArrays(instance.reward_arrays(), acting, policies)
+        _SHARED[request] = shared
+    return shared
+
+
+def _new_trace(num_clients: int, num_rounds: int) -> PullTrace:
+    shape = (num_clients, num_rounds)
+    return PullTrace(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape))

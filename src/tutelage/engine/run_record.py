@@ -1,0 +1,68 @@
+"""What a run records of its clients, and how the clients of a compiled call are cut into pieces.
+
+Shapes: M clients, C recorded rounds, K arms, P pieces.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tutelage.engine.compiled_loop import RoundRecord
+from tutelage.engine.memory import Memory
+from tutelage.request import SimulationRequest
+
+PIECE = 1024  # of many clients, those whose numbers lie between two multiples of it are a piece
+_PIECES_PER_WORKER = 4
+_LEAST_STEPS = 1 << 18  # of all clients in a call that is worth cutting: some milliseconds
+
+
+class RunRecord:
+    """Pulls and costs after the recorded rounds: of each client or, of many clients, of each piece.
+
+    Pieces do not depend on the number of workers, and neither does what is summed over them.  ``pulls`` [M, C, K] and
+    ``costs`` [M, C] are of ``SimulationRequest.client_rounds``; ``piece_pulls`` [P, C, K] and ``piece_costs`` [P, C],
+    of many clients only, are of ``recorded_rounds``.
+    """
+
+    def __init__(self, request: SimulationRequest, num_clients: int) -> None:
+        self.rounds, self.client_rounds = request.recorded_rounds, request.client_rounds
+        self.sums_clients = request.sums_clients
+        self.num_arms, self.count_type = request.instance.num_arms, request.count_type
+        shape = (num_clients, self.client_rounds.size)
+        self.pulls = np.zeros((*shape, self.num_arms), dtype=self.count_type)
+        self.costs = np.zeros(shape)
+        shape = (-(-num_clients // PIECE) if self.sums_clients else 0, self.rounds.size)
+        self.piece_pulls = np.zeros((*shape, self.num_arms), dtype=np.int64)
+        self.piece_costs = np.zeros(shape)
+
+    def cut(self, clients: NDArray[np.int64], steps: int, workers: int) -> list[NDArray[np.int64]]:
+        """Cut a call of ``clients``, ascending, which may take ``steps`` steps together, into pieces."""
+        if self.sums_clients:
+            cuts = np.searchsorted(clients, np.arange(PIECE, clients[-1] + 1, PIECE))
+            return [piece for piece in np.split(clients, cuts) if piece.size]
+        if workers == 1 or steps < _LEAST_STEPS:
+            return [clients]
+        return np.array_split(clients, min(clients.size, _PIECES_PER_WORKER * workers))
+
+    def open_part(self, memory: Memory, clients: NDArray[np.int64], end: int) -> RoundRecord:
+        """Return where a kernel records these clients, one piece, up to the round ``end``."""
+        if not self.sums_clients:
+            return RoundRecord(self.rounds, self.pulls, self.costs, 0, 0)
+        first = int(memory.next_checkpoints[clients].min())
+        last = max(first, int(np.searchsorted(self.rounds, end, side="right")))
+        shape = (int(clients[-1] - clients[0]) + 1, last - first)
+        pulls = np.zeros((*shape, self.num_arms), dtype=self.count_type)
+        return RoundRecord(self.rounds, pulls, np.zeros(shape), int(clients[0]), first)
+
+    def close_part(self, part: RoundRecord) -> None:
+        """Add what a kernel recorded of a piece."""
+        if self.sums_clients:
+            piece, first = part.first_client // PIECE, part.first_checkpoint
+            place = slice(first, first + part.costs.shape[1])
+            self.piece_pulls[piece, place] += part.pulls.sum(axis=0)
+            self.piece_costs[piece, place] += part.costs.sum(axis=0)
+
+    def note_clients(self, memory: Memory, round: int) -> None:
+        """Record each of many clients in a round in which all are, and no pull is pending."""
+        if self.sums_clients:
+            place = np.searchsorted(self.client_rounds, round)
+            self.pulls[:, place], self.costs[:, place] = memory.pulls, memory.costs

@@ -1,0 +1,63 @@
+"""Runs as calls of an executor: how many at a time."""
+
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from tutelage.engine import runs
+from tutelage.engine.runs import _Tasks
+
+
+class FakeTeam:
+    """A team with two slots whose calls end when a test says so."""
+
+    slots = 2
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, places):
+        self.futures.append(Future())
+        return self.futures[-1]
+
+
+class FakeOutcome:
+    """The outcome of a run of teacher 0."""
+
+    teacher = 0
+
+
+def test_short_runs_are_sent_together():
+    """The first runs are sent one by one; once it is known that they take 20 ms, three at a time: 50 ms or more."""
+    tasks, team = _Tasks([(0, 0, run) for run in range(9)]), FakeTeam()
+    tasks.submit(team)
+    assert list(tasks.waiting.values()) == [[(0, 0, 0)], [(0, 0, 1)]]
+    team.futures[0].set_result([(FakeOutcome(), 0.02)])
+    assert len(list(tasks.collect(team.futures[0]))) == 1
+    tasks.submit(team)
+    assert list(tasks.waiting.values()) == [[(0, 0, 1)], [(0, 0, 2), (0, 0, 3), (0, 0, 4)]]
+
+
+def test_runs_of_another_teacher_are_not_taken_for_short():
+    """How long a run takes is measured for each teacher."""
+    tasks = _Tasks([(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1), (0, 0, 2)])
+    tasks.seconds = {0: runs._LEAST_SECONDS / 100}
+    tasks.submit(FakeTeam())
+    assert list(tasks.waiting.values()) == [[(0, 0, 0), (0, 1, 0)], [(0, 0, 1), (0, 1, 1)]]
+
+
+def test_lost_runs_are_sent_again_in_their_order():
+    """What has a result is not played again; all else that was sent is, before the others."""
+    tasks, team = _Tasks([(0, 0, run) for run in range(5)]), FakeTeam()
+    team.slots = 3
+    tasks.submit(team)
+    first, second, third = team.futures
+    first.set_exception(BrokenProcessPool())
+    second.set_result([(FakeOutcome(), 1.0)])
+    with pytest.raises(BrokenProcessPool):
+        list(tasks.collect(first))
+    tasks.take_back()
+    assert list(tasks.left) == [(0, 0, 0), (0, 0, 2), (0, 0, 3), (0, 0, 4)]
+    assert list(tasks.waiting) == [second]
+    assert third not in tasks.waiting

@@ -67,7 +67,7 @@ def test_cancelled_runs_leave_an_executor_object_free():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
     with ThreadPoolExecutor(2) as executor:
         with pytest.raises(InputError, match="in the teacher"):
             simulator.simulate_request(request, executor=executor)
@@ -292,7 +292,7 @@ def test_a_long_run_reports_its_share():
         if 0 < share < 1:
             raise Enough
 
-    request = simulator.make_request("paper", "none", horizon=40_000_000, runs=1)
+    request = simulator.make_request("paper", "none", horizon=40_000_000, runs=1, engine="step")
     with pytest.raises(Enough):
         list(runs.simulate_runs([request], progress=progress))
     assert 0 < reported[-1] < 1
@@ -307,7 +307,7 @@ def test_an_error_in_a_run_stops_the_others():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3)
+    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
     with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: in the teacher"):
         simulator.simulate_request(request)
     _wait_for_workers_to_end()  # the other runs would have taken minutes
@@ -318,7 +318,7 @@ _INTERRUPTED = """if True:
     tutelage.simulate("paper", "none", horizon=10, runs=1)  # compiled now
     threading.Timer(1.0, _thread.interrupt_main).start()
     try:
-        tutelage.simulate("paper", "none", horizon=10**9, runs=3, workers=2, executor={executor!r})
+        tutelage.simulate("paper", "none", horizon=10**9, runs=3, workers=2, executor={executor!r}, engine="step")
     except KeyboardInterrupt:
         print("interrupted")
 """

@@ -46,7 +46,7 @@ def test_years_are_refused(executor):
 def test_every_command_refuses_years(command, capsys, tmp_path, monkeypatch):
     """Also without a terminal, where no bar shows the remaining time; the rate is not measured here."""
     monkeypatch.setattr(time_estimates, "_measure_run", lambda request: 1e9)
-    monkeypatch.setattr(runs, "warm_up", lambda request: None)
+    monkeypatch.setattr(runs, "warm_up", lambda *requests: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.toml").write_text(EXPERIMENT)
     options = () if command.startswith("run ") else ("--horizon", str(HORIZON), "--runs", str(RUNS))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import tutelage
 from tutelage import experiments, results
 from tutelage.distributions import bernoulli
-from tutelage.engine import simulation
+from tutelage.engine import run_clients
 from tutelage.experiments import cells
 from tutelage.experiments.cells import load_entry, make_cells
 from tutelage.experiments.parsing import parse_experiment
@@ -63,7 +63,7 @@ def test_shifts_change_the_hash(small):
 @pytest.mark.parametrize(
     ("module", "name", "value", "changed"),
     [
-        (simulation, "_SLICE", 1, [True, True, True]),
+        (run_clients, "SLICE", 1, [True, True, True]),
         (ucb1, "_WINDOW", 32, [True, True, True]),
         (bernoulli, "random", lambda stream: 0.5, [True, True, True]),
         (twl, "has_epoch", lambda *arguments: False, [True, False, False]),

@@ -80,3 +80,20 @@ def test_folder_is_locked_for_one_process(tmp_path):
         pass
     with atomic_files.lock_folder(tmp_path):
         pass
+
+
+def test_a_copy_of_the_process_holds_no_lock(tmp_path, python):
+    """The lock ends where its block ends, also if a process that was forked in it is still there."""
+    code = """
+import os, sys, time
+from pathlib import Path
+from tutelage.atomic_files import lock_folder
+with lock_folder(Path(sys.argv[1])):
+    copy = os.fork()
+    if copy == 0:
+        time.sleep(60)
+        os._exit(0)
+with lock_folder(Path(sys.argv[1])):
+    os.kill(copy, 9)
+"""
+    python("-c", code, tmp_path)

@@ -83,6 +83,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
             raise InputError(
                 f"Another tutelage process is writing into {str(folder)!r}: wait for it, or use another --out."
             ) from None
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # copies of this process may still have it open
     finally:
         os.close(descriptor)

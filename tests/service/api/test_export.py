@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 
 import pytest
-from tests.service.api.test_routes import kind, pull
+from tests.service.api.messages import kind, pull
 
 from tutelage.service.campaigns.engine import ActionJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest

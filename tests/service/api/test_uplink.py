@@ -2,10 +2,10 @@
 
 import contextlib
 import itertools
-import time
 
 import httpx
 import pytest
+from tests.service.campaigns.senders import until
 from tests.service.listening_server import ListeningServer
 
 from tutelage.client import Client
@@ -14,15 +14,6 @@ from tutelage.stores import open_keys, upgrade
 from tutelage.stores.base import KeyRow
 
 CAMPAIGN = {"name": "c", "arms": ["x", "y"], "clients": ["a", "b"], "horizon": 1000, "teacher": "blt", "start": True}
-PATIENCE = 60.0  # seconds after which a test gives up; none is decided by it
-
-
-def until(condition):
-    """Wait until it is so."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.02)
 
 
 @pytest.fixture

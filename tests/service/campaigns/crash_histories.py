@@ -22,6 +22,7 @@ from typing import Any
 
 import hypothesis
 import psycopg
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from tests.service.campaigns import crash_child
@@ -463,10 +464,12 @@ def places(store):
             yield place
 
 
-def play(place, histories, steps=25, **options):
-    """Play so many histories; the first that goes wrong is made as short as it can be, and raised."""
+def play(machine, place, histories, steps=25, **options):
+    """Play this number of histories of a machine; the first that goes wrong is made as short as it can be, and raised.
+
+    Returns ``COUNTS``.
+    """
     COUNTS.clear()
-    machine = type("Histories", (Histories,), {"place": place})
     settings = hypothesis.settings(
         max_examples=histories,
         stateful_step_count=steps,
@@ -476,24 +479,33 @@ def play(place, histories, steps=25, **options):
         suppress_health_check=list(hypothesis.HealthCheck),
         **options,
     )
-    run_state_machine_as_test(machine, settings=settings)
+    run_state_machine_as_test(type(machine.__name__, (machine,), {"place": place}), settings=settings)
     return COUNTS
 
 
-def main():
-    """The long run."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--histories", type=int, default=3000)
+def play_in_test(machine, store, histories, steps):
+    """Play as many histories as hypothesis' profile asks for, ``histories`` in the default one; return ``COUNTS``."""
+    if store == "postgresql" and cluster.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
+    profile = hypothesis.settings()
+    with places(store) as place:
+        return play(machine, place, histories * profile.max_examples // 30, steps, derandomize=profile.derandomize)
+
+
+def play_many(machine, description, histories):
+    """The long run, from the command line."""
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
+    parser.add_argument("--histories", type=int, default=histories)
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
     given = parser.parse_args()
     begun = time.monotonic()
     with places(given.store) as place:
-        counts = play(place, given.histories, given.steps)
+        counts = play(machine, place, given.histories, given.steps)
     for what, count in sorted(counts.items()):
         print(f"{count:8d} {what}")  # noqa: T201
     print(f"no fault on {given.store} in {time.monotonic() - begun:.0f} s")  # noqa: T201
 
 
 if __name__ == "__main__":
-    main()
+    play_many(Histories, __doc__, 3000)

@@ -4,27 +4,24 @@
 ``crash_histories.py``; the messages between them are lost, repeated and re-ordered here.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import itertools
-import time
 from collections import Counter, defaultdict
 from typing import Any
 
-import hypothesis
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.service.campaigns.crash_child import DEATHS
-from tests.service.campaigns.crash_histories import ARMS, CLIENTS, Server, places
+from tests.service.campaigns.crash_histories import ARMS, CLIENTS, COUNTS, Server, play_many
 
 from tutelage.service.campaigns.campaign import Campaign
 from tutelage.service.campaigns.edge_messages import EdgeClaim
 from tutelage.service.campaigns.entry_contents import AssignedContent, DirectedContent, ReportedContent
 from tutelage.service.campaigns.settings import Edge, Settings, decode_settings
 from tutelage.service.campaigns.verifying import verify_ledger
-from tutelage.stores import open_reader
+from tutelage.stores import open_reader, upgrade
 from tutelage.stores.base import PullRow, pages
 
 TEACHERS = (
@@ -37,7 +34,6 @@ TEACHERS = (
 )
 EDGES = ("e0", "e1")
 HORIZON = 150
-COUNTS = Counter()  # what all histories have been through
 _names = itertools.count()
 
 
@@ -66,11 +62,17 @@ class EdgeHistories(RuleBasedStateMachine):
         COUNTS["histories"] += 1
         self.tuning, self.settings = tuning, Settings(self.name, ARMS, HORIZON, teacher, clients=CLIENTS)
         for who in ("leader", *EDGES):
-            self.urls[who] = self.place.new(empty=False)
+            self.urls[who] = self.new_store()
             self.open(who)
         assert self.ask("leader", "create", self.settings) == []
         assert self.claim("e0", CLIENTS[:2])
         assert self.claim("e1", CLIENTS[2:])
+
+    def new_store(self):
+        """The address of a store of its own, also on a PostgreSQL server, where other histories share one."""
+        url = self.place.new(empty=True)
+        upgrade(url)
+        return url
 
     def open(self, who):
         """The next process of this server."""
@@ -208,7 +210,7 @@ class EdgeHistories(RuleBasedStateMachine):
         COUNTS["lost disks"] += 1
         self.servers[who].kill()
         self.ledgers[who].append(read_rows(self.urls[who], self.name))
-        self.urls[who] = self.place.new(empty=False)
+        self.urls[who] = self.new_store()
         self.open(who)
 
     def teardown(self):
@@ -342,10 +344,10 @@ class Comparison:
                     decision = self.observe(content, seen, until, fences)
                 elif row.kind == "decided":
                     assert decision is not None
-                    told = msgspec.json.decode(row.content)
-                    assert told["evidence"] == [sums.tolist() for sums in decision.evidence.sums]
-                    assert told["active_arms"] == [ARMS[arm] for arm in decision.directive.active_arms]
-                    assert told["directive"] == campaign.consultations
+                    content = msgspec.json.decode(row.content)
+                    assert content["evidence"] == [sums.tolist() for sums in decision.evidence.sums]
+                    assert content["active_arms"] == [ARMS[arm] for arm in decision.directive.active_arms]
+                    assert content["directive"] == campaign.consultations
                     COUNTS["decisions"] += 1
                     decision = None
             assert decision is None  # the leader decided, too
@@ -376,37 +378,5 @@ class Comparison:
         return campaign.consult() if has_evidence else None
 
 
-def play(place, histories, steps=25, **options):
-    """Play so many histories; the first that goes wrong is made as short as it can be, and raised."""
-    COUNTS.clear()
-    machine = type("EdgeHistories", (EdgeHistories,), {"place": place})
-    settings = hypothesis.settings(
-        max_examples=histories,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        report_multiple_bugs=False,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        **options,
-    )
-    run_state_machine_as_test(machine, settings=settings)
-    return COUNTS
-
-
-def main():
-    """The long run."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--histories", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=25)
-    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
-    given = parser.parse_args()
-    begun = time.monotonic()
-    with places(given.store) as place:
-        counts = play(place, given.histories, given.steps)
-    for what, count in sorted(counts.items()):
-        print(f"{count:8d} {what}")  # noqa: T201
-    print(f"no fault on {given.store} in {time.monotonic() - begun:.0f} s")  # noqa: T201
-
-
 if __name__ == "__main__":
-    main()
+    play_many(EdgeHistories, __doc__, 1000)

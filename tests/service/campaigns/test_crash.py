@@ -4,10 +4,8 @@ import contextlib
 import signal
 
 import pytest
-from hypothesis import settings
 from tests.service.campaigns import crash_histories
 from tests.service.server_processes import ServerProcess
-from tests.stores import cluster
 
 from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import open_reader
@@ -17,13 +15,7 @@ from tutelage.stores.base import PullRow, pages
 @pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 20, 20), ("postgresql", 6, 15)])
 def test_histories(store, histories, steps):
     """Every answered pull is there once, every answer repeats, the ledger verifies: see ``crash_histories.py``."""
-    if store == "postgresql" and cluster.binaries() is None:
-        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
-    profile = settings()
-    with crash_histories.places(store) as place:
-        counts = crash_histories.play(
-            place, histories * profile.max_examples // 30, steps, derandomize=profile.derandomize
-        )
+    counts = crash_histories.play_in_test(crash_histories.Histories, store, histories, steps)
     assert counts["histories"] >= histories
     assert counts["pulls"] > 0
 

@@ -6,27 +6,19 @@ import signal
 
 import httpx
 import pytest
-from hypothesis import settings
 from tests.service.campaigns import crash_histories, edge_histories
 from tests.service.campaigns.senders import until
 from tests.service.server_processes import ServerProcess
-from tests.stores import cluster
 
 from tutelage.service.campaigns.verifying import verify_ledger
 from tutelage.stores import open_reader
 from tutelage.stores.base import PullRow, pages
 
 
-@pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 30, 25), ("postgresql", 6, 15)])
+@pytest.mark.parametrize(("store", "histories", "steps"), [("sqlite", 30, 25), ("postgresql", 15, 25)])
 def test_histories(store, histories, steps):
     """Sums at the leader are those of the edges' ledgers, and decisions those of a leader that saw the pulls."""
-    if store == "postgresql" and cluster.binaries() is None:
-        pytest.skip("no PostgreSQL server is installed: put its initdb on the PATH")
-    profile = settings()
-    with crash_histories.places(store) as place:
-        counts = edge_histories.play(
-            place, histories * profile.max_examples // 30, steps, derandomize=profile.derandomize
-        )
+    counts = crash_histories.play_in_test(edge_histories.EdgeHistories, store, histories, steps)
     assert counts["histories"] >= histories
     assert min(counts["sums"], counts["decisions"], counts["records compared"]) > 0
 

@@ -135,12 +135,12 @@ def test_a_report_with_a_gap_waits_for_the_sums_between(leader, edge):
 
 
 def test_a_moved_client_continues_at_the_new_edge(leader, edge, tmp_path):
-    """The fence rises; the old edge's pulls and reports are refused; what it had not reported is no evidence."""
+    """The fence rises; the old edge's pulls and reports are refused; what it had not reported does not count."""
     play(edge.bench, 20)
     edge.report()
     play(edge.bench, 2, 20)
     other = LinkedEdge(leader, tmp_path / "other.db", "south")
-    assert other.claim("a") == []  # it is not given to whoever asks
+    assert other.claim("a") == []  # a claim does not move it
     leader.do(EdgeJob("c", act=lambda session, now, _: edges.assign(session, "a", "south", now)))
     assert other.claim("a") == [0]
     assert [(one.client, one.edge) for one in edge.report().lost] == [(0, "south")]

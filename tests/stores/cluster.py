@@ -9,7 +9,10 @@ from pathlib import Path
 
 import psycopg
 
-OPTIONS = "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB -c max_connections=40"
+OPTIONS = (
+    "-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB -c max_connections=40"
+    " -c max_wal_size=32MB"  # its files may lie in memory
+)
 
 
 def binaries():
@@ -38,7 +41,7 @@ def running(folder_of_binaries, **settings):
 
         run(
             "initdb", "--pgdata", folder / "data", "--username", "postgres", "--auth", "trust",
-            "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync",
+            "--encoding", "UTF8", "--locale", "C.UTF-8", "--wal-segsize", "1", "--no-sync",
         )  # fmt: skip
         options = OPTIONS.format(folder=folder) + "".join(f" -c {name}={value}" for name, value in settings.items())
         data, log = folder / "data", folder / "log"

@@ -29,15 +29,18 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def new_database(postgresql):
-    """Makes databases of the server, by default with the newest tables."""
+    """Makes databases of the server, by default with the newest tables; they last until the test's end."""
+    with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
+        names = []
 
-    def make(template="filled"):
-        name = f"test{next(_numbers)}"
-        with psycopg.connect(cluster.url(postgresql, "postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        return cluster.url(postgresql, name)
+        def make(template="filled"):
+            names.append(f"test{next(_numbers)}")
+            connection.execute(f"CREATE DATABASE {names[-1]} TEMPLATE {template}")
+            return cluster.url(postgresql, names[-1])
 
-    return make
+        yield make
+        for name in names:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

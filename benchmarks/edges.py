@@ -74,7 +74,7 @@ class Loads:
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
 
     def measure(self, pulls: int, batch: int, connections: int) -> dict[str, float]:
-        """Send so many pulls, in batches ten times as many, after some that warm the servers up."""
+        """Send this number of pulls, ten times as many in batches, after some that warm the servers up."""
         self.send(2_000, batch, connections)
         return self.send(pulls if batch == 1 else 10 * pulls, batch, connections)
 

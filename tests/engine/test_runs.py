@@ -22,18 +22,12 @@ class FakeTeam:
         return self.futures[-1]
 
 
-class FakeOutcome:
-    """The outcome of a run of teacher 0."""
-
-    teacher = 0
-
-
 def test_short_runs_are_sent_together():
     """The first runs are sent one by one; once it is known that they take 20 ms, three at a time: 50 ms or more."""
     tasks, team = _Tasks([(0, 0, run) for run in range(9)]), FakeTeam()
     tasks.submit(team)
     assert list(tasks.waiting.values()) == [[(0, 0, 0)], [(0, 0, 1)]]
-    team.futures[0].set_result([(FakeOutcome(), 0.02)])
+    team.futures[0].set_result([(object(), 0.02)])
     assert len(list(tasks.collect(team.futures[0]))) == 1
     tasks.submit(team)
     assert list(tasks.waiting.values()) == [[(0, 0, 1)], [(0, 0, 2), (0, 0, 3), (0, 0, 4)]]
@@ -54,7 +48,7 @@ def test_lost_runs_are_sent_again_in_their_order():
     tasks.submit(team)
     first, second, third = team.futures
     first.set_exception(BrokenProcessPool())
-    second.set_result([(FakeOutcome(), 1.0)])
+    second.set_result([(object(), 1.0)])
     with pytest.raises(BrokenProcessPool):
         list(tasks.collect(first))
     tasks.take_back()

@@ -219,7 +219,7 @@ def assign(
 ) -> None:
     """Move a client to an edge, or to the leader.
 
-    Later pulls at the server that it leaves are refused, and what that server has not reported is no evidence.
+    Later pulls at the server that it leaves are refused, and what that server has not reported is lost to the teacher.
     """
     path, place = campaign_path(name), f"the edge {edge}" if edge else "the leader"
     confirm(f"Move {client} of {name} to {place}?", yes=yes)

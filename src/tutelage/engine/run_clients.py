@@ -56,7 +56,7 @@ class ClientThreads:
 
 @dataclass(frozen=True)
 class Player:
-    """Who plays clients: the agents among them, helping threads, and who is told about it.
+    """Who plays clients: the agents among them, helping threads, and who is notified of the progress.
 
     Once ``cancel`` is set, playing soon ends with ``Cancelled``; ``progress`` gets the share that has been played.
     """

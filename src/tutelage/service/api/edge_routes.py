@@ -14,6 +14,7 @@ from tutelage.service.campaigns import edges
 from tutelage.service.campaigns.edge_messages import EdgeClaim, EdgeKeys, EdgeReport
 from tutelage.service.campaigns.engine import EdgeJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
+from tutelage.service.campaigns.session import Session
 
 _ONE = "/v1/campaigns/{name}"
 
@@ -23,13 +24,19 @@ def edge_routes(handoff: Handoff, readers: Readers) -> list[Route]:
 
     async def claim(call: Call) -> Any:
         asked: EdgeClaim = call.body
-        act = lambda session, now, key: edges.claim(session, asked, now, key)  # noqa: E731
+
+        def act(session: Session, now: int, key: str) -> Any:
+            return edges.claim(session, asked, now, key)
+
         job = EdgeJob(call.name, act=act, audited="assign clients", subject=asked.edge, origin=call.origin)
         return await handoff.ask(job)
 
     async def report(call: Call) -> Any:
         sent: EdgeReport = call.body
-        act = lambda session, now, key: edges.report(session, sent, now, key)  # noqa: E731
+
+        def act(session: Session, now: int, key: str) -> Any:
+            return edges.report(session, sent, now, key)
+
         return await handoff.ask(EdgeJob(call.name, act=act, origin=call.origin))
 
     async def list_edge_keys(call: Call) -> Any:
@@ -42,7 +49,10 @@ def edge_routes(handoff: Handoff, readers: Readers) -> list[Route]:
         With an empty `edge` the client's pulls are answered by the leader.
         """
         asked: ClientAssignment = call.body
-        act = lambda session, now, key: edges.assign(session, asked.client, asked.edge, now, key)  # noqa: E731
+
+        def act(session: Session, now: int, key: str) -> None:
+            edges.assign(session, asked.client, asked.edge, now, key)
+
         job = EdgeJob(call.name, act=act, audited="assign client", subject=asked.client, origin=call.origin)
         await handoff.ask(job)
         summary: CampaignSummary = await handoff.ask(ReadJob(call.name, look=summarize))

@@ -154,7 +154,7 @@ def find_fault(campaign: Campaign, report: ClientReport) -> str | None:
 
 
 def _can_be(cuts: Sequence[int], count: int, segment: int, closed: Sequence[float]) -> bool:
-    """Whether so many pulls of an arm complete so many segments, the last of them with these sums."""
+    """Whether ``count`` pulls of an arm complete ``segment`` segments, the last of them with these sums."""
     if segment > len(cuts) - 2 or len(closed) > segment or not cuts[segment] <= count < cuts[segment + 1]:
         return False
     lengths = [cuts[end] - cuts[end - 1] for end in range(segment - len(closed) + 1, segment + 1)]

@@ -153,11 +153,11 @@ def test_a_kernel_in_the_cache_need_not_be_compiled(tmp_path, monkeypatch):
     """A kernel is to be compiled until some process has compiled it."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     first, second = (compiled_main(add_one, "add_one") for _ in range(2))
-    assert first.is_to_be_compiled()
-    assert second.is_to_be_compiled()
+    assert not first.is_cached
+    assert not second.is_cached
     assert first(1.5) == 2.5
-    assert not first.is_to_be_compiled()
-    assert not second.is_to_be_compiled()
+    assert first.is_cached
+    assert second.is_cached
 
 
 def add_one(x):

@@ -23,6 +23,7 @@ import numpy as np
 
 from tutelage.code_digest import CodeDigest
 from tutelage.engine.compiled_draws import TWINS
+from tutelage.engine.part_compiler import PartCompiler, add_part
 from tutelage.paths import has_writable_home, make_private_folder
 
 Plain = Callable[..., Any]
@@ -31,17 +32,31 @@ Plain = Callable[..., Any]
 # an array costs nothing, and once all is inlined into one function its fields are in registers: 7 times as
 # fast together.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _INNER_OPTIONS: dict[str, Any] = {**_OPTIONS, "forceinline": True}
 
 
 @functools.cache
 def compiled(function: Plain) -> Any:
     """Return the numba dispatcher of a plain function, linked to compiled versions of all that it calls."""
+    return _make_dispatcher(function, {})
+
+
+@functools.cache
+def _compiled_part(function: Plain) -> Any:
+    """Return a dispatcher like :func:`compiled` that only compiled code can call, which takes less time to compile."""
+    dispatcher = _make_dispatcher(function, {"pipeline_class": PartCompiler, **_NO_WRAPPERS})
+    if hasattr(dispatcher, "add_overload"):  # not an intrinsic of numba
+        dispatcher.add_overload = functools.partial(add_part, dispatcher)
+    return dispatcher
+
+
+def _make_dispatcher(function: Plain, options: dict[str, Any]) -> Any:
     source = TWINS.get(function, function)
     if not isinstance(source, FunctionType):  # an intrinsic of numba
         return source
     ours = str(source.__module__).partition(".")[0] in ("tutelage", "numba")
-    return numba.njit(boundscheck=not ours, **_INNER_OPTIONS)(_relinked(source, {}))
+    return numba.njit(boundscheck=not ours, **_INNER_OPTIONS, **options)(_relinked(source, {}))
 
 
 def compiled_main(function: Plain, name: str, **bindings: Any) -> Any:
@@ -54,9 +69,9 @@ def compiled_main(function: Plain, name: str, **bindings: Any) -> Any:
     linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
     try:
         _choose_cache_folder()
-        return _Kernel(linked, _load_quickly(numba.njit(cache=True, **_OPTIONS)(linked)))
+        return Kernel(linked, _load_quickly(numba.njit(cache=True, **_OPTIONS)(linked)))
     except RuntimeError:  # no cache folder can be written
-        return _Kernel(linked, numba.njit(**_OPTIONS)(linked))
+        return Kernel(linked, numba.njit(**_OPTIONS)(linked))
 
 
 def _load_quickly(dispatcher: Any) -> Any:
@@ -82,7 +97,7 @@ def _choose_cache_folder() -> None:
         config.CACHE_DIR = str(make_private_folder())
 
 
-class _Kernel:
+class Kernel:
     """A kernel that is compiled without its cache if that cannot be read or written (damaged, a full disk)."""
 
     def __init__(self, linked: Plain, dispatcher: Any) -> None:
@@ -95,18 +110,24 @@ class _Kernel:
             self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
             return self.dispatcher(*arguments)
 
-    def is_to_be_compiled(self) -> bool:
-        """Whether neither this process nor the cache has it; another process can then compile it into the cache."""
+    @property
+    def is_cached(self) -> bool:
+        """Whether this process or the cache has it."""
         folder = self.dispatcher.stats.cache_path
-        if self.dispatcher.signatures or folder is None:
-            return False
-        return not any(Path(folder).glob(f"*.{self.linked.__name__}-*.nbi"))
+        return bool(self.dispatcher.signatures) or (
+            folder is not None and any(Path(folder).glob(f"*.{self.linked.__name__}-*.nbi"))
+        )
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether another process can compile it for this one, into the cache."""
+        return self.dispatcher.stats.cache_path is not None
 
 
 def _relinked(function: Plain, bindings: dict[str, Any]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
-        names[name] = compiled(value) if isinstance(value, FunctionType) else value
+        names[name] = _compiled_part(value) if isinstance(value, FunctionType) else value
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__ = function.__module__
     return copy

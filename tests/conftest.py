@@ -1,6 +1,7 @@
 """Test-wide settings."""
 
 import contextlib
+import logging
 import os
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tutelage.cli import app
 from tutelage.service.configuration import SETTINGS
 
 # `pytest --hypothesis-profile=long` looks for what the everyday examples miss.
@@ -26,6 +28,14 @@ def default_port_in_use():
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # it is taken
             stack.enter_context(socket.create_server(("127.0.0.1", SETTINGS["port"].default)))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_lines_about_compiling():
+    """A command that compiles the simulator in a test does not say so among what the test expects."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "LOG_LEVEL", logging.WARNING)
         yield
 
 

@@ -1,13 +1,15 @@
 """``tutelage simulate`` as people and scripts meet it."""
 
 import json
+import logging
 
 import pytest
 
 import tutelage
 from tutelage import simulator
-from tutelage.cli import simulate_output
+from tutelage.cli import app, simulate_output
 from tutelage.cli.app import execute
+from tutelage.engine import kernel_compiler
 from tutelage.inference import select_differences
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -27,6 +29,21 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     assert printed.out == encode_json(simulator.simulate_request(request).summary()) + "\n"
     assert printed.out.endswith("}\n")
     assert not printed.err
+
+
+@pytest.mark.parametrize("form", ["--json", "--workers=1"])
+def test_a_first_run_says_that_it_compiles(form, capsys, monkeypatch):
+    """One line on standard error names for what, how long it takes and that it does not come again."""
+    monkeypatch.setattr(app, "LOG_LEVEL", logging.INFO)
+    command = ["simulate", "paper", "--teacher", "none", "--horizon", "400", "--runs", "3", form]
+    outputs = []
+    for is_cached in (False, True):
+        monkeypatch.setattr(kernel_compiler.Kernel, "is_cached", is_cached)
+        assert execute(command) == 0
+        outputs.append(capsys.readouterr())
+    assert outputs[0].err == "Compiling the simulator for ucb1 takes about 10 s; later runs find it in the cache.\n"
+    assert not outputs[1].err
+    assert outputs[0].out == outputs[1].out
 
 
 def test_same_request_same_bytes(capsys):

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import logging
 import os
 import re
 import sys
@@ -45,6 +46,7 @@ _GROUPS = {
 }
 _FILES_OF_CAMPAIGN = {"campaign_monitor": "monitor", "campaign_decisions": "decisions"}
 
+LOG_LEVEL = logging.INFO  # of what the simulator says on standard error
 _TRACEBACK, _COMPLETION = "--traceback", "_TUTELAGE_COMPLETE"
 
 
@@ -147,6 +149,7 @@ def execute(arguments: Sequence[str]) -> int:
     if _COMPLETION in os.environ:  # the shell asks for suggestions or for its script
         typer.main.get_command(make_app(*_COMMANDS, *_GROUPS)).main(list(arguments), prog_name="tutelage")
     called = next((each for each in arguments if not each.startswith("-")), "")
+    _print_log_of_simulator()
     try:
         command = typer.main.get_command(make_app(called))
         with command.make_context("tutelage", list(arguments)) as context:
@@ -163,6 +166,24 @@ def execute(arguments: Sequence[str]) -> int:
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
         return _report_error(error)
+
+
+class _StandardError(logging.Handler):
+    """Prints a message as a line, above the bar of the progress if one is shown."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{record.getMessage()}\n")
+            sys.stderr.flush()
+
+
+def _print_log_of_simulator() -> None:
+    """Print that code is compiled, and warnings about long simulations, on standard error."""
+    log = logging.getLogger("tutelage.simulator")
+    if not log.handlers:
+        log.addHandler(_StandardError())
+    log.setLevel(LOG_LEVEL)
 
 
 def _report_error(error: Exception) -> int:

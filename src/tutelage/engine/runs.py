@@ -28,6 +28,7 @@ from tutelage.engine.executors import (
     RunPlace,
     Team,
     check_workers,
+    default_workers,
     describe_missing_guard,
     open_team,
 )
@@ -38,16 +39,23 @@ from tutelage.engine.simulation import simulate_run
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
 from tutelage.instances.base import equal_weights
+from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunOutcome
 from tutelage.teachers.baselines import NoTeaching
+from tutelage.text import format_rough_duration, join_words
 
 Progress = Callable[[float], None]
 
 LOG = logging.getLogger("tutelage.simulator")
 _TICK = 0.25  # seconds between two reports of progress
 _LEAST_SECONDS = 0.05  # of work in one call, so that sending it and its result weighs little
+_SECONDS_TO_COMPILE = {
+    "advance": 10.0,
+    "leap": 20.0,
+    "consult": 3.0,
+}  # on one core; by the beginning of a kernel's name
 _MOST_BREAKS = 3  # of the worker processes, after which their runs are played again
 
 
@@ -189,21 +197,41 @@ def warm_up(*requests: SimulationRequest) -> None:
     Several that must be compiled are first compiled into the cache in copies of this process, where these may be made.
     Raises ``InputError`` with the policy that cannot be compiled.
     """
-    parts: dict[Any, Callable[[], None]] = {}  # by kernel
+    parts: dict[Any, tuple[str, Callable[[], None]]] = {}  # by kernel: for what, and a function that compiles it
     for request in requests:
         groups = group_clients(request.policies, request.instance.rewards, request.instance.num_arms, request.engine)
         for kernel, clients in groups.groups:
-            parts.setdefault(kernel, functools.partial(_warm_up_policy, request, request.policies[clients[0]]))
+            policy = request.policies[clients[0]]
+            parts.setdefault(kernel, (POLICIES.spec(policy), functools.partial(_warm_up_policy, request, policy)))
         for teacher in range(len(request.teachers)):
             routine = find_routine(request, teacher)
             if routine is not None:
-                parts.setdefault(routine_kernel(routine.consult), functools.partial(warm_up_routine, request, teacher))
-    missing = [warm_up_part for kernel, warm_up_part in parts.items() if kernel.is_to_be_compiled()]
-    if len(missing) > 1:
-        for _ in parallel_map(_call_and_ignore_errors, missing):
+                compile_it = functools.partial(warm_up_routine, request, teacher)
+                parts.setdefault(routine_kernel(routine.consult), (request.teacher_labels[teacher], compile_it))
+    missing = [kernel for kernel in parts if not kernel.is_cached]
+    if missing:
+        LOG.info(_describe_compilation({kernel: parts[kernel][0] for kernel in missing}))
+    in_copies = [parts[kernel][1] for kernel in missing if kernel.has_cache]
+    if len(in_copies) > 1:
+        for _ in parallel_map(_call_and_ignore_errors, in_copies):
             pass
-    for warm_up_part in parts.values():
+    for _, warm_up_part in parts.values():
         warm_up_part()
+
+
+def _describe_compilation(names: dict[Any, str]) -> str:
+    """Return the sentence that says what is compiled, with the name of what each kernel is for, and how long it takes.
+
+    ``Compiling the simulator for ucb1 and blt takes about 10 s; later runs find it in the cache.``
+    """
+    turns = -(-len(names) // default_workers())
+    seconds = turns * max(_SECONDS_TO_COMPILE[kernel.linked.__name__.partition("_")[0]] for kernel in names)
+    what = (
+        f"Compiling the simulator for {join_words(names.values(), 'and')} takes about {format_rough_duration(seconds)}"
+    )
+    if all(kernel.has_cache for kernel in names):
+        return f"{what}; later runs find it in the cache."
+    return f"{what}, and as long in later runs, since no folder for a cache is writable."
 
 
 def _call_and_ignore_errors(function: Callable[[], None]) -> None:

@@ -140,7 +140,7 @@ lock: .venv/dev.stamp ## refresh the locks (ARGS=--upgrade for the newest versio
 	$(LOCK) --output-file requirements/build.txt requirements/build.in
 	$(LOCK) --output-file requirements/run.txt -c requirements/build.txt pyproject.toml
 	$(LOCK) --output-file requirements/dev.txt -c requirements/build.txt -c requirements/run.txt \
-	    --extra dask --extra excel --extra gymnasium --extra parquet --extra pettingzoo --extra tracing \
+	    --extra dask --extra excel --extra gymnasium --extra parquet --extra pettingzoo --extra redis --extra tracing \
 	    pyproject.toml requirements/dev.in
 	$(LOCK) --output-file requirements/server.txt -c requirements/run.txt --extra tracing wheels/server/pyproject.toml
 	$(LOCK) --output-file requirements/client.txt -c requirements/run.txt wheels/client/pyproject.toml

@@ -150,6 +150,33 @@ def test_each_act_says_what_it_did(server, capsys, monkeypatch):
             assert f"{group} {name}" in run or name in shown, f"list what `{group} {name}` says"
 
 
+def test_exit_codes_are_those_of_the_kind_of_fault(server, capsys):
+    """1 for a campaign or client that the server does not have, 2 for what cannot be a name, by any command."""
+    output_of(capsys, *CREATE, "codes", "--start")
+    output_of(capsys, "campaign", "create", "empty", "--arm", "a", "--arm", "b", "--open-registration", *CREATE[-4:])
+    commands = {
+        "show": (), "monitor": (), "decisions": (), "register": ("eve",), "start": (), "stop": (),
+        "exclude": ("anna", "--yes"), "assign": ("anna", "--yes"), "export": ("--out", "new.ndjson"),
+        "delete": ("--yes",),
+    }  # fmt: skip
+    group = vars(vars(typer.main.get_command(app))["commands"]["campaign"])["commands"]
+    assert commands.keys() == group.keys() - {"create", "list"}
+    for name, arguments in commands.items():
+        assert "Unknown campaign 'nope'" in error_of(capsys, 1, "campaign", name, "nope", *arguments)
+        assert "Invalid campaign name" in error_of(capsys, 2, "campaign", name, "no/pe", *arguments)
+    for name in ("exclude", "assign"):
+        assert "Unknown client 'eve'" in error_of(capsys, 1, "campaign", name, "codes", "eve", "--yes")
+    assert "has no clients yet" in error_of(capsys, 1, "campaign", "start", "empty")
+    assert "has started" in error_of(capsys, 1, "campaign", "register", "codes", "eve")
+    assert "client" in error_of(capsys, 2, "campaign", "register", "empty", "")
+    assert "already exists" in error_of(capsys, 1, *CREATE, "codes")
+    for name in ("codes", "empty"):
+        assert execute(("campaign", "stop", name)) == (name == "empty")
+        assert execute(("campaign", "export", name, "--out", f"{name}.ndjson")) in {0, 1}
+        assert execute(("campaign", "delete", name, "--yes")) == 0
+    capsys.readouterr()
+
+
 @pytest.fixture
 def ask(capsys, monkeypatch):
     """``ask("complete_bash", line)``: what a shell is answered about the last word of a line."""

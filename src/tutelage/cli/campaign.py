@@ -138,7 +138,8 @@ def list_campaigns(server: Server = None, as_json: Json = False) -> None:
         for one in listing["campaigns"]:
             worst = _find_worst(one, items.get(one["name"], []))
             size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
-            progress = f"{format_count(one['num_pulls'], 'pull')}, {one['report']}"
+            report = one["report"].removeprefix("learning, ")  # the status says it, or that it is stalled
+            progress = f"{format_count(one['num_pulls'], 'pull')}, {report}"
             sys.stdout.write(f"{one['name']}: {worst}, {one['teacher']}, {size}, {progress}\n")
 
 

@@ -38,7 +38,7 @@ class Instruments:
         self._requests: dict[tuple[str, str, int], Histogram] = {}
         self.in_flight = 0  # changed in the event loop only
         self.leases: set[str] = set()  # campaigns that this server leads; changed in the writer's thread only
-        Gauge("tutelage_requests_in_flight", "Requests not answered yet.", registry=registry).set_function(
+        Gauge("tutelage_requests_in_flight", "Requests received and not answered yet.", registry=registry).set_function(
             lambda: self.in_flight
         )
         self.commit_seconds = Histogram(
@@ -75,7 +75,7 @@ class Instruments:
         )
         self._forwarded = Counter(
             "tutelage_forwarded_requests_total",
-            "Requests that this server passed on to the server that leads their campaign: answered, or failed.",
+            "Requests that this server passed on to the leader of their campaign, by outcome: answered or failed.",
             ["outcome"],
             registry=registry,
         )

@@ -134,7 +134,7 @@ def test_a_exclusion_is_a_decision(server):
     (decision,) = server.call("GET", "/v1/campaigns/c/decisions").json()["decisions"]
     assert (decision["kind"], decision["client"]) == ("excluded", "a")
     for client in ("a", "b", "nobody", ""):
-        expected = "not-excludable" if client in ("a", "b") else "invalid"
+        expected = {"nobody": "unknown-client", "": "invalid"}.get(client, "not-excludable")
         assert kind(server.call("POST", "/v1/campaigns/c/exclude", {"client": client})) == expected
 
 

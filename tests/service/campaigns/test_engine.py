@@ -376,7 +376,7 @@ def test_who_cannot_start_is_told_alone(bench):
     bench.create(name="d", clients=(), open_registration=True, start=False)
     good, bad = bench.group(PullJob("c", pulls=[sent(1)]), ActionJob("d", act="start"))
     assert good.error is None
-    assert bad.error.reason == "invalid"
+    assert bad.error.reason == "not-startable"
 
 
 def test_a_pull_from_before_a_restart_costs_only(tmp_path):

@@ -328,3 +328,14 @@ def test_the_command_line_shows_the_same_items(address, capsys):
     assert "stopped   Stopped. New pulls are refused." in printed
     assert " by 2 clients (1 excluded)" in printed
     assert printed.splitlines()[-1].strip() == f"tutelage campaign start --server {address} plain"
+
+
+def test_arms_in_the_quota_are_told_from_active_ones():
+    """Next to "24 of 24 active arms" the page says that the quota has 19 of them, which is what clients' rows count."""
+    view = factories.learning_view(3, 24)
+    quota = np.where(np.arange(24) < 19, view.metrics.quota, 0)
+    panels = render_panels(factories.with_metrics(view, quota=quota)).panels
+    assert "24 of 24active arms, 19 in the quota" in PageContent(panels["numbers"]).text
+    behind = PageContent(panels["behind"]).text
+    assert "Arms in the quota" in behind
+    assert "19 of 19" in behind

@@ -16,6 +16,8 @@ from tests.service.monitoring.monitored_store import (
     run_on_store,
 )
 
+from tutelage.cli import campaign
+from tutelage.cli.app import execute
 from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.dashboard.arms import estimate_arms
@@ -392,3 +394,18 @@ def test_metrics_are_read_by_prometheus():
             assert values["decided"] == 0.0
     pulls = {each.labels["campaign"]: each.value for each in families["tutelage_pulls"].samples}
     assert pulls["learning"] == examples["learning"].metrics.pulls.sum()
+
+
+def test_a_stalled_campaign_is_listed_as_stalled(serve, capsys, monkeypatch):
+    """`campaign list` has the most severe status item, and does not say of a stalled campaign that it is learning."""
+    server = serve(stalled_seconds=0.0, stalled_intervals=0.001, idle_seconds=1e9)
+    server.create(horizon=10**6)
+    monkeypatch.setattr(campaign, "request", lambda place, method, path: server.call(method, path).json())
+
+    def list_campaigns():
+        assert execute(["campaign", "list"]) == 0
+        return capsys.readouterr().out
+
+    assert list_campaigns() == "c: running, stalled, twl, 2 clients, 2 arms, 0 pulls, epoch 1, 2 arms active\n"
+    server.call("POST", "/v1/campaigns/c/stop")
+    assert list_campaigns().startswith("c: stopped, twl, ")

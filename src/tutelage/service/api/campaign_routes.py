@@ -36,6 +36,7 @@ from tutelage.stores.base import CampaignNotFound
 
 LISTED_AT_ONCE = 50
 EXACT_SECONDS = 0.25  # for reading the newest rows of campaigns in a list
+KNOWN_SECONDS = 5.0  # since the last commit, for which summaries of unchanged campaigns are listed without asking
 _ALL, _ONE = "/v1/campaigns", "/v1/campaigns/{name}"
 
 
@@ -56,7 +57,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
             summary="Create a campaign",
             body=NewCampaign,
             status=201,
-            problems=("exists", "warned", "no-leader"),
+            problems=("exists", "warned", "not-startable", "no-leader"),
         ),
         show("GET", _ONE, to.show_campaign, "viewer", "Show a campaign"),
         route(
@@ -77,7 +78,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
         changed(
             *(f"{_ONE}/start", to.start_campaign),
             summary="Start a campaign, or resume it after a stop",
-            problems=("invalid",),
+            problems=("not-startable",),
         ),
         change(
             *(f"{_ONE}/stop", to.stop_campaign),
@@ -88,7 +89,7 @@ def campaign_routes(handoff: Handoff, readers: Readers, own_teachers: Container[
             *(f"{_ONE}/exclude", to.exclude_client),
             summary="Exclude a client from the evidence",
             body=ClientReference,
-            problems=("not-started", "not-excludable"),
+            problems=("unknown-client", "not-started", "not-excludable"),
         ),
     ]
 
@@ -98,6 +99,7 @@ class CampaignHandlers:
 
     def __init__(self, handoff: Handoff, readers: Readers, own_teachers: Container[str]) -> None:
         self.handoff, self.readers, self.own_teachers = handoff, readers, own_teachers
+        self._listed: dict[str, tuple[bytes, CampaignSummary]] = {}  # with the digest of the rows that it follows from
 
     async def list_campaigns(self, call: Call) -> CampaignList:
         """List the campaigns of the store, whichever server leads them.
@@ -112,6 +114,8 @@ class CampaignHandlers:
         for start in range(0, len(names), LISTED_AT_ONCE):  # so that pulls are answered in between
             part = names[start : start + LISTED_AT_ONCE]
             found += await asyncio.gather(*(self._summarize_if_there(name, exact_until) for name in part))
+        if call.caller.campaign is None:
+            self._listed = {name: self._listed[name] for name in names if name in self._listed}
         return CampaignList([one for one in found if one is not None])
 
     async def create_campaign(self, call: Call) -> Response:
@@ -210,15 +214,24 @@ class CampaignHandlers:
 
         After ``exact_until``, a time on the monotonic clock, no rows after the newest snapshot are read.
         """
-        if name in self.handoff.engine.sessions:
+        engine = self.handoff.engine
+        if (session := engine.sessions.get(name)) is not None:
+            digest, known = self._listed.get(name, (b"", None))
+            if digest == session.digest and time.monotonic() - engine.last_commit < KNOWN_SECONDS:
+                return known
             with contextlib.suppress(NotLeader, Refusal):
-                return await self._summarize(name)
+                self._listed[name] = await self.handoff.ask(ReadJob(name, look=_summarize_with_digest))
+                return self._listed[name][1]
         try:
             return await self.readers.read(
                 lambda reader: summarize_stored(reader, name, is_exact=time.monotonic() < exact_until)
             )
         except CampaignNotFound:
             return None
+
+
+def _summarize_with_digest(session: Session) -> tuple[bytes, CampaignSummary]:
+    return session.digest, summarize(session)
 
 
 def get_position(session: Session) -> int:

@@ -67,7 +67,7 @@ def edge_routes(handoff: Handoff, readers: Readers) -> list[Route]:
             tag="campaigns",
             body=ClientAssignment,
             answer=CampaignSummary,
-            problems=("not-started",),
+            problems=("unknown-client", "not-started"),
         ),
     ]
 

@@ -31,12 +31,14 @@ def start(session: Session, now: int, key: str = "") -> None:
     if session.status == "running":
         return
     if not session.clients:
-        raise Refusal("invalid", f"The campaign {session.name} has no clients yet: register one before the start.")
+        raise Refusal(
+            "not-startable", f"The campaign {session.name} has no clients yet: register one before the start."
+        )
     if session.campaign is None:
         try:
             session.campaign = Campaign(session.settings.setup(session.clients))
         except InputError as error:
-            raise Refusal("invalid", str(error)) from error
+            raise Refusal("not-startable", str(error)) from error
         session.state = encode_state(session.campaign.state)
     session.status = "running"
     session.enter("started", now, key=key)
@@ -57,14 +59,14 @@ def exclude(session: Session, client: str, now: int, key: str = "") -> None:
     """Exclude a client: its pulls are no longer evidence."""
     campaign = session.begun
     if client not in session.client_numbers:
-        raise Refusal("invalid", f"Unknown client {client!r} in the campaign {session.name}.")
+        raise Refusal("unknown-client", f"Unknown client {client!r} in the campaign {session.name}.")
     number = session.client_numbers[client]
     if why := campaign.find_exclusion_fault(number):
         raise Refusal("not-excludable", f"The client {client!r} {why}.")
     try:
         decision = campaign.exclude(number)
     except InputError as error:
-        raise Refusal("invalid", str(error)) from error
+        raise Refusal("not-excludable", str(error)) from error
     session.step += 1
     session.has_decided = True
     session.enter("excluded", now, describe_decision(decision, campaign, session.settings.arms, client), key=key)

@@ -61,7 +61,7 @@ def claim(session: Session, asked: EdgeClaim, now: int, key: str = "") -> ClaimR
 def assign(session: Session, client: str, edge: str, now: int, key: str = "") -> None:
     """Move a client to an edge, or to the leader if ``edge`` is empty: the old edge's later pulls are refused."""
     if client not in session.client_numbers:
-        raise Refusal("invalid", f"Unknown client {client!r} in the campaign {session.name}.")
+        raise Refusal("unknown-client", f"Unknown client {client!r} in the campaign {session.name}.")
     if edge:
         _check_edge(edge)
     number = session.client_numbers[client]

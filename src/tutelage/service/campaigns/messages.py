@@ -55,9 +55,11 @@ class Origin:
 Reason = Literal[
     "malformed",
     "unknown-campaign",
+    "unknown-client",
     "exists",
     "conflict",
     "not-started",
+    "not-startable",
     "stopped",
     "registration-closed",
     "not-excludable",

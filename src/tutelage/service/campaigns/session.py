@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from tutelage.errors import InputError
 from tutelage.service.campaigns.campaign import Assignment, Campaign, Decision
 from tutelage.service.campaigns.entry_contents import BypassedPull, EntryContent, describe_decision, encode_content
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse, Reason, Refusal
@@ -185,10 +184,11 @@ class Session:
         self._extend_digest(self.new_entries[-1])
 
     def admit(self, client: str) -> None:
-        """Add a client.  Raises ``InputError`` for an invalid name, or if the campaign is full."""
+        """Add a client.  Raises ``InputError`` for an invalid name, and :class:`Refusal` if the campaign is full."""
         most = min(MOST_CLIENTS, MOST_CELLS // len(self.settings.arms))
         if len(self.clients) == most:
-            raise InputError(f"The campaign {self.name} is full: it has {most} clients, the most that it can have.")
+            sentence = f"The campaign {self.name} is full: it has {most} clients, the most that it can have."
+            raise Refusal("registration-closed", sentence)
         check_names("client", [client], 1)
         self.client_numbers[client] = len(self.clients)
         self.clients.append(client)

@@ -131,20 +131,19 @@ class ActivityHistory:
 
 def _make_points(metrics: Metrics, now: float) -> ChartPoints:
     """Return the points of the charts with the last change and now, so that a silence is a flat line."""
-    points, pulls = metrics.series, metrics.pulls.sum(axis=0)
-    times = [point.time / 1e6 for point in points]
-    ends = [metrics.changed / 1e6, max(now, metrics.changed / 1e6)] if points else [now]
+    times, costs, pulls = metrics.series
+    ends = [metrics.changed / 1e6, max(now, metrics.changed / 1e6)] if len(times) else [now]
     return ChartPoints(
-        np.array(times + ends),
-        np.array([point.cost for point in points] + [metrics.cost] * len(ends)),
-        np.array([point.pulls for point in points] + [pulls] * len(ends)),
+        np.append(times / 1e6, ends),
+        np.append(costs, [metrics.cost] * len(ends)),
+        np.concatenate((pulls.reshape(-1, metrics.pulls.shape[1]), [metrics.pulls.sum(axis=0)] * len(ends))),
     )
 
 
 def count_pulls_since(metrics: Metrics, time: float) -> tuple[int, ...] | None:
     """The pulls of each arm [K] since the last point of the charts before ``time``; None without one."""
-    older = [point.pulls for point in metrics.series if point.time <= time * 1e6]
-    return tuple((metrics.pulls.sum(axis=0) - older[-1]).tolist()) if older else None
+    older = int(np.searchsorted(metrics.series.times, time * 1e6, side="right"))
+    return tuple((metrics.pulls.sum(axis=0) - metrics.series.pulls[older - 1]).tolist()) if older else None
 
 
 def read_history(last: CounterSample, rows: Iterable[PullRow | EntryRow], width: float) -> ActivityHistory | None:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from tutelage.dependence_test import DependenceFinding
 from tutelage.service.campaigns.campaign import Campaign
-from tutelage.service.campaigns.series import Counts, Point
+from tutelage.service.campaigns.series import Counts, Points
 from tutelage.service.campaigns.session import Session
 from tutelage.service.monitoring.event_log import LedgerSummary
 from tutelage.text import name_arms
 
 Array = NDArray[np.float64]
+NO_POINTS = Points(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 0), np.int64))
 Phase = Literal["registering", "learning", "undecidable", "decided", "stopped", "finished"]
 
 
@@ -82,7 +83,7 @@ class Metrics(CounterSample):
     error_bound: str = ""
     beyond_horizon: int = 0
     bypassed: int = 0
-    series: tuple[Point, ...] = ()
+    series: Points = NO_POINTS
     changed: int = 0
 
     @cached_property
@@ -317,7 +318,7 @@ def _common_fields(session: Session) -> dict[str, Any]:
         "replays": session.tally.replays,
         "conflicts": session.tally.conflicts,
         "bypassed": session.bypassed,
-        "series": tuple(session.series.points),
+        "series": session.series.points,
         "changed": session.series.last,
     }
 

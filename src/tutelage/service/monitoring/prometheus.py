@@ -92,7 +92,7 @@ def ledger_rows_total(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def replayed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls that were sent again, for example after a timeout, and answered as before, since this server leads."""
+    """Pulls that were sent again, as after a timeout, and answered as before, since this server became the leader."""
     return view.metrics.replays
 
 
@@ -104,13 +104,13 @@ def beyond_horizon_pulls_total(view: CampaignView, thresholds: Thresholds) -> fl
 
 @campaign_metric
 def bypassed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls whose client used its own reward because no answer reached it in time, as it reported later."""
+    """Pulls whose client, as it reported later, used the reward that it observed, since no answer came in time."""
     return view.metrics.bypassed
 
 
 @campaign_metric
 def refused_conflicts_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Requests refused because they reused the id of a stored pull with other content, since this server leads."""
+    """Requests refused for the id of a stored pull with other content, since this server became the leader."""
     return view.metrics.conflicts
 
 
@@ -140,13 +140,13 @@ def clients(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
-    """Clients, except excluded ones, that have sent nothing for --stalled-seconds and --stalled-intervals."""
+    """Clients, except excluded ones, silent for longer than the settings --stalled-seconds and --stalled-intervals."""
     return int(find_silent_clients(view, thresholds).sum())
 
 
 @campaign_metric
 def directive(view: CampaignView, thresholds: Thresholds) -> float:
-    """How often the server has set the rules by which it changes rewards: at the start, and after each consultation."""
+    """Number of the rules in force by which rewards are changed: 1 at the start, one more after each consultation."""
     return view.metrics.directive
 
 
@@ -170,7 +170,7 @@ def decided(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def cost(view: CampaignView, thresholds: Thresholds) -> float:
-    """Sum of all changes that the server made to rewards, without their signs, with rewards scaled to 0 to 1."""
+    """Sum of the absolute changes that the server made to rewards, with rewards scaled to the range from 0 to 1."""
     return view.metrics.cost
 
 

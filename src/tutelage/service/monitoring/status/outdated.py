@@ -20,7 +20,7 @@ class AgeThresholds:
     )
 
 
-@status_kind("outdated", gauge="the server has not updated the figures of the campaign for --outdated-seconds")
+@status_kind("outdated", gauge="the metrics of the campaign are older than --outdated-seconds")
 def outdated(view: CampaignView, thresholds: AgeThresholds) -> StatusItem | None:
     """Compare the age of the metrics with the threshold.
 

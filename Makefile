@@ -40,7 +40,7 @@ run: .venv/run.stamp ## compare the teachers on the paper's instance and on a re
 # Tests that take long: processes that are interrupted, killed or replaced, packages that are installed,
 # many simulations, long pages.
 SLOW := $(addprefix --ignore=tests/, agents/test_agents.py benchmarks cli/test_demo.py cli/test_installed.py cli/test_interrupt.py \
-    cli/test_real_data.py engine/test_executors.py engine/test_leaping.py \
+    cli/test_real_data.py engine/test_dask_shards.py engine/test_executors.py engine/test_leaping.py \
     experiments/test_execution.py experiments/test_interruption.py measurement/test_exploration.py measurement/test_warm_start.py \
     plots/test_layout.py plots/test_matplotlib_import.py plots/test_styles.py policies/test_bayes_ucb.py \
     policies/test_boltzmann.py policies/test_boltzmann_gumbel.py policies/test_eps_constant.py \

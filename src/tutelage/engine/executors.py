@@ -25,7 +25,8 @@ from typing import Any, Literal, get_args
 
 from tutelage.engine.agent_group import has_agents
 from tutelage.engine.run_clients import ClientThreads
-from tutelage.engine.simulation import simulate_run
+from tutelage.engine.sharded_clients import ShardedClients, can_be_sharded
+from tutelage.engine.simulation import play_run, simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunOutcome
@@ -204,7 +205,10 @@ def describe_missing_guard() -> str:
 
 
 def _open_dask(requests: Requests, workers: int | None, executor: str) -> Team:
-    """Connect to the workers of a dask scheduler and send each the requests once."""
+    """Connect to the workers of a dask scheduler and send each the requests once.
+
+    The requests are the value of a task, which can be repeated; Dask keeps scattered data on one worker only.
+    """
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
@@ -222,7 +226,12 @@ def _open_dask(requests: Requests, workers: int | None, executor: str) -> Team:
     if not cores:
         client.close()
         raise InputError(f"The dask scheduler at {address} has no workers: start some with dask worker.")
-    (sent,) = client.scatter([tuple(requests)], broadcast=True, hash=False)
+    encoding = distributed.protocol.pickle
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")
+        sent = client.submit(encoding.loads, encoding.dumps(tuple(requests)), pure=False)
+    if all(map(can_be_sharded, requests)):
+        return _open_shards(requests, client, sent)
     pool = client.get_executor(pure=False)
 
     def close(wait: bool) -> None:
@@ -230,6 +239,25 @@ def _open_dask(requests: Requests, workers: int | None, executor: str) -> Team:
         client.close()
 
     return Team(pool, workers or 2 * cores, play_runs, (sent,), close=close)
+
+
+def _open_shards(requests: Requests, client: Any, sent: Any) -> Team:
+    """Play one run at a time, its clients in shards on the workers of a dask scheduler."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="tutelage")
+
+    def play(runs: Sequence[RunPlace]) -> PlayedRuns:
+        played = []
+        for number, teacher, run in runs:
+            began = time.perf_counter()
+            clients = ShardedClients(client, sent, requests[number], number, teacher, run)
+            played.append((play_run(requests[number], teacher, run, clients), time.perf_counter() - began))
+        return played
+
+    def close(wait: bool) -> None:
+        client.close()
+        thread.shutdown(wait=wait, cancel_futures=True)
+
+    return Team(thread, 1, play, close=close)
 
 
 def _have_many_clients(requests: Requests) -> bool:

@@ -16,7 +16,6 @@ from tutelage.errors import InputError
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Learner, Policy, can_leap
 from tutelage.read_only_arrays import read_only
-from tutelage.request import map_distinct
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.text import format_value
 from tutelage.validation import is_whole
@@ -36,25 +35,33 @@ class PolicyGroups:
     parameters: NDArray[np.float64]
     state_size: int
 
+    def select(self, own: slice) -> "PolicyGroups":
+        """Return the groups of some clients, numbered from the first of them."""
+        chosen = [(kernel, clients[(clients >= own.start) & (clients < own.stop)]) for kernel, clients in self.groups]
+        groups = tuple((kernel, clients - own.start) for kernel, clients in chosen if clients.size)
+        return PolicyGroups(groups, self.parameters[own], self.state_size)
+
 
 def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
+    distinct = list({id(policy): policy for policy in policies}.values())
+    numbers = {id(policy): number for number, policy in enumerate(distinct)}
+    kinds = np.array([numbers[id(policy)] for policy in policies])
     members: dict[Any, list[int]] = {}
-    for client, functions in enumerate(map_distinct(lambda policy: functions_of(policy, rewards, engine), policies)):
-        members.setdefault(functions, []).append(client)
+    for number, policy in enumerate(distinct):
+        members.setdefault(functions_of(policy, rewards, engine), []).append(number)
     groups = []
-    for functions, clients in members.items():
-        policy = policies[clients[0]]
+    for functions, chosen in members.items():
         try:
-            groups.append((kernel_for(*functions), np.array(clients)))
+            groups.append((kernel_for(*functions), np.flatnonzero(np.isin(kinds, chosen))))
         except Exception as error:  # noqa: BLE001
-            raise_code_error(policy, rewards, error)
-    numbers = map_distinct(_numbers_of, policies)
-    parameters = np.zeros((len(policies), max(1, *(each.size for each in numbers))))
-    for client, each in enumerate(numbers):
-        parameters[client, : each.size] = each
-    sizes = map_distinct(lambda policy: _size_of(policy, num_arms), policies)
-    return PolicyGroups(tuple(groups), read_only(parameters), max(sizes))
+            raise_code_error(distinct[chosen[0]], rewards, error)
+    given = [_numbers_of(policy) for policy in distinct]
+    parameters = np.zeros((len(distinct), max(1, *(each.size for each in given))))
+    for row, each in zip(parameters, given, strict=True):
+        row[: each.size] = each
+    sizes = [_size_of(policy, num_arms) for policy in distinct]
+    return PolicyGroups(tuple(groups), read_only(parameters[kinds]), max(sizes))
 
 
 def functions_of(policy: Policy, rewards: RewardDistribution, engine: str) -> tuple[Any, ...]:

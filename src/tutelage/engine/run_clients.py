@@ -30,7 +30,6 @@ from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_ch
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
 from tutelage.engine.run_record import RunRecord
 from tutelage.engine.stream_seeds import compute_client_streams
-from tutelage.instances.base import Phase
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
@@ -87,27 +86,42 @@ class ClientOutcome(NamedTuple):
 
 
 class RunClients:
-    """All clients of one run."""
+    """The clients of one run: all, or those whose numbers are in ``own``, which must begin a piece (run_record.py).
+
+    Clients are numbered from the first one of ``own``, except in :meth:`exclude`.
+    """
 
     def __init__(
-        self, request: SimulationRequest, teacher: int, run: int, player: Player, *, trace: bool = False
+        self,
+        request: SimulationRequest,
+        teacher: int,
+        run: int,
+        player: Player,
+        *,
+        own: slice | None = None,
+        trace: bool = False,
     ) -> None:
         instance, num_arms = request.instance, request.instance.num_arms
-        num_clients = instance.num_clients
+        self.own = own = slice(0, instance.num_clients) if own is None else own
+        num_clients = own.stop - own.start
         self.request = request
         self.player, self.agents = player, player.agents
         self.threads = player.threads if player.agents is None else None
         self.reported_at = time.monotonic()
         shared = _share_arrays(request)
-        self.reward_arrays = shared.reward_arrays._replace(shock_key=read_only(shock_key(request.seed, run)))
+        self.reward_arrays = shared.reward_arrays._replace(
+            local_means=shared.reward_arrays.local_means[own], shock_key=read_only(shock_key(request.seed, run))
+        )
         self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
-        self.acting, self.policies = shared.acting, shared.policies
+        activity, delays, last_rounds = shared.acting
+        self.acting = ActivityArrays(activity[own], delays[own], last_rounds[own])
+        self.policies = shared.policies.select(own)
         self.slice = SLICE if self.agents is None else agent_group.SLICE
         if self.agents is not None:
             self.policies = replace(self.policies, parameters=read_only(self.agents.fill(self.policies.parameters)))
         problem = request.problem_for(request.teachers[teacher])
         self.cuts = np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64)
-        streams = compute_client_streams(request.seed, run, num_clients)
+        streams = compute_client_streams(request.seed, run, num_clients, own.start)
         self.memory = new_memory(num_arms, self.cuts.size, self.policies.state_size, streams)
         self.can_go_back = self.agents is None and not request.sums_clients
         self.memory.remaining_delays[:] = self.acting.delays
@@ -139,11 +153,13 @@ class RunClients:
         if change.has_new_target:
             memory.rule_states[:, OFF_TARGET] = 0.0
 
-    def shift(self, phase: Phase) -> None:
-        """Shift the means after the round in which all clients are."""
+    def shift(self, number: int) -> None:
+        """Shift the means to those of a phase of the instance after the round in which all clients are."""
+        phase = self.request.instance.phases[number]
         self.record.note_clients(self.memory, phase.after)
         self.reward_arrays = self.reward_arrays._replace(
-            local_means=read_only(np.ascontiguousarray(phase.local_means)), global_means=read_only(phase.global_means)
+            local_means=read_only(np.ascontiguousarray(phase.local_means[self.own])),
+            global_means=read_only(phase.global_means),
         )
 
     def find_consultation(self, last: int) -> int | None:
@@ -208,12 +224,10 @@ class RunClients:
             self.published = ()
         return True
 
-    def exclude(self, client: int) -> bool:
-        """Leave a client out of the evidence, unless it is the last one that is evidence; return whether it is out."""
-        if self.is_evidence.sum() <= 1:
-            return False
-        self.is_evidence[client] = False
-        return True
+    def exclude(self, client: int) -> None:
+        """Leave a client of the run, numbered from its first one, out of the evidence if it is one of these."""
+        if self.own.start <= client < self.own.stop:
+            self.is_evidence[client - self.own.start] = False
 
     def finish(self) -> ClientOutcome:
         """Return what was recorded, at the horizon."""
@@ -339,7 +353,7 @@ class RunClients:
         except Exception as error:  # noqa: BLE001
             if self.agents is not None:
                 self.agents.check()
-            policy, num_arms = self.request.policies[clients[0]], self.quota.size
+            policy, num_arms = self.request.policies[self.own.start + clients[0]], self.quota.size
             if isinstance(error, IndexError) and not str(error):
                 raise policy_chose_no_arm(policy, num_arms) from None
             raise_code_error(policy, self.request.instance.rewards, error, num_arms)

@@ -5,17 +5,17 @@ from typing import Any
 
 from tutelage.engine.compiled_loop import acts
 from tutelage.engine.kernel_compiler import compiled
-from tutelage.instances.base import Instance, Phase
+from tutelage.instances.base import Instance
 from tutelage.request import SimulationRequest
 from tutelage.seeding import ACTIVITY, client_streams
 
 
 @dataclass(frozen=True)
 class ScheduledChange:
-    """What happens after a round: a phase with new means begins, or else a client is excluded."""
+    """What happens after a round: a phase of the instance begins, with new means, or else a client is excluded."""
 
     round: int
-    phase: Phase | None = None
+    phase: int | None = None
     client: int = -1
 
 
@@ -26,7 +26,9 @@ def schedule_changes(request: SimulationRequest, run: int) -> list[ScheduledChan
         silent = find_silent_clients(request.instance, request.seed, run, request.horizon, request.exclude_after)
         for client, round in silent.items():
             exclude[client] = min(round, exclude.get(client, round))
-    changes = [ScheduledChange(phase.after, phase) for phase in request.instance.phases[1:]]
+    changes = [
+        ScheduledChange(phase.after, number) for number, phase in enumerate(request.instance.phases) if number > 0
+    ]
     changes += [ScheduledChange(round, client=client) for client, round in sorted(exclude.items())]
     return sorted((change for change in changes if change.round < request.horizon), key=lambda change: change.round)
 

@@ -7,14 +7,16 @@ clients.
 import contextlib
 import threading
 from collections.abc import Callable
+from typing import Any, Protocol
 
 from tutelage.engine.agent_group import open_agents
 from tutelage.engine.routine_consultations import RoutineConsultations
-from tutelage.engine.run_clients import ClientThreads, DirectiveChange, Player, RunClients
+from tutelage.engine.run_clients import ClientOutcome, ClientThreads, DirectiveChange, Player, RunClients
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunEvent, RunOutcome, count_messages
 from tutelage.seeding import teacher_generator
+from tutelage.teachers.base import Directive, Evidence, Teacher
 from tutelage.teachers.checks import ask, ask_directive, ask_report
 
 # Where consultations follow each other closely, compiled calls are so short that runs in several threads
@@ -40,18 +42,38 @@ def simulate_run(
     """
     with open_agents(request, run, cancel) as agents:
         clients = RunClients(request, teacher, run, Player(cancel, progress, agents, threads), trace=trace)
-        return _Simulation(request, teacher, run, clients).play()
+        return play_run(request, teacher, run, clients)
+
+
+def play_run(request: SimulationRequest, teacher: int, run: int, clients: "PlayedClients") -> RunOutcome:
+    """Play one run of a request under one of its teachers with its clients, wherever they are."""
+    return _Simulation(request, teacher, run, clients).play()
+
+
+class PlayedClients(Protocol):
+    """The clients of a run: :class:`RunClients`, which describes the functions, or shards of them."""
+
+    def publish(self, directive: Directive, change: DirectiveChange) -> None: ...
+    def find_consultation(self, last: int) -> int | None: ...
+    def advance(self, last: int) -> None: ...
+    def take_evidence(self) -> Evidence: ...
+    def open_routine(self, teacher: Teacher, state: Any) -> RoutineConsultations | None: ...
+    def consult_routinely(self, routine: RoutineConsultations) -> bool: ...
+    def shift(self, number: int) -> None: ...
+    def exclude(self, client: int) -> None: ...
+    def finish(self) -> ClientOutcome: ...
 
 
 class _Simulation:
-    """The teacher's side of one run; :func:`simulate_run` is its only user."""
+    """The teacher's side of one run; :func:`play_run` is its only user."""
 
-    def __init__(self, request: SimulationRequest, teacher: int, run: int, clients: RunClients) -> None:
+    def __init__(self, request: SimulationRequest, teacher: int, run: int, clients: PlayedClients) -> None:
         self.request, self.place, self.clients = request, (teacher, run), clients
         self.teacher = request.teachers[teacher]
         self.problem = request.problem_for(self.teacher)
         self.changes = schedule_changes(request, run)
         self.restarts = self.windows = self.num_consultations = 0
+        self.num_evidence = request.instance.num_clients
         self.routine: RoutineConsultations | None = None
         self.events: list[RunEvent] = []
         self.target: int | None = None
@@ -112,7 +134,9 @@ class _Simulation:
         """Shift the means, or exclude a client unless it is the last one that is evidence."""
         if change.phase is not None:
             self.clients.shift(change.phase)
-        elif self.clients.exclude(change.client):
+        elif self.num_evidence > 1:
+            self.num_evidence -= 1
+            self.clients.exclude(change.client)
             self._end_routine()
             self.state = ask(self.teacher, "exclude", self.state, change.client)
             self._publish(change.round)

@@ -21,12 +21,12 @@ _MIX_LEFT, _MIX_RIGHT, _WORD = 0xCA01F9DD, 0x4973F715, 0xFFFFFFFF
 _POOL, _DISCARDED = 4, 12
 
 
-def compute_client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:
-    """Return what ``seeding.client_streams`` returns, uint64 [M, 3, 4]."""
+def compute_client_streams(seed: int, run: int, num_clients: int, first: int = 0) -> NDArray[np.uint64]:
+    """Return what ``seeding.client_streams`` returns, uint64 [M, 3, 4], for the clients from ``first`` on."""
     pool, num_words = mix_clients_seed(seed, run)
     factor = _INIT_A * pow(_MULT_A, _POOL * num_words, _WORD + 1) & _WORD  # after as many multiplications
     streams = np.zeros((num_clients, 3, 4), dtype=np.uint64)
-    _seeding_kernel()(pool.astype(np.int64), factor, np.zeros(_POOL + 6, dtype=np.int64), streams)
+    _seeding_kernel()(pool.astype(np.int64), factor, np.zeros(_POOL + 6, dtype=np.int64), first, streams)
     return streams
 
 
@@ -36,16 +36,16 @@ def _seeding_kernel() -> Any:
 
 
 def seed_streams(
-    pool: NDArray[np.int64], first_factor: int, numbers: NDArray[np.int64], streams: NDArray[np.uint64]
+    pool: NDArray[np.int64], first_factor: int, numbers: NDArray[np.int64], first: int, streams: NDArray[np.uint64]
 ) -> None:
-    """Fill ``streams`` [M, 3, 4]; ``numbers`` [10] is for intermediate results."""
+    """Fill ``streams`` [M, 3, 4] of the clients from ``first`` on; ``numbers`` [10] is for intermediate results."""
     mixed, halves = numbers[:_POOL], numbers[_POOL:]
-    for client in range(streams.shape[0]):
+    for row in range(streams.shape[0]):
         for purpose in range(streams.shape[1]):
-            factor, stream = first_factor, streams[client, purpose]
+            factor, stream = first_factor, streams[row, purpose]
             for place in range(_POOL):
                 mixed[place] = pool[place]
-            for word in (client, purpose):
+            for word in (first + row, purpose):
                 for place in range(_POOL):
                     following = factor * _MULT_A & _WORD
                     total = _MIX_LEFT * mixed[place] - _MIX_RIGHT * hash_word(word, factor, following) & _WORD

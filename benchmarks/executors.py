@@ -2,13 +2,14 @@
 
     python benchmarks/executors.py [--workers 2] [--turns 3]
 
-There is a sweep of long runs, a sweep of short ones, which are sent several at a time, and one run of many clients,
-which threads share.  Each is played once before it is timed, so that kernels are compiled and workers have started;
-the least time of the turns counts.  Every executor must give the same bytes.
+There are sweeps of long runs, of BLT, and of short runs, which are sent several at a time, and one run of many
+clients, which threads and Dask workers share.  Each is played once before it is timed, so that kernels are compiled
+and workers have started; the least time of the turns counts.  Every executor must give the same bytes.
 """
 
 import argparse
 import importlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,12 +21,12 @@ from tutelage import make_request, simulate_request
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult
 
+FIVE = "2*ucb1,2*eps-greedy,1*ts"
 SWEEPS: dict[str, Callable[[], SimulationRequest]] = {
-    "BLT and TWL, T = 50,000, 40 runs each": lambda: make_request(
-        "paper", ["blt", "twl"], "2*ucb1,2*eps-greedy,1*ts", runs=40, seed=1
-    ),
+    "TWL and none, T = 50,000, 100 runs each": lambda: make_request("paper", ["twl", "none"], FIVE, runs=100, seed=1),
+    "BLT, T = 50,000, 40 runs": lambda: make_request("paper", "blt", FIVE, runs=40, seed=1),
     "TWL and none, T = 500, 2,000 runs each": lambda: make_request(
-        "paper", ["twl", "none"], "2*ucb1,2*eps-greedy,1*ts", horizon=500, runs=2000, seed=1, checkpoints=1
+        "paper", ["twl", "none"], FIVE, horizon=500, runs=2000, seed=1, checkpoints=1
     ),
     "TAL(0,0), 20,000 clients, T = 10,000, one run": lambda: make_request(
         "planted:clients=20000,arms=10,gap=.05",
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="threads, processes or Dask workers")
     parser.add_argument("--turns", type=int, default=3, help="measurements, of which the least counts")
     options = parser.parse_args()
+    print(f"Load before: {os.getloadavg()[0]:.1f}\n")
     print("| sweep | executor | seconds | times one worker |\n|---|---|---|---|")
     with start_dask(options.workers) as dask:
         for name, make in SWEEPS.items():
@@ -78,6 +80,7 @@ def main() -> None:
                     if not np.array_equal(getattr(result, field), getattr(expected, field)):
                         raise ValueError(f"{executor} gives other values of {field} than one thread.")
                 print(f"| {name} | {options.workers} {label} | {seconds:.2f} | {alone / seconds:.2f} |", flush=True)
+    print(f"\nLoad after: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,10 @@ NOT_REACHED = np.iinfo(np.int64).max  # stands among rounds for "the quota's cou
 
 
 class Memory(NamedTuple):
-    """The clients of one run.  No array grows with the horizon."""
+    """The clients of one run.  No array grows with the horizon.
+
+    All are contiguous but ``segment_sums``, which is stored segment after segment.
+    """
 
     rounds: NDArray[np.int64]  # [M] rounds passed
     num_pulls: NDArray[np.int64]  # [M] pulls of all arms
@@ -114,7 +117,11 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
     parts: dict[str, NDArray[Any]] = {}
     for name, (kind, shape) in layout.items():
         start, end = end, end + sizes[name]
-        parts[name] = block[start:end].view(kind).reshape((num_clients, *shape))
+        part: NDArray[Any] = block[start:end].view(kind)
+        if name == "segment_sums":  # segment after segment, so that those that no client reaches take no memory
+            parts[name] = part.reshape((num_cuts + 1, num_clients, num_arms)).transpose((1, 2, 0))
+        else:
+            parts[name] = part.reshape((num_clients, *shape))
     memory = Memory(**parts, block=block)
     memory.pending_arm[...] = -1
     memory.quota_rounds[...] = NOT_REACHED

@@ -130,8 +130,8 @@ class Instance:
     def phases(self) -> tuple["Phase", ...]:
         """The phases between shifts of the means, in order; the first begins at round 0."""
         shifts = sorted(self.conditions.shifts, key=lambda shift: shift.after)
-        means = [(0, self.local_means), *((shift.after, shift.local_means) for shift in shifts)]
-        return tuple(Phase(after, each, _weighted(each, self.weights)) for after, each in means)
+        later = (Phase(each.after, each.local_means, _weighted(each.local_means, self.weights)) for each in shifts)
+        return (Phase(0, self.local_means, self.global_means), *later)
 
     @functools.cached_property
     def best_arm(self) -> int:

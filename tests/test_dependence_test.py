@@ -174,3 +174,13 @@ def test_a_round_ends_where_a_client_pulls_again():
     assert (found.rounds, found.noticed_after) == (wanted.rounds, wanted.noticed_after)
     assert found.correlation == pytest.approx(wanted.correlation, rel=1e-9)
     assert found.evidence == pytest.approx(wanted.evidence, rel=1e-9)
+
+
+def test_no_more_is_kept_than_the_last_counts():
+    """Many rounds at once leave nothing of their size in memory, of which a server has one test for each campaign."""
+    test = DependenceTest(3, 2)
+    random = np.random.default_rng(0)
+    test.add_rounds(random.integers(0, 2, (5_000, 3)), random.random((5_000, 3)))
+    assert test.finding().rounds > 1_000
+    arrays = [value for value in vars(test).values() if isinstance(value, np.ndarray)]
+    assert sum((array if array.base is None else array.base).nbytes for array in arrays) < 1_000

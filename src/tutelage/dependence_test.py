@@ -125,7 +125,7 @@ class DependenceTest:
         acts, place = arms >= 0, np.maximum(arms, 0)[:, :, None]
         before = np.take_along_axis(counts, place, axis=2)[:, :, 0] - acts
         total = np.take_along_axis(sums, place, axis=2)[:, :, 0] - np.where(acts, rewards, 0.0)
-        self._counts, self._sums = counts[-1], sums[-1]
+        self._counts, self._sums = counts[-1].copy(), sums[-1].copy()  # a view would keep those of all rounds
         radii = confidence_radius(before, self.risk / (2.0 * self._counts.size))
         known = acts & (radii <= FARTHEST)
         used = known.sum(axis=1) > 1
@@ -140,7 +140,7 @@ class DependenceTest:
         reached = np.flatnonzero(evidence >= math.log(2.0 / self.risk))
         if self._noticed_after is None and reached.size:
             self._noticed_after = self._rounds + int(reached[0]) + 1
-        self._log_capital, self._greatest = capital[-1], max(self._greatest, float(evidence.max()))
+        self._log_capital, self._greatest = capital[-1].copy(), max(self._greatest, float(evidence.max()))
         errors = np.where(known, rewards - predictions, 0.0)
         self._rounds += len(rewards)
         self._products += float(sum_of_pairs(errors).sum())

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 from tests.service.api.messages import kind, pull
 
-from tutelage.service.api import ledger_pages, ledger_routes
+from tutelage.service.api import campaign_routes, ledger_pages, ledger_routes
 from tutelage.service.api.ledger_formats import make_writer
 from tutelage.service.api.problems import BrokenStream
 from tutelage.service.campaigns.engine import ActionJob
@@ -125,6 +125,32 @@ def test_the_ledger_is_read_in_pages(server):
     lines = server.call("GET", "/v1/campaigns/c/export", params={"format": "csv"}).text.splitlines()
     assert len(lines) == 1 + len(rows)
     assert kind(server.call("GET", "/v1/campaigns/c/ledger", params={"limit": 0})) == "invalid"
+
+
+def test_an_unchanged_campaign_is_listed_without_asking_the_writer(server, monkeypatch):
+    """Whatever adds a row is listed at once; after some seconds without a commit the writer is asked again."""
+
+    def list_one():
+        return server.call("GET", "/v1/campaigns").json()["campaigns"][0]
+
+    server.create()
+    first, asked = list_one(), []
+    ask = server.gateway.handoff.ask
+
+    async def count(job):
+        asked.append(job)
+        return await ask(job)
+
+    monkeypatch.setattr(server.gateway.handoff, "ask", count)
+    assert (list_one(), asked) == (first, [])
+    server.pull(pull())
+    assert list_one()["num_pulls"] == 1
+    server.call("POST", "/v1/campaigns/c/stop")
+    assert list_one()["status"] == "stopped"
+    asked.clear()
+    monkeypatch.setattr(campaign_routes, "KNOWN_SECONDS", 0.0)
+    assert list_one()["status"] == "stopped"
+    assert len(asked) == 1
 
 
 def test_a_exclusion_is_a_decision(server):

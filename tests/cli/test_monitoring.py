@@ -128,6 +128,8 @@ def test_each_act_says_what_it_did(server, capsys, monkeypatch):
         (("campaign", "register", "o", "eve"), "eve was registered in o."),
         (("campaign", "start", "d"), "The campaign d was started."),
         (("campaign", "assign", "d", "anna", "--edge", "north", "--yes"), "d has moved anna to the edge north."),
+        (("campaign", "assign", "d", "anna", "--edge", "north", "--yes"), "d is unchanged: anna is at the edge north"),
+        (("campaign", "assign", "d", "ben", "--yes"), "d is unchanged: ben is at the leader already."),
         (("campaign", "exclude", "d", "ben", "--yes"), "The campaign d continues without the evidence of ben."),
         (("campaign", "stop", "d"), "The campaign d was stopped."),
         (("campaign", "export", "d", "--out", "d.ndjson"), "The ledger of d was written to d.ndjson: "),

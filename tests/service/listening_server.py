@@ -8,6 +8,7 @@ import httpx
 import uvicorn
 
 from tutelage.service.api.access import make_key
+from tutelage.service.api.pull_protocol import choose_protocol
 from tutelage.service.app import build
 from tutelage.service.configuration import Configuration
 from tutelage.stores import open_keys, open_store
@@ -34,7 +35,12 @@ class ListeningServer:
     async def run(self):
         for application, lifespan in ((self.gateway, "on"), (self.cutting, "off")):
             config = uvicorn.Config(
-                application, port=0, log_config=None, lifespan=lifespan, interface="asgi3", timeout_graceful_shutdown=1
+                *(application, "127.0.0.1", 0),
+                http=choose_protocol(self.gateway) if application is self.gateway else "httptools",
+                log_config=None,
+                lifespan=lifespan,
+                interface="asgi3",
+                timeout_graceful_shutdown=1,
             )
             self.servers.append(uvicorn.Server(config))
         serving = [asyncio.create_task(server.serve()) for server in self.servers]

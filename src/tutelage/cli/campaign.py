@@ -221,11 +221,13 @@ def assign(
     """Move a client to an edge, or to the leader.
 
     Later pulls at the server that it leaves are refused, and what that server has not reported is lost to the teacher.
+    Nothing changes if the client's pulls are answered there already.
     """
     path, place = campaign_path(name), f"the edge {edge}" if edge else "the leader"
     confirm(f"Move {client} of {name} to {place}?", yes=yes)
     campaign = request(server, "POST", f"{path}/assign", {"client": client, "edge": edge})
-    _print_campaign(campaign, f"has moved {client} to {place}", as_json=as_json)
+    what = f"has moved {client} to {place}" if campaign["moved"] else f"is unchanged: {client} is at {place} already"
+    _print_campaign(campaign, what, as_json=as_json)
 
 
 @app.command()

@@ -18,6 +18,7 @@ import uvicorn
 from tutelage.errors import InputError, RefusalError
 from tutelage.service import logs
 from tutelage.service.api.access import is_loopback
+from tutelage.service.api.pull_protocol import choose_protocol
 from tutelage.service.app import build
 from tutelage.service.configuration import SETTINGS, Configuration, describe_ignored_variables
 from tutelage.service.start_screen import format_start, is_terminal
@@ -100,7 +101,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
         server = _Server(
             uvicorn.Config(
                 gateway,
-                http="httptools",
+                http=choose_protocol(gateway),
                 host=configuration.host,
                 port=configuration.port,
                 ssl_certfile=configuration.tls_certificate,

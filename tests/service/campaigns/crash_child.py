@@ -192,8 +192,8 @@ def _job(kind, name, content):
         return EdgeJob(name, act=lambda session, now, _: EDGE_ACTS[kind](session, *content, now))
     if kind in EDGE_READS:
         return ReadJob(name, look=lambda session: EDGE_READS[kind](session, *content))
-    if kind == "pulls":
-        return PullJob(name, pulls=[PullRequest(*pull) for pull in content])
+    if kind in ("pulls", "new pulls"):
+        return PullJob(name, pulls=[PullRequest(*pull) for pull in content], are_new=kind == "new pulls")
     return ActionJob(name, act=kind, client=content)
 
 
@@ -201,6 +201,8 @@ def _outcome(job):
     if job.error is None and isinstance(job, EdgeJob | ReadJob):
         return ("done", job.result)
     if job.error is None:
+        if isinstance(job, PullJob) and job.result is None:
+            return "not all new"
         responses = job.result if isinstance(job, PullJob) else []
         return [(one.id, one.reward, one.adjustment, one.directive, one.replayed) for one in responses]
     if isinstance(job.error, NotLeader):

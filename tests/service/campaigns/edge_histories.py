@@ -34,7 +34,7 @@ TEACHERS = (
 )
 EDGES = ("e0", "e1")
 HORIZON = 150
-_names = itertools.count()
+_names, _sends = itertools.count(), itertools.count()
 
 
 def reward_of(number):
@@ -122,12 +122,20 @@ class EdgeHistories(RuleBasedStateMachine):
         self.send(edge, clients, data.draw(st.integers(1, 8)), self.draw_point(data))
 
     def send(self, who, clients, rounds, point=None):
-        """Pulls of each arm by each of these clients, as one request; the outcome."""
+        """Pulls of each arm by each of these clients, as one request; the outcome.
+
+        Every other time an edge gets them as the short path gives it those of many requests.
+        """
         pulls = []
         for client, arm, _ in itertools.product(sorted(clients), ARMS, range(rounds)):
             pulls.append((f"p{self.fresh:06}", client, arm, reward_of(self.fresh), False))
             self.fresh += 1
-        outcome = self.ask(who, "pulls", pulls, point)
+        outcome = "not all new"
+        if who != "leader" and next(_sends) % 2:
+            outcome = self.ask(who, "new pulls", pulls, point)
+            COUNTS["answered together"] += isinstance(outcome, list)
+        if outcome == "not all new":
+            outcome = self.ask(who, "pulls", pulls, point)
         if isinstance(outcome, list):
             self.answered |= {id: (who, reward) for id, reward, *_ in outcome}
         else:
@@ -175,7 +183,9 @@ class EdgeHistories(RuleBasedStateMachine):
     def move(self, client, edge):
         """An operator moves a client to an edge, or to the leader, whose pulls are then sent there."""
         COUNTS["moves"] += 1
-        assert self.ask("leader", "assign", (client, edge)) == ("done", None)
+        known = self.ask("leader", "record", (CLIENTS.index(client),))[1][1]
+        is_elsewhere = (known.edge if known else "") != edge
+        assert self.ask("leader", "assign", (client, edge)) == ("done", is_elsewhere)
         if edge == "":
             assert self.send("leader", {client}, 2) != "moved"
 

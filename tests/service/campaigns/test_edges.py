@@ -8,7 +8,7 @@ from tests.service.campaigns.engine_bench import EngineBench, sent
 
 from tutelage.service.campaigns import edges
 from tutelage.service.campaigns.edge_messages import EdgeClaim, read_record
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, EdgeJob
+from tutelage.service.campaigns.engine import ActionJob, CreateJob, EdgeJob, PullJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import Edge, decode_settings
 
@@ -103,6 +103,53 @@ def test_decisions_equal_those_of_a_leader_that_sees_the_pulls(tmp_path, teacher
         assert of_leader == of_edge
     leader.verify()
     edge.bench.verify()
+
+
+def test_new_pulls_of_several_requests_are_one_step(leader, edge):
+    """Answered together if all are new, valid and of clients that are here; otherwise nothing changes."""
+    play(edge.bench, 1)
+    before = edge.bench.look(lambda session: (session.position, session.step, session.tally.conflicts))
+
+    def answer(*pulls):
+        return edge.bench.do(PullJob("c", pulls=pulls, are_new=True))
+
+    for pulls in (
+        [sent(1), sent(1)],
+        [sent(1), sent("00000a", reward=0.9)],
+        [sent(1), sent(2, arm="z")],
+        [sent(1), sent(2, client="z")],
+        [sent(1), sent(2, reward=1.5)],
+        [sent(1), sent("n" * 200)],
+    ):
+        assert answer(*pulls) is None
+    assert edge.bench.look(lambda session: (session.position, session.step, session.tally.conflicts)) == before
+    responses = answer(sent(1, "a", "x", 0.25), sent(2, "b", "y", 0.5), sent(3, "a", "x", 0.75))
+    assert [one.id for one in responses] == ["1", "2", "3"]
+    rows = edge.bench.store.read("c", before[0], 100)
+    assert [(row.step, row.index, row.number) for row in rows] == [
+        (before[1] + 1, 0, 2),
+        (before[1] + 1, 1, 1),
+        (before[1] + 1, 2, 3),
+    ]
+    leader.do(EdgeJob("c", act=lambda session, now, _: edges.assign(session, "a", "south", now)))
+    edge.report()
+    assert answer(sent(4, "b"), sent(5, "a")) is None
+    assert answer(sent(4, "b"))[0].id == "4"
+    edge.bench.verify()
+
+
+def test_assigning_a_client_to_where_it_is_changes_nothing(leader, edge):
+    """Neither the fence nor the ledger, at the leader or at an edge."""
+
+    def assign(client, place):
+        return leader.do(EdgeJob("c", act=lambda session, now, _: edges.assign(session, client, place, now)))
+
+    before = leader.look(lambda session: session.position)
+    assert not assign("a", "north")
+    assert leader.look(lambda session: session.position) == before
+    assert assign("a", "")
+    assert not assign("a", "")
+    assert leader.look(lambda session: session.position) == before + 1
 
 
 def test_repeated_and_older_reports_change_nothing(leader, edge):
@@ -207,11 +254,9 @@ def test_a_report_after_the_export_makes_another_necessary(leader, edge):
     """Otherwise a campaign could be deleted with sums that nobody has a copy of."""
     play(edge.bench, 3)
     leader.do(ActionJob("c", act="stop"))
-    leader.do(ActionJob("c", act="exported"))
     edge.report()
     with pytest.raises(Refusal, match="has not been exported"):
         leader.do(ActionJob("c", act="delete"))
-    leader.do(ActionJob("c", act="exported"))
     leader.do(ActionJob("c", act="delete"))
 
 

@@ -49,6 +49,10 @@ class Caller:
     expires: int | None = None  # microseconds since 1970
     session: bytes = b""
 
+    def has_expired(self, now: int) -> bool:
+        """Whether the key has ended; ``now`` is in microseconds since 1970."""
+        return self.expires is not None and now >= self.expires
+
     def check_campaign(self, campaign: str | None) -> None:
         """Raise :class:`HttpProblem` unless the key is valid for this campaign; None is all campaigns."""
         if self.campaign is not None and self.campaign != campaign:
@@ -118,6 +122,7 @@ class AccessControl:
         self._ended: set[bytes] = set()
         self._uses: dict[bytes, int] = {}
         self.has_keys = False  # whether a key was ever created; from then on every request needs one
+        self.version = 0  # counts the readings of the keys
         self._read_at: float | None = None
         self._read = asyncio.Event()
         self.has_failed = False  # whether the last reading of the keys failed
@@ -137,11 +142,13 @@ class AccessControl:
             if digest is not None
         }
         self.has_keys = bool(rows)
+        self.version += 1
         self._read_at, self.has_failed = time.monotonic(), False
         self._read.set()
         self._read = asyncio.Event()
 
-    def _is_outdated(self, max_age: float | None) -> bool:
+    def is_outdated(self, max_age: float | None = None) -> bool:
+        """Whether the keys were last read too long ago to be trusted."""
         return self._read_at is None or time.monotonic() - self._read_at > (MAX_KEY_AGE if max_age is None else max_age)
 
     def add_session(self, session: SessionRow) -> None:
@@ -160,7 +167,7 @@ class AccessControl:
         """
         secret = find_session_secret(headers) if b"cookie" in headers and b"authorization" not in headers else None
         is_new = secret is not None and self.has_keys and digest_of(secret) not in self._sessions
-        if (is_new or self._is_outdated(max_age)) and not self.has_failed:
+        if (is_new or self.is_outdated(max_age)) and not self.has_failed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._read.wait(), MAX_KEY_WAIT)
 
@@ -179,7 +186,7 @@ class AccessControl:
             _check_site(headers, self.origins)
         if required == "anyone":
             return WITHOUT_KEY
-        if self._is_outdated(max_age):
+        if self.is_outdated(max_age):
             raise HttpProblem("unavailable", "The store does not answer, so that keys cannot be checked: try again.")
         caller = self._identify(scope, headers)
         if required not in _ALLOWED[caller.role]:
@@ -208,7 +215,8 @@ class AccessControl:
                 "unauthorized", "The key is unknown or has been revoked: ask an administrator for a new one."
             )
         caller = found[1]
-        if caller.expires is not None and now >= caller.expires:
+        if caller.has_expired(now):
+            assert caller.expires is not None  # noqa: S101 - or else it does not expire
             ended = f"The key {caller.name} expired at {format_second(caller.expires)}"
             raise HttpProblem("unauthorized", f"{ended}: ask an administrator for a new one.")
         self._uses[digest] = now

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tutelage.service.api.route import Call, Route
-from tutelage.service.api.schemas import CampaignSummary, ClientAssignment
+from tutelage.service.api.schemas import AssignedCampaign, CampaignSummary, ClientAssignment
 from tutelage.service.api.strict_json import Content, read_json
 from tutelage.service.api.summaries import summarize
 from tutelage.service.campaigns import edges
@@ -43,20 +43,21 @@ def edge_routes(handoff: Handoff, readers: Readers) -> list[Route]:
         rows = await readers.read(lambda reader: reader.keys())
         return EdgeKeys([replace(row, used=None) for row in rows if row.campaign in {None, call.name}])
 
-    async def assign_client(call: Call) -> CampaignSummary:
+    async def assign_client(call: Call) -> AssignedCampaign:
         """The new edge continues from the last report; later pulls and reports of the old one are refused.
 
-        With an empty `edge` the client's pulls are answered by the leader.
+        With an empty `edge` the client's pulls are answered by the leader.  If they are answered there already,
+        nothing changes, and `moved` is false.
         """
         asked: ClientAssignment = call.body
 
-        def act(session: Session, now: int, key: str) -> None:
-            edges.assign(session, asked.client, asked.edge, now, key)
+        def act(session: Session, now: int, key: str) -> bool:
+            return edges.assign(session, asked.client, asked.edge, now, key)
 
         job = EdgeJob(call.name, act=act, audited="assign client", subject=asked.client, origin=call.origin)
-        await handoff.ask(job)
+        moved: bool = await handoff.ask(job)
         summary: CampaignSummary = await handoff.ask(ReadJob(call.name, look=summarize))
-        return summary
+        return AssignedCampaign(**msgspec.structs.asdict(summary), moved=moved)
 
     return [
         Route("POST", f"{_ONE}/claim", claim, "admin", body=EdgeClaim, read=_read_as(EdgeClaim)),
@@ -66,7 +67,7 @@ def edge_routes(handoff: Handoff, readers: Readers) -> list[Route]:
             *("POST", f"{_ONE}/assign", assign_client, "admin", "Move a client to an edge, or to the leader"),
             tag="campaigns",
             body=ClientAssignment,
-            answer=CampaignSummary,
+            answer=AssignedCampaign,
             problems=("unknown-client", "not-started"),
         ),
     ]

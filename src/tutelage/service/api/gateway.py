@@ -41,6 +41,8 @@ _EXPOSED_HEADERS = ("Content-Disposition", "Location", "Retry-After", "X-Request
 LOG = logging.getLogger("tutelage.requests")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)  # for requests without an id
+#: The headers of every answer, next to the request's id.
+COMMON_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 _JSON, _FORM = b"application/json", b"application/x-www-form-urlencoded"
 
 
@@ -87,9 +89,7 @@ class Gateway:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"")
-        request_id = given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))
-        reply = _Reply(send, request_id)
+        reply = _Reply(send, choose_request_id(headers))
         started = time.perf_counter()
         self.instruments.in_flight += 1
         tracing = self.handoff.tracing
@@ -229,11 +229,7 @@ class _Reply:
         self.route: Route | None = None
         self.body: Any = None
         self.key = self.campaign = self.reason = ""
-        self._headers = [
-            (b"x-request-id", request_id),
-            (b"x-content-type-options", b"nosniff"),
-            (b"cache-control", b"no-store"),
-        ]
+        self._headers = [(b"x-request-id", request_id), *COMMON_HEADERS]
 
     async def __call__(self, message: Any) -> None:
         """Send a message of a Starlette response."""
@@ -276,6 +272,12 @@ class _Reply:
         length = (b"content-length", str(len(body)).encode())
         await self({"type": "http.response.start", "status": status, "headers": [*headers, length]})
         await self({"type": "http.response.body", "body": body})
+
+
+def choose_request_id(headers: Mapping[bytes, bytes]) -> bytes:
+    """Return the id that a request's sender chose, if it is a valid one, or else a new one."""
+    given = headers.get(b"x-request-id", b"")
+    return given if _ID.fullmatch(given) else b"%s-%x" % (_PROCESS, next(_NUMBERS))
 
 
 def _describe_missing(methods: Mapping[str, Route]) -> HttpProblem:

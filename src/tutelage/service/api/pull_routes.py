@@ -68,7 +68,7 @@ def pull_routes(handoff: Handoff, uplink: Uplink | None = None) -> list[Route]:
         reports = sum([pull.bypassed for pull in pulls])
         replays = sum([one.replayed and not pull.bypassed for one, pull in zip(responses, pulls, strict=True)])
         instruments.count_answers(accepted=len(pulls) - reports - replays, replayed=replays, bypassed=reports)
-        return _ENCODER.encode(responses[0] if is_single else PullResponses(responses))
+        return encode_responses(responses, is_single=is_single)
 
     return [
         Route(
@@ -86,6 +86,11 @@ def pull_routes(handoff: Handoff, uplink: Uplink | None = None) -> list[Route]:
             problems=("not-started", "stopped", "conflict", "moved", "busy"),
         )
     ]
+
+
+def encode_responses(responses: list[PullResponse], *, is_single: bool) -> bytes:
+    """Return the answer to a request as JSON: one pull is answered by one object, a list by a list."""
+    return _ENCODER.encode(responses[0] if is_single else PullResponses(responses))
 
 
 def read_pulls(body: bytes) -> tuple[list[PullRequest], bool]:

@@ -145,6 +145,12 @@ class ChangedCampaign(CampaignSummary):
     ]
 
 
+class AssignedCampaign(CampaignSummary):
+    """A campaign in which a client was assigned to an edge or to the leader."""
+
+    moved: Annotated[bool, describe("Whether the client was moved; false if its pulls were answered there already.")]
+
+
 class CampaignList(msgspec.Struct):
     """All campaigns of the store."""
 

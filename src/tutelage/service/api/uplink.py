@@ -85,6 +85,11 @@ class Uplink:
         copy = self._copies.get(name)
         return copy is not None and copy.is_stored
 
+    def holds(self, name: str, clients: AbstractSet[str]) -> bool:
+        """Whether this edge answers the pulls of all these clients."""
+        copy = self._copies.get(name)
+        return copy is not None and copy.held.issuperset(clients)
+
     async def open(self) -> None:
         """Find the copies in the store."""
         for one in await self._readers.read(lambda reader: reader.campaigns()):
@@ -117,11 +122,9 @@ class Uplink:
 
         Whom the leader does not give, the engine refuses.  Raises :class:`HttpProblem` if the leader fails.
         """
-        copy = self._copies.get(name)
-        if copy is not None and copy.held.issuperset(clients):
+        if self.holds(name, clients):
             return
-        if copy is None:
-            copy = self._copies[name] = _Copy()
+        copy = self._copies.setdefault(name, _Copy())
         async with copy.lock:
             await self._load(name, copy)
             now = time.monotonic()
@@ -180,22 +183,23 @@ class Uplink:
             LOG.exception("report", extra={"campaign": name})
 
     async def _report(self, name: str, copy: _Copy) -> None:
-        """Report until nothing new is left."""
+        """Report once what is new of each client, in several reports if it is too much for one."""
         now = time.monotonic()
         is_full = now - copy.was_full >= (LARGE_FULL_SECONDS if copy.cells > LARGE_CELLS else FULL_SECONDS)
 
         def look(session: Session) -> Any:
             copy.cells = len(session.clients) * len(session.settings.arms)
-            return edges.collect(session, copy.sent, MOST_CELLS, is_full=is_full)
+            return edges.collect(session, copy.sent, MOST_CELLS, is_full=is_full, done=done)
 
-        is_complete = False
+        done, is_complete = set[int](), False
         while not is_complete:
             report, new = await self._handoff.ask(ReadJob(name, look=look))
             response = await self._ask("POST", name, "report", report, EdgeResponse)
             refused = {one.client for one in response.lost}.union(response.behind)
             copy.sent = {client: sent for client, sent in (copy.sent | new).items() if client not in refused}
             await self._follow(name, copy, response)
-            is_complete = not report.clients or refused.issuperset(new)
+            done.update(new)
+            is_complete = not new
         if is_full:
             copy.was_full = now
 

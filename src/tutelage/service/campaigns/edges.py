@@ -4,7 +4,7 @@ At the leader a client's pulls are answered by an edge from a claim or an assign
 sums of whole segments.  In its copy an edge holds clients and the leader's directive.  All of it is in the ledgers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -58,15 +58,20 @@ def claim(session: Session, asked: EdgeClaim, now: int, key: str = "") -> ClaimR
     return ClaimResponse(session.created, session.settings.encode(), session.clients, _respond(session), held)
 
 
-def assign(session: Session, client: str, edge: str, now: int, key: str = "") -> None:
-    """Move a client to an edge, or to the leader if ``edge`` is empty: the old edge's later pulls are refused."""
+def assign(session: Session, client: str, edge: str, now: int, key: str = "") -> bool:
+    """Move a client to an edge, or to the leader if ``edge`` is empty: the old edge's later pulls are refused.
+
+    Return whether it was moved: if its pulls are answered there already, nothing changes.
+    """
     if client not in session.client_numbers:
         raise Refusal("unknown-client", f"Unknown client {client!r} in the campaign {session.name}.")
     if edge:
         _check_edge(edge)
     number = session.client_numbers[client]
-    if session.begun.assignments.get(number, Assignment("", 0)).edge != edge:
-        _assign(session, number, edge, now, key)
+    if session.begun.assignments.get(number, Assignment("", 0)).edge == edge:
+        return False
+    _assign(session, number, edge, now, key)
+    return True
 
 
 def _check_edge(name: str) -> None:
@@ -221,10 +226,11 @@ class SentReport:
 
 
 def collect(
-    session: Session, sent: Mapping[int, SentReport], most_cells: int, *, is_full: bool
+    session: Session, sent: Mapping[int, SentReport], most_cells: int, *, is_full: bool, done: Container[int] = ()
 ) -> tuple[EdgeReport, dict[int, SentReport]]:
     """Return a report of clients with newly completed segments, or if ``is_full`` of all that changed.
 
+    Clients that are ``done`` are left out.
     The report is of at most ``most_cells`` pairs of client and arm, and of one client at the least.  The second
     part is what has been sent once the leader accepts it.
     """
@@ -232,7 +238,7 @@ def collect(
     assert edge is not None  # noqa: S101 - only an edge reports
     reports, new = list[ClientReport](), dict[int, SentReport]()
     for client, known in campaign.assignments.items():
-        if known.edge != edge.name:
+        if known.edge != edge.name or client in done:
             continue
         segments, before = campaign.collected.segments[client], sent.get(client)
         period = (campaign.restarts, campaign.windows)

@@ -63,9 +63,14 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class PullJob(Job):
-    """Answer these pulls; the result is a list of ``PullResponse``."""
+    """Answer these pulls; the result is a list of ``PullResponse``.
+
+    With ``are_new`` they are those of several requests; the result is None, and nothing changes, unless all are new
+    and valid.
+    """
 
     pulls: Sequence[PullRequest] = ()
+    are_new: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -465,7 +470,8 @@ class Engine:
     def _do(self, job: Job, known: dict[str, dict[str, base.StoredPull]]) -> Any:
         session, now = self._session(job.name), self.now()
         if isinstance(job, PullJob):
-            return session.answer(job.pulls, known.get(job.name, {}), now)
+            answer = session.answer_new if job.are_new else session.answer
+            return answer(job.pulls, known.get(job.name, {}), now)
         if isinstance(job, ReadJob):
             return job.look(session)
         before = session.position

@@ -206,25 +206,48 @@ class Session:
     def answer(self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int) -> list[PullResponse]:
         """Answer a request.  ``known`` are its stored pulls that are not in the cache."""
         self._check(pulls)
-        ids = [pull.id for pull in pulls]
-        if len(set(ids)) < len(ids) or self.cache.has_any(ids) or not known.keys().isdisjoint(ids):
+        if self._have_repeated([pull.id for pull in pulls], known):
             return self._answer_repeated(pulls, known, now)
         self._require_running(pulls)
+        return self._answer_step(pulls, now)
+
+    def answer_new(
+        self, pulls: Sequence[PullRequest], known: Mapping[str, StoredPull], now: int
+    ) -> list[PullResponse] | None:
+        """Answer the pulls of several requests as one step; None, and no change, unless all are new and valid.
+
+        Only at an edge, whose directive does not depend on steps.
+        """
+        if self.status != "running" or not self._are_valid(pulls) or self._have_repeated([p.id for p in pulls], known):
+            return None
+        if not self.elsewhere.isdisjoint([pull.client for pull in pulls]):
+            return None
+        return self._answer_step(pulls, now)
+
+    def _answer_step(self, pulls: Sequence[PullRequest], now: int) -> list[PullResponse]:
         return [
             PullResponse(row.id, row.revealed, row.revealed - row.observed, row.directive, False, row.directive == 0)
             for row in self._step(pulls, now, count())
         ]
 
-    def _check(self, pulls: Sequence[PullRequest]) -> None:
-        """Raise ``Refusal`` with all faults of these pulls."""
+    def _have_repeated(self, ids: Sequence[str], known: Mapping[str, StoredPull]) -> bool:
+        """Whether one of these ids was sent before, or twice now."""
+        return len(set(ids)) < len(ids) or self.cache.has_any(ids) or not known.keys().isdisjoint(ids)
+
+    def _are_valid(self, pulls: Sequence[PullRequest]) -> bool:
         low, high = self.settings.low, self.settings.high
-        if (
+        return (
             _are_plain([pull.id for pull in pulls])
             and self.client_numbers.keys() >= {pull.client for pull in pulls}
             and self._arm_numbers.keys() >= {pull.arm for pull in pulls}
             and all([low <= pull.reward <= high for pull in pulls])  # noqa: C419 - a list is quicker
-        ):
+        )
+
+    def _check(self, pulls: Sequence[PullRequest]) -> None:
+        """Raise ``Refusal`` with all faults of these pulls."""
+        if self._are_valid(pulls):
             return
+        low, high = self.settings.low, self.settings.high
         faults: list[Fault] = []
         for index, pull in enumerate(pulls):
             if fault := name_fault(pull.id):

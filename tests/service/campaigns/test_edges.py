@@ -254,9 +254,11 @@ def test_a_report_after_the_export_makes_another_necessary(leader, edge):
     """Otherwise a campaign could be deleted with sums that nobody has a copy of."""
     play(edge.bench, 3)
     leader.do(ActionJob("c", act="stop"))
+    leader.do(ActionJob("c", act="exported"))
     edge.report()
     with pytest.raises(Refusal, match="has not been exported"):
         leader.do(ActionJob("c", act="delete"))
+    leader.do(ActionJob("c", act="exported"))
     leader.do(ActionJob("c", act="delete"))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tutelage.service.api.access import Caller
 from tutelage.service.api.gateway import COMMON_HEADERS, Gateway, choose_request_id
@@ -233,7 +233,8 @@ class PullProtocol(HttpToolsProtocol):
             self._later += data
             self.flow.pause_reading()
             return
-        is_idle = self._is_between and (self.cycle is None or self.cycle.response_complete)
+        cycle: RequestResponseCycle | None = self.cycle
+        is_idle = self._is_between and (cycle is None or cycle.response_complete)
         if is_idle and not self.transport.is_closing() and self.groups.begin(self, data):
             self._is_waiting = True
         else:

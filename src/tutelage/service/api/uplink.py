@@ -199,7 +199,7 @@ class Uplink:
             copy.sent = {client: sent for client, sent in (copy.sent | new).items() if client not in refused}
             await self._follow(name, copy, response)
             done.update(new)
-            is_complete = not new
+            is_complete = sum([len(one.record.pulls) for one in report.clients]) < MOST_CELLS
         if is_full:
             copy.was_full = now
 

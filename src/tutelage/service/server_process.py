@@ -136,6 +136,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
     finally:
         store.close()
         log.finish()
+        gc.freeze()  # otherwise Python looks through all objects several times before it exits
 
 
 def _check_tls(configuration: Configuration) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import time
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from tests.service.listening_server import ListeningServer
 
 from tutelage.client import Client
 from tutelage.service.api.uplink import copy_keys
+from tutelage.service.campaigns import edges
 from tutelage.stores import open_keys, upgrade
 from tutelage.stores.base import KeyRow
 
@@ -81,6 +83,22 @@ def test_what_an_edge_does_not_have_is_asked_of_the_leader(leader, start_edge):
         answer = httpx.post(f"{edge.plain}/v1/campaigns/{name}/pulls", json=content)
         assert answer.json()["type"] == f"urn:tutelage:problem:{kind}"
     assert pull(edge, "1", client="z").json()["faults"][0]["what"] == "Unknown client 'z'."
+
+
+def test_one_report_a_second(leader, start_edge, monkeypatch):
+    """Pulls that keep coming do not make an edge report all the time."""
+    edge = start_edge()
+    assert pull(edge, "0").is_success
+    reports, collect = [], edges.collect
+    monkeypatch.setattr(edges, "collect", lambda *given, **options: reports.append(1) or collect(*given, **options))
+    begun = time.monotonic()
+    with httpx.Client() as http:
+        for number in itertools.count(1):
+            content = {"id": f"{number}", "client": "a", "arm": "x", "reward": 0.25}
+            http.post(f"{edge.plain}/v1/campaigns/c/pulls", json=content).raise_for_status()
+            if (passed := time.monotonic() - begun) > 1.5:
+                break
+    assert 1 <= len(reports) <= 1 + passed
 
 
 def test_without_the_leader(leader, start_edge):

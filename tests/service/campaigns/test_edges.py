@@ -168,6 +168,19 @@ def test_repeated_and_older_reports_change_nothing(leader, edge):
     assert [row.kind for row in leader.store.entries("c", 0, 100)].count("reported") == 2
 
 
+def test_a_round_of_reports_has_each_client_once(edge):
+    """Also while its clients keep pulling: what is too much for one report follows in the next."""
+    play(edge.bench, 10)
+    found, done = [], set()
+    for round in range(10, 14):
+        report, new = edge.bench.look(lambda s: edges.collect(s, edge.sent, 1, is_full=True, done=done))
+        found.append([one.client for one in report.clients])
+        edge.sent |= new
+        done.update(new)
+        play(edge.bench, 1, round)
+    assert found == [[0], [1], [], []]
+
+
 def test_a_report_with_a_gap_waits_for_the_sums_between(leader, edge):
     """A leader that was restored from a backup gets all sums of the period again."""
     play(edge.bench, 10)

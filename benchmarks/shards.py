@@ -3,14 +3,13 @@
     python benchmarks/shards.py [--clients 100000] [--workers 1,2] [--engine leap]
 
 Each worker is a process of one thread.  A smaller federation is played before, so that kernels are compiled.  Seconds
-depend on what else the machine does; processor time, memory and bytes hardly do.  Bytes are those of the pickled
+depend on what else the machine does; processor time and bytes hardly do.  Bytes are those of the pickled
 answers of all shards.  Every number of workers must give the same result as threads of this process.
 """
 
 import importlib
 import os
 import pickle
-import resource
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from arguments import make_parser
 
 from tutelage import make_request, simulate_request
+from tutelage.engine.run_clients import Player, RunClients
 from tutelage.engine.sharded_clients import ShardedClients
 from tutelage.request import SimulationRequest
 
@@ -27,11 +27,10 @@ MANY = 10**9
 
 @dataclass(frozen=True)
 class Measured:
-    """What one federation took: seconds of all, processor seconds, memory and bytes of all workers."""
+    """What one federation took: seconds, processor seconds of all workers, and bytes that travelled."""
 
     seconds: float
     processor_seconds: float
-    memory: int  # bytes by which the peak of all workers has grown
     evidence_bytes: int
     other_bytes: int
     consultations: int
@@ -53,9 +52,9 @@ def make_federation(clients: int, horizon: int, engine: str) -> SimulationReques
     )
 
 
-def usage() -> tuple[float, int]:
-    """Return the processor seconds and the peak of the memory in bytes of this process, a worker."""
-    return time.process_time(), 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def count_state_bytes(request: SimulationRequest) -> int:
+    """Return the bytes of the state of one client; those of segments that are never reached are reserved only."""
+    return int(RunClients(request, 0, 0, Player(), own=slice(0, 1)).memory.block.nbytes)
 
 
 def measure(request: SimulationRequest, cluster: Any, client: Any) -> tuple[Measured, Any]:
@@ -70,23 +69,23 @@ def measure(request: SimulationRequest, cluster: Any, client: Any) -> tuple[Meas
         return answers
 
     ShardedClients._ask = count  # type: ignore[method-assign, assignment]  # noqa: SLF001
-    before, began = client.run(usage), time.perf_counter()
+    before, began = client.run(time.process_time), time.perf_counter()
     try:
         result = simulate_request(request, executor=cluster.scheduler_address.replace("tcp://", "dask://"))
     finally:
         ShardedClients._ask = ask  # type: ignore[method-assign]  # noqa: SLF001
-    seconds, after = time.perf_counter() - began, client.run(usage)
-    spent, grown = (sum(after[worker][each] - before[worker][each] for worker in after) for each in range(2))
+    seconds, after = time.perf_counter() - began, client.run(time.process_time)
+    spent = sum(after[worker] - before[worker] for worker in after)
     rounds = int(result.consultations[0, 0])
-    return Measured(seconds, spent, grown, sent["take_segments"], sent["others"], rounds), result
+    return Measured(seconds, spent, sent["take_segments"], sent["others"], rounds), result
 
 
-def print_needs(measured: Measured, clients: int) -> None:
+def print_needs(measured: Measured, state: int, clients: int) -> None:
     """Print what 10^9 clients would need if each needs as much as those that were played."""
     times = MANY / clients
     evidence = measured.evidence_bytes / max(1, measured.consultations)
     print(f"\n| {MANY:,} clients, {ARMS} arms | for each client | together |\n|---|---|---|")
-    print(f"| memory | {measured.memory / clients / 1e3:.2f} kB | {measured.memory * times / 1e12:.2f} TB |")
+    print(f"| state | {state / 1e3:.2f} kB | {state * MANY / 1e12:.2f} TB |")
     print(
         f"| processor time | {1e3 * measured.processor_seconds / clients:.2f} ms "
         f"| {measured.processor_seconds * times / 3600:,.0f} core hours |"
@@ -122,7 +121,7 @@ def main() -> None:
         first = first or measured
         ratio = first.seconds / measured.seconds
         print(f"| {workers} | {measured.seconds:.1f} | {ratio:.2f} | {measured.processor_seconds:.1f} |", flush=True)
-    print_needs(measured, options.clients)
+    print_needs(measured, count_state_bytes(request), options.clients)
     print(f"\nLoad after: {os.getloadavg()[0]:.1f}")
 
 

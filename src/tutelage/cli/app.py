@@ -33,7 +33,7 @@ _COMMANDS = {
     "bound": "Compute upper and lower bounds on regret and cost.",
     "check": "Check a policy or teacher of your own.",
     "serve": "Serve campaigns over HTTP until interrupted.",
-    "stream": "Answer the pulls of a Redis stream until interrupted, and write the responses to another.",
+    "stream": "Answer the pulls of a Redis stream until interrupted.",
     "demo": "Watch a live server teach five clients, in about a minute.",
     "config": "Print the server's settings and where each value comes from.",
     "audit": "Print who created, changed and deleted campaigns and keys.",

@@ -64,9 +64,10 @@ def stream(
     ] = 0,
     server: Server = None,
 ) -> None:
-    """Answer the pulls of a Redis stream until interrupted, and write the responses to another.
+    """Answer the pulls of a Redis stream until interrupted.
 
-    The key of the server is read from TUTELAGE_KEY.
+    The responses are written to another stream, exactly one for each entry.  The key of the server is read from
+    TUTELAGE_KEY.
     """
     consumer = consumer or socket.gethostname()
     for option, name in (("--pulls", pulls), ("--responses", responses), ("--group", group)):

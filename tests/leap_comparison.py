@@ -122,7 +122,9 @@ def prepare(case, num_clients, engine, seed):
     simulation.memory = new_memory(num_arms, len(case.cuts), policy.state_size(num_arms), words)
     remember(case, policy, simulation.memory)
     means = np.tile(np.array(case.means), (num_clients, 1))
-    simulation.reward_arrays = simulation.reward_arrays._replace(local_means=read_only(means))
+    simulation.reward_arrays = simulation.reward_arrays._replace(
+        local_means=read_only(means), global_means=read_only(means[0, ::-1].copy())
+    )
     simulation.acting = ActivityArrays(*instance.conditions.arrays(num_clients))
     shape = (num_clients, checkpoints.size)
     simulation.record.pulls = np.zeros((*shape, num_arms), dtype=request.count_type)

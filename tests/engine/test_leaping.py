@@ -34,6 +34,7 @@ CASES = {
     "sure": Case("", (0.0, 1.0, 0.3)),
     "learning": Case("", (0.5, 0.4, 0.3), (ONE, ONE, ZERO), LEARNT, quota=(120, 120, 0), cuts=(100, 120)),
     "teaching": Case("", (0.3, 0.6, 0.2), (KEEP, ZERO, ZERO), LED, target=0),
+    "align": Case("", (0.9, 0.4, 0.3), (Align(), ZERO, Align()), LED),
     "lift": Case("", (0.8, 0.4, 0.3), (Lift(0.3), ZERO, ZERO), LED, target=0),
     "lift after levels": Case("", (0.8, 0.4, 0.3), (Lift(0.3), ZERO, ZERO), LEVELLED, target=0),
     "constant": Case("", (0.2, 0.7, 0.7), (KEEP, KEEP, Set(0.7)), rewards="constant"),
@@ -109,10 +110,9 @@ def test_lift_is_foreseen_for_many_pulls():
         assert 40 <= count_pulls_without_lift(rules, memory, 0) <= 101
 
 
-@pytest.mark.parametrize("rules", [(Level(), Level(), Level()), (KEEP, Align(), KEEP)], ids=["level", "align"])
-def test_other_rules_step(rules):
+def test_other_rules_step():
     """Under a rule that depends on single rewards, clients are played draw for draw as by stepping."""
-    case = replace(CASES["leading arm"], policy="eps-greedy", rules=rules)
+    case = replace(CASES["leading arm"], policy="eps-greedy", rules=(Level(), Level(), Level()))
     leaping, stepping = play(case, 5, "leap", 5), play(case, 5, "step", 5)
     assert (leaping.memory.block == stepping.memory.block).all()
 
@@ -163,8 +163,8 @@ def test_the_longest_horizon_takes_no_longer_than_its_logarithm(teacher):
 
 
 def test_years_of_clients_that_cannot_leap_are_refused():
-    """Thompson sampling without a teacher steps, also with the engine that leaps where it can."""
-    request = simulator.make_request("paper", "none", "ts", horizon=10**15, runs=2000)
+    """Clients that cannot leap step, also with the engine that leaps where it can."""
+    request = simulator.make_request("paper", "none", "4*kl-ucb,1*ts", horizon=10**15, runs=2000)
     assert request.engine == "leap"
     with pytest.raises(InputError, match="these runs would take at least "):
         check_duration(request, 2)

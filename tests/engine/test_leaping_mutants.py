@@ -10,11 +10,16 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.leap_comparison import unlikely
 
 from tutelage import revealed_rewards
+from tutelage.engine import leaping
 from tutelage.policies import epsilon_greedy, ucb1
 from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.revealed_rewards import RevealedRewards
+from tutelage.rule_memory import OFF_TARGET, RuleMemory
+from tutelage.rules import KEEP, Lift, Set, make_rule_arrays, reveal
 
 CASES = ((2, 30, 0.5), (5, 40, 1.5))  # first round, most rounds, weight of exploration
 
@@ -75,6 +80,119 @@ def uncertain_leads():
     return leaps < 30
 
 
+def uneven_turns():
+    """Whether UCB1's whole turns of settled arms are other pulls than one by one, or hardly ever any."""
+    rng, leaps = np.random.default_rng(4), 0
+    settled, numbers = np.array([True, True, True, False]), np.full(4, 0.5)
+    for _ in range(400):
+        means = np.array([0.75, 0.75, 0.75, rng.random() * 0.7])
+        counts = np.array([*(rng.integers(20, 300) + rng.integers(0, 3, size=3)), rng.integers(3, 60)])
+        first, stretch = int(counts.sum()) + 1, Stretch(*np.zeros((2, 4), dtype=np.int64))
+        prospect = Prospect(means, settled, settled, rng.integers(5, 200, size=4), int(rng.integers(10, 300)), False)
+        rounds = ucb1.leap(first, Learner(counts, means, np.zeros(5)), prospect, stretch, numbers, rng)
+        if rounds == 0 or stretch.pulls[3] > 0:  # the last arm leads
+            continue
+        stepped = counts.copy()
+        for passed in range(rounds):
+            stepped[(means + np.sqrt(2.0 * np.log(first + passed) / stepped)).argmax()] += 1
+        if (stepped != counts + stretch.pulls).any() or rounds > prospect.rounds:
+            return True
+        if (stretch.pulls >= prospect.room).any():  # an arm would reach its room before the turn ends
+            return True
+        leaps += rounds > 20
+    return leaps < 30
+
+
+def uneven_ties():
+    """Whether pulls of tied arms are not multinomial, or arms are shared that may not stay tied."""
+    means, greedy = np.array([0.4, 0.7, 0.7, 0.7]), np.array([0.0, 1.0])  # no exploration
+    settled, room, stream = means == 0.7, np.full(4, 99), np.random.default_rng(5)
+    learner = Learner(np.full(4, 20), means, np.zeros(1))
+    for flags in (settled, settled & (np.arange(4) != 2)):
+        prospect, found = Prospect(means, flags, flags, room, 9, False), Counter()
+        for _ in range(4000):
+            stretch = Stretch(*np.zeros((2, 4), dtype=np.int64))
+            epsilon_greedy.leap(100, learner, prospect, stretch, greedy, stream)
+            found[tuple(stretch.pulls[1:].tolist()) if stretch.pulls[0] == 0 else None] += 1
+        shares = [(one, other, 9 - one - other) for one in range(10) for other in range(10 - one)]
+        chances = {share: float(stats.multinomial.pmf(share, 9, [1 / 3] * 3)) for share in shares}
+        if unlikely(found, chances if flags is settled else {(0, 0, 0): 1.0}):
+            return True
+    return False
+
+
+def uncertain_best():
+    """Whether epsilon-greedy leaps over a pull of an arm that is not the best if every reward is 0, or hardly leaps."""
+    rng, leaps, flags = np.random.default_rng(6), 0, np.zeros(4, dtype=np.bool_)
+    for _ in range(500):
+        counts, means = rng.integers(20, 400, size=4), rng.random(4)
+        stretch = Stretch(*np.zeros((2, 4), dtype=np.int64))
+        prospect = Prospect(np.full(4, 0.5), flags, flags, rng.integers(20, 200, size=4), 300, False)
+        learner = Learner(counts, means, np.zeros(1))
+        rounds = epsilon_greedy.leap(int(counts.sum()) + 1, learner, prospect, stretch, np.array([0.0, 1.0]), rng)
+        arm, sums = int(means.argmax()), counts * means
+        if rounds != stretch.pulls[arm] or rounds > prospect.room[arm]:
+            return True
+        lowest = sums[arm] / (counts[arm] + max(0, rounds - 1))
+        if rounds > 0 and lowest <= np.delete(means, arm).max():
+            return True
+        leaps += rounds > 0
+    return leaps < 100
+
+
+def wrong_rooms():
+    """Whether a stretch may pass what ends it, or ends before, or LIFT changes a reward of it, or it is never long."""
+    rng, longest = np.random.default_rng(7), 0
+    for _ in range(400):
+        cuts, lift = np.sort(rng.choice(np.arange(5, 120), size=3, replace=False)), 0.1 + 0.6 * rng.random()
+        rules = make_rule_arrays((KEEP, Set(0.25), Lift(lift)), (0, 2), None, 2)
+        pulls, evidence = rng.integers(1, 90, size=(2, 3))
+        segments = np.searchsorted(cuts, evidence, side="right")
+        quota, reserved = rng.integers(0, 130, size=3), int(rng.integers(0, 2))
+        firsts = np.where(rng.random(3) < 0.5, 0.25, 1.0)
+        revealed = RevealedRewards(pulls, rng.random(3), firsts, pulls - rng.integers(0, 2, size=3), np.zeros(3))
+        memory = RuleMemory(pulls.copy(), rng.random(3) * pulls, rng.random(3) * pulls, np.zeros(6))
+        memory.revealed[2] *= rng.choice([0.1, 1.0])
+        memory.state[OFF_TARGET] = 0.3 * rng.random()
+        prospect = leaping.new_prospect(3)
+        means, has_noticed = np.array([0.6, 0.5, 0.4]), bool(rng.integers(0, 2))
+        may_leap = leaping.find_prospect(
+            prospect, 60, rules, memory, means, means, False, revealed, has_noticed,
+            evidence, segments, cuts, quota, reserved,
+        )  # fmt: skip
+        rooms = []
+        for arm in range(3):
+            settled = arm == 1 and firsts[1] == 0.25 and revealed.first_reward_counts[1] == pulls[1]
+            halves = not settled and not has_noticed
+            for room in range(61):
+                at_cut = segments[arm] < 3 and evidence[arm] + room == cuts[segments[arm]]
+                at_quota = evidence[arm] < quota[arm] == evidence[arm] + room + reserved
+                is_power = halves and (pulls[arm] + room) & (pulls[arm] + room - 1) == 0
+                if (room > 0 and (at_cut or is_power)) or at_quota or room == 60:
+                    break
+            rooms.append(room)
+        if not may_leap:
+            if min(rooms[:2]) > 0 and min(rooms[2], leaping.count_pulls_without_lift(rules, memory, 2)) > 0:
+                return True
+            continue
+        if prospect.room[:2].tolist() != rooms[:2] or prospect.room[2] > rooms[2]:
+            return True
+        if prospect.means.tolist() != [0.6, 0.25, 0.4] or prospect.is_settled[1] != (
+            firsts[1] == 0.25 and revealed.first_reward_counts[1] == pulls[1]
+        ):
+            return True
+        longest = max(longest, prospect.room[2])
+        rewards = rng.random(prospect.room[2]) < rng.choice([0.0, 0.5, 1.0])
+        rewards[-1] = False  # of a 1 LIFT would change nothing
+        for reward in rewards.tolist():
+            memory.pulls[2] += 1
+            memory.observed[2] += reward
+            if reveal(rules, memory, 2, float(reward), 0.0) != reward:
+                return True
+            memory.revealed[2] += reward
+    return longest < 20
+
+
 ADDED = "rewards.later_sums[arm], ones), count)"
 MUTANTS = [
     (ucb1, "int(-lead.least / (lead", "int(-2.0 * lead.least / (lead", uncertain_leads),
@@ -89,6 +207,45 @@ MUTANTS = [
     (epsilon_greedy, "bound, end = weight / first", "bound, end = weight / (first + 1)", greedy_rounds),
     (epsilon_greedy, "math.log1p(-bound)", "math.log(bound)", greedy_rounds),
     (epsilon_greedy, "passed = end", "passed = end + 1", greedy_rounds),
+    (
+        ucb1,
+        "max(0, counts[best] + turns - counts[arm])",
+        "max(0, counts[best] + turns + 1 - counts[arm])",
+        uneven_turns,
+    ),
+    (ucb1, "max(0, level - counts[arm])", "max(0, counts[arm] - level)", uneven_turns),
+    (ucb1, "1.0 / math.sqrt(level - 1)", "1.0 / math.sqrt(level - 9)", uneven_turns),
+    (ucb1, "- 1.0 / math.sqrt(level", "+ 1.0 / math.sqrt(level", uneven_turns),
+    (ucb1, ">= means[best] - means[arm] - _MARGIN", ">= means[best] + means[arm] - _MARGIN", uneven_turns),
+    (ucb1, "room and pulls < prospect.room[arm]", "room and pulls <= prospect.room[arm]", uneven_turns),
+    (ucb1, "or rounds > prospect.rounds or", "or rounds > prospect.rounds + 1 or", uneven_turns),
+    (epsilon_greedy, "left, 1.0 / ties)", "left, 1.0 / (ties + 1))", uneven_ties),
+    (epsilon_greedy, "left -= stretch.pulls[arm]", "left += stretch.pulls[arm]", uneven_ties),
+    (epsilon_greedy, "            ties -= 1", "            ties -= 0", uneven_ties),
+    (epsilon_greedy, "ties + 1, settled and prospect.is_settled[arm]", "ties + 1, True", uneven_ties),
+    (epsilon_greedy, "second = max(second, means[arm])", "second = min(second, means[arm])", uncertain_best),
+    (epsilon_greedy, "second = means[best] if ties > 0 else -1.0", "second = -1.0", uncertain_best),
+    (
+        epsilon_greedy,
+        "(means[best] - second) / (second - lowest)",
+        "(means[best] - second) / (0.5 * second - lowest)",
+        uncertain_best,
+    ),
+    (epsilon_greedy, "* (means[best] - second) /", "* (means[best] + second) /", uncertain_best),
+    (leaping, "- evidence_pulls[arm] - reserved", "- evidence_pulls[arm]", wrong_rooms),
+    (
+        leaping,
+        "cuts[next_segments[arm]] - evidence_pulls[arm]",
+        "cuts[next_segments[arm]] - evidence_pulls[arm] + 1",
+        wrong_rooms,
+    ),
+    (leaping, "(1 << math.frexp(pulls)[1]) - pulls", "(1 << math.frexp(pulls)[1]) - pulls + 1", wrong_rooms),
+    (leaping, "not is_settled and not has_noticed", "not is_settled and has_noticed", wrong_rooms),
+    (leaping, "and revealed.first_rewards[arm] == mean", "and revealed.first_rewards[arm] != mean", wrong_rooms),
+    (leaping, "lift - share / 2.0", "lift + share / 2.0", wrong_rooms),
+    (leaping, "(1.0 - _MARGIN)) / lift - pulls", "(1.0 - _MARGIN)) / lift + pulls", wrong_rooms),
+    (leaping, "highest * pulls - observed", "highest * pulls + observed", wrong_rooms),
+    (leaping, "/ (1.0 - highest)", "/ (1.0 - highest) ** 2", wrong_rooms),
     (revealed_rewards, "total += exact", "total += ones", sums_of_ones),
     (revealed_rewards, "total += 1.0", "total -= 1.0", sums_of_ones),
     (revealed_rewards, ADDED, "rewards.later_sums[arm], count - ones), count)", means_of_ones),
@@ -98,7 +255,19 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize("check", [uncertain_leads, greedy_rounds, sums_of_ones, means_of_ones])
+@pytest.mark.parametrize(
+    "check",
+    [
+        uncertain_leads,
+        greedy_rounds,
+        uneven_turns,
+        uneven_ties,
+        uncertain_best,
+        wrong_rooms,
+        sums_of_ones,
+        means_of_ones,
+    ],
+)
 def test_nothing_is_found_in_the_formulas_as_they_are(check):
     """The checks that find the mutants find nothing without one, at least a million times to one."""
     assert not check()
@@ -111,7 +280,14 @@ def test_mutants_are_caught(module, old, new, check, monkeypatch):
     assert source.count(old) == 1
     changed = ModuleType(module.__name__)
     exec(compile(source.replace(old, new), "mutant", "exec"), vars(changed))  # noqa: S102
-    for name in ("leap", "_count_greedy_rounds", "add_one_by_one", "add_ones"):
+    for name in (
+        "leap",
+        "_count_greedy_rounds",
+        "find_prospect",
+        "count_pulls_without_lift",
+        "add_one_by_one",
+        "add_ones",
+    ):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, getattr(changed, name))
     assert check()

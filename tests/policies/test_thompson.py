@@ -3,6 +3,7 @@
 import pytest
 from scipy import stats
 from tests import reference
+from tests.policies.thompson_laws import Case, p_value_of_law
 
 from tutelage.errors import InputError
 from tutelage.policies.thompson import ThompsonSampling
@@ -93,3 +94,17 @@ def test_unknown_update():
     """There are two ways to learn from a reward inside (0, 1)."""
     with pytest.raises(InputError, match="Invalid update='half' in ThompsonSampling: use bernoulli or fractional"):
         ThompsonSampling("half")
+
+
+@pytest.mark.parametrize(
+    ("case", "horizon"),
+    [
+        (Case((9, 8, 7), (0, 0, 2), (1, 1, 0)), 6),
+        (Case((3, 5), (4, 2), (0.5, 0.3)), 8),
+        (Case((60, 25), (3, 0), (0.9, 1)), 6),
+    ],
+    ids=["learning", "any", "skewed"],
+)
+def test_first_pulls_of_leaps_have_their_law(case, horizon):
+    """Pulls and ones are as frequent as enumeration says; the slow tests have more cases and clients."""
+    assert p_value_of_law(case, horizon, 1500) > 1e-8

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests import leap_comparison
-from tests.policies.test_thompson_leaps import CASES
+from tests.policies.test_thompson_leaps import CASES, EAGER, LED
 from tests.policies.thompson_laws import Case, mutated, p_value_of_law, play
 
+from tutelage.policies.support import thompson_comparing as comparing
 from tutelage.policies.support import thompson_constant as constant
+from tutelage.policies.support import thompson_leading as leading
+from tutelage.policies.support import thompson_learning as learning
 from tutelage.policies.support import thompson_teaching as teaching
-from tutelage.rules import KEEP, Set
+from tutelage.rules import KEEP, Align, Lift, Set
 
 RUNS = 20_000
 TIMES = (30, 300, 2000)
@@ -25,6 +28,14 @@ GAMES = {
     "taught, small mean": Case((0,) * 3, (10,) * 3, (0.02, 0, 0)),
     "taught, near tie": Case((0,) * 20, (1,) * 20, (*[0] * 19, 0.05)),
     "taught, zeros": Case((50, 0, 0), (3, 5, 5), (0, 0, 0)),
+    "learning": Case((300, 250, 280, 310, 290), (0,) * 5, (1, 1, 1, 0, 0)),
+    "learning, after many zeros": Case((500, 480, 520), (0, 7, 0), (1, 0, 1)),
+    "any, fresh": Case((0,) * 5, (0,) * 5, (0.6, 0.5, 0.4, 0.3, 0.2)),
+    "any, near ties": Case((300,) * 3, (200, 205, 195), (0.6, 0.6, 0.6)),
+    "any, after ones": Case((900, 900, 900), (0, 0, 0), (0.6, 0, 0)),
+    "any, one leads": Case((900, 40, 20), (100, 40, 30), (0.9, 0.6, 0.5)),
+    "any, twenty arms": Case((0,) * 20, (0,) * 20, (*[0.3] * 19, 0.8)),
+    "any, certain": Case((9, 3, 0), (2, 5, 4), (1, 0.3, 0)),
     "taught, all ones": Case((0, 0, 0), (30, 5, 5), (1, 0, 0)),
 }
 TESTS = len(GAMES) * len(TIMES) * 20 * 2 * 3  # at most: arms, pulls and ones, mean, variance, distribution
@@ -43,9 +54,13 @@ def test_leaping_is_stepping_in_law(name):
 
 
 ZERO, ONE = Set(0.0), Set(1.0)
+HISTORY = (((1.0, 400), (0.0, 100)), ((1.0, 20), (0.0, 30)), ((1.0, 9), (0.0, 21)))
 TAUGHT = {
     "learning from ones": leap_comparison.Case("ts", (0.5, 0.4, 0.3), (ONE, ONE, ONE), quota=(60, 60, 60)),
     "learning from zeros": leap_comparison.Case("ts", (0.5, 0.4, 0.3), (ZERO, ZERO, ZERO), quota=(60, 60, 60)),
+    "no teaching": leap_comparison.Case("ts", (0.6, 0.3, 0.5), history=(((1.0, 90), (0.0, 60)), *[((0.0, 9),)] * 2)),
+    "lift": leap_comparison.Case("ts", (0.8, 0.4, 0.3), (Lift(0.3), ZERO, ZERO), HISTORY, target=0),
+    "align": leap_comparison.Case("ts", (0.8, 0.4, 0.3), (Align(), Align(), ZERO), HISTORY),
     "teaching": leap_comparison.Case("ts", (0.3, 0.6, 0.2), (KEEP, ZERO, ZERO), (((0.0, 40),),) * 3, target=0),
 }
 
@@ -71,7 +86,7 @@ def assert_same_law(one, other):
 
 def test_compiled_is_plain():
     """The kernel plays the same pulls as Python, from the same stream."""
-    for name in ("zeros, near ties", "taught, history", "ones, history"):
+    for name in ("zeros, near ties", "taught, history", "ones, history", "learning, ruled out", "any, long history"):
         case = CASES[name][0]
         plain, compiled = (play(case, [50, 200], 30, compiles=compiles) for compiles in (False, True))
         assert all((one == other).all() for one, other in zip(plain, compiled, strict=True))
@@ -97,14 +112,37 @@ MUTANTS = [
     (teaching, {"+ exponential(stream) / own": ""}, "taught, twenty arms"),
     (teaching, {"(most + other) / (first": "(most - other) / (first"}, "taught, two failures"),
     (teaching, {"random(stream) * bounds[arm] <": "bounds[arm] <"}, "taught, history"),
-    (teaching, {"done += 1\n        arm = _draw": "arm = _draw"}, "taught, history"),
+    (teaching, {"done += 1\n        arm = draw": "arm = draw"}, "taught, history"),
+    (learning, {"+ successes[arm], start)": "+ successes[arm], start + 9.0)"}, "learning, ruled out"),
+    (learning, {"pulled / (pulled + start)": "0.2 * pulled / (pulled + start)"}, "learning, two ruled out"),
+    (learning, {"bounds[best] >= math": "bounds[best] < math"}, "learning, ruled out"),
+    (learning, {"(active_sum if place < 0 else 0.0)": "0.0"}, "learning, two ruled out"),
+    (learning, {"elif value > highest": "elif value < highest"}, "learning, two ruled out"),
+    (
+        learning,
+        {"exponential(stream) / active_sum": "exponential(stream) / (1.0 + active_sum)"},
+        "learning, just ruled out",
+    ),
+    (comparing, {"chance >= -math.expm1(": "chance < -math.expm1("}, "any, fresh"),
+    (comparing, {"+ 0.5 * curvature": "- 0.5 * curvature"}, "any, fresh"),
+    (comparing, {"math.atan2(root_a, root_b)": "math.atan2(root_b, root_a)"}, "any, history"),
+    (comparing, {"= 2.0 * successes[arm] + 1.0, 2.0": "= 2.0 * successes[arm] + 2.0, 2.0"}, "any, history"),
+    (comparing, {"- 0.5 * (a + b) * math.log1p(x * x)": "+ 0.5 * (a + b) * math.log1p(x * x)"}, "any, fresh"),
+    (leading, EAGER | {"(b - 1.0) / (1.0 - level) - (": "(b - 1.0) / (1.0 - level) + ("}, "led, two arms"),
+    (leading, EAGER | {"+ math.log(a + b - 1.0)": ""}, "led, two arms"),
+    (leading, EAGER | {"(a + zeros if": "(a if"}, "led, two arms"),
+    (leading, EAGER | {"(b - 1.0) * math.log1p(-ahead": "(b - 1.0) * math.log1p(ahead"}, "led, two arms"),
+    (leading, EAGER | {"0.0 and value > c": "0.0 and value < c"}, "led, two arms"),
+    (leading, EAGER | {"- failures[leading]) + 1  #": "- failures[leading])  #"}, "led, two arms"),
+    (leading, EAGER | {"1.0 - value if arm == leading": "value if arm == leading"}, "led, two arms"),
+    (leading, EAGER | {"stretch.pulls[arm] += pulls": "stretch.pulls[arm] += pulls + zeros"}, "led, two arms"),
 ]
 
 
 @pytest.mark.parametrize(("module", "changes", "name"), MUTANTS)
 def test_mutants_are_caught(module, changes, name):
     """A wrong sign, factor or number in a leap's formula makes the first pulls fail the test of their law."""
-    case, horizon = CASES[name]
+    case, horizon = (CASES | LED)[name]
     assert p_value_of_law(case, horizon, 4 * RUNS, leap_function=mutated(module, changes)) < 1e-12
 
 

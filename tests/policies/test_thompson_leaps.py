@@ -7,10 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
-from tests.policies.thompson_laws import UNLIMITED, Case, p_value_of_law
+from scipy import special, stats
+from tests.policies.thompson_laws import UNLIMITED, Case, chances_of_being_largest, mutated, p_value_of_law
 
 from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.policies.support import thompson_leading as leading
+from tutelage.policies.support.thompson_comparing import _log_acceptance, _prepare
+from tutelage.policies.support.thompson_leading import bound_above
 from tutelage.policies.support.thompson_teaching import log_chance_above
 from tutelage.policies.thompson import ThompsonSampling
 
@@ -27,6 +30,14 @@ CASES = {
     "taught, ones": (Case((5, 0), (30, 9), (1, 0)), 10),
     "taught, few failures": (Case((40, 0, 0), (12, 4, 4), (0.95, 0, 0)), 12),
     "taught, two failures": (Case((20, 0, 0), (6, 1, 1), (1, 0, 0)), 10),
+    "learning, ruled out": (Case((20, 15, 9), (0, 0, 2), (1, 1, 0)), 10),
+    "learning, just ruled out": (Case((3, 4, 5), (0, 0, 0), (1, 1, 0)), 8),
+    "learning, two ruled out": (Case((9, 8, 7, 6), (0, 0, 2, 1), (1, 1, 0, 0)), 6),
+    "any, fresh": (Case((0, 0), (0, 0), (0.3, 0.6)), 8),
+    "any, history": (Case((3, 5, 2), (4, 2, 6), (0.5, 0.6, 0.3)), 5),
+    "any, long history": (Case((400, 380), (90, 100), (0.8, 0.7)), 4),
+    "any, skewed": (Case((30, 60, 25), (1, 3, 0), (0.7, 0.9, 1)), 4),
+    "any, zeros": (Case((4, 3), (5, 3), (0, 0)), 8),
     "taught, twenty arms": (Case((*[0] * 19, 30), (*[2] * 19, 7), (*[0] * 19, 1)), 1),
 }
 FALSE_ALARM = 1e-8
@@ -34,12 +45,38 @@ FALSE_ALARM = 1e-8
 
 @pytest.mark.parametrize(
     ("name", "room"),
-    [*((name, UNLIMITED) for name in CASES), ("ones, history", 2), ("zeros, near ties", 2), ("taught, history", 2)],
+    [
+        *((name, UNLIMITED) for name in CASES),
+        *((name, 2) for name in ("ones, history", "zeros, near ties", "taught, history")),
+        *((name, 2) for name in ("learning, ruled out", "any, history")),
+    ],
 )
 def test_first_pulls_have_their_law(name, room):
     """Pulls and ones of all arms after some rounds are as frequent as enumeration says, also in short stretches."""
     case, horizon = CASES[name]
     assert p_value_of_law(case, horizon, RUNS, room=room) > FALSE_ALARM
+
+
+# A leading arm is looked for where another one's is near it, and after few rounds: any such numbers are exact.
+EAGER = {
+    "_FAR = 2.5": "_FAR = 0.3",
+    "_SHARES = (0.25, 0.03, 0.004)": "_SHARES = (0.5, 0.3, 0.1)",
+    "_MOST_FLAGS = 1.0 / 64.0": "_MOST_FLAGS = 0.9",
+    "_SHORTEST = 32": "_SHORTEST = 2",
+}
+LED = {
+    "led, two arms": (Case((16, 4), (6, 7), (0.7, 0.4)), 7),
+    "led, three arms": (Case((12, 5, 3), (4, 8, 5), (0.7, 0.4, 0.5)), 4),
+    "led by ones": (Case((12, 3), (0, 2), (1, 0.4)), 7),
+    "led to zeros": (Case((16, 4), (6, 7), (0, 0.2)), 6),
+}
+
+
+@pytest.mark.parametrize(("name", "room"), [*((name, UNLIMITED) for name in LED), ("led, two arms", 2)])
+def test_first_pulls_have_their_law_while_one_arm_leads(name, room):
+    """Also where most rounds have a flag, many of which come to nothing."""
+    case, horizon = LED[name]
+    assert p_value_of_law(case, horizon, RUNS, room=room, leap_function=mutated(leading, EAGER)) > FALSE_ALARM
 
 
 def leap_once(case, rounds, room, *, one_arm=False, is_constant=False, policy=None):
@@ -87,10 +124,8 @@ def test_bounds_too_small_for_a_number():
 @pytest.mark.parametrize(
     ("case", "options"),
     [
-        (Case((0, 0), (0, 0), (0.4, 0.5)), {}),
-        (Case((3, 0), (0, 0), (0, 0.5)), {}),  # zeros after ones
-        (Case((0, 0), (2, 0), (1, 1)), {}),  # ones after zeros
         (Case((0, 0), (0, 0), (0, 0)), {"one_arm": True}),
+        (Case((40, 39), (8, 9), (0.8, 0.8)), {"one_arm": True}),
         (Case((0,), (0,), (0,)), {}),
         (Case((0, 0), (0, 0), (0.4, 0)), {"is_constant": True, "policy": ThompsonSampling("fractional")}),
     ],
@@ -113,6 +148,64 @@ def test_chance_of_exceeding_the_target():
     assert log_chance_above(a, b, float(other)) == pytest.approx(factors, rel=1e-11)
 
 
+@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.0, 9.0), (400.0, 90.0), (1.0, 50.0), (3000.0, 5.0)])
+def test_draws_are_accepted_as_their_density_says(a, b):
+    """log f(m + d) - log f(m) + c d^2 / 2 is the logarithm of the probability; it is bounded by 0 and by 1 - e d^2."""
+    arrays = np.zeros((6, 1))
+    arrays[:2, 0] = a - 1.0, b - 1.0
+    _prepare(0, *arrays)
+    mode, scale, reach, excess = arrays[2:, 0]
+    for offset in np.linspace(-8.0, 8.0, 65) * scale:
+        theta = math.sin(mode + offset) ** 2
+        logarithm = _log_acceptance(a, b, offset)
+        assert logarithm <= 1e-9
+        if not 1e-3 < mode + offset < math.pi / 2.0 - 1e-3:
+            continue
+        powers = [
+            (2 * a - 1) / 2 * math.log(each) + (2 * b - 1) / 2 * math.log1p(-each) for each in (theta, best(a, b))
+        ]
+        assert logarithm == pytest.approx(powers[0] - powers[1] + offset**2 / scale**2 / 2.0, abs=1e-6)
+        if abs(offset) <= reach:
+            assert math.exp(logarithm) >= 1.0 - excess * offset**2 - 1e-9
+    assert mode == pytest.approx(math.asin(math.sqrt(best(a, b))))
+
+
+def best(a, b):
+    """Where sin^(2 a - 1) cos^(2 b - 1) is largest, as a probability."""
+    return (2.0 * a - 1.0) / (2.0 * a + 2.0 * b - 2.0)
+
+
+def test_bound_of_a_draw_above_a_level():
+    """It is at least the probability, near it in the tail, and 1 where the density does not fall."""
+    for a, b, level in [(5.0, 30.0, 0.4), (1.0, 8.0, 0.5), (300.0, 200.0, 0.7)]:
+        assert (
+            special.betainc(b, a, 1.0 - level) <= bound_above(a, b, level) <= 2.0 * special.betainc(b, a, 1.0 - level)
+        )
+    assert bound_above(5.0, 5.0, 0.3) == 1.0
+
+
+def test_a_leading_arm_leaves_the_coming_pull_to_be_made():
+    """Where a stretch is of one arm only, it ends before another one's pull, which the policy then makes."""
+    policy, case, leap = ThompsonSampling(), LED["led, two arms"][0], mutated(leading, EAGER)
+    flags, rng, others = np.zeros(2, dtype=np.bool_), np.random.default_rng(5), 0
+    prospect = Prospect(np.array(case.means), flags, flags, np.full(2, 9), 2, True)
+    for _ in range(RUNS):
+        state = np.zeros(policy.state_size(2))
+        state[:4] = *case.successes, *case.failures
+        learner, stretch = Learner(np.array([22, 11]), np.zeros(2), state), Stretch(*np.zeros((2, 2), dtype=np.int64))
+        played = leap(1, learner, prospect, stretch, np.zeros(1), rng)
+        assert stretch.pulls.tolist() == [played, 0]
+        is_drawn = state[12] > 0.0
+        assert played + is_drawn in (1, 2)
+        if is_drawn:
+            assert leap(1, learner, prospect, stretch, np.zeros(1), rng) == 0
+            assert policy.choose(1, learner, np.zeros(1), rng) == 1
+        assert state[12] == 0.0
+        others += is_drawn and played == 0
+    chance = chances_of_being_largest((17, 5), (7, 8))[1]
+    assert stats.binomtest(others, RUNS, chance).pvalue > FALSE_ALARM
+
+
 def test_few_rounds_are_played_singly():
     """While a client is taught, a million rounds are a few thousand draws."""
 
@@ -125,7 +218,7 @@ def test_few_rounds_are_played_singly():
             return getattr(self.generator, name)
 
     case = Case((0,) * 5, (1000,) * 5, (0, 0.5, 0, 0, 0))
-    state = np.array([*case.successes, *case.failures, *[0] * 10], dtype=np.float64)
+    state = np.array([*case.successes, *case.failures, *[0] * 21], dtype=np.float64)
     stretch, constant = Stretch(*np.zeros((2, 5), dtype=np.int64)), np.zeros(5, dtype=np.bool_)
     prospect = Prospect(np.array(case.means), constant, constant, np.full(5, 10**7), 10**6, False)
     stream = Counting()

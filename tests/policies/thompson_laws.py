@@ -35,6 +35,7 @@ def play_runs(stream, history, times, room, learner, prospect, stretch, paramete
     """
     num_arms = learner.counts.size
     for run in range(pulls.shape[0]):
+        learner.state[:] = 0.0
         for arm in range(num_arms):
             learner.state[arm], learner.state[num_arms + arm] = history[0, arm], history[1, arm]
         now = 0
@@ -163,9 +164,7 @@ def mutated(module, changes):
         source = source.replace(old, new)
     changed = ModuleType(module.__name__)
     exec(compile(source, "mutant", "exec"), vars(changed))  # noqa: S102
-    names = {
-        name: getattr(changed, name) for name in vars(thompson) if name.startswith("pull_") and hasattr(changed, name)
-    }
-    copy = FunctionType(thompson.leap.__code__, vars(thompson) | names)
-    copy.__module__ = thompson.__name__
-    return copy
+    imported = [name for name in vars(thompson) if name.startswith(("find_", "pull_")) and hasattr(changed, name)]
+    names = vars(thompson) | {name: getattr(changed, name) for name in imported}
+    names["_pull_any"] = FunctionType(thompson._pull_any.__code__, names)
+    return FunctionType(thompson.leap.__code__, names)

@@ -173,6 +173,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             rule_arrays,
                             rule_memory,
                             reward_arrays.local_means[client],
+                            reward_arrays.global_means,
                             REWARDS_ARE_CONSTANT,
                             revealed_rewards,
                             noticing,

@@ -17,7 +17,7 @@ from tutelage.policies.base import Leap, Learner, Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_one_by_one, add_ones
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
-from tutelage.rules import KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
+from tutelage.rules import ALIGN_KIND, KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
 
 LONGEST_PAUSE = 64  # rounds that are stepped before a policy that did not leap is asked again
 _MARGIN = 1e-9  # far above the rounding of a mean
@@ -55,6 +55,7 @@ def play_stretch(
     rule_arrays: RuleArrays,
     rule_memory: RuleMemory,
     local_means: NDArray[np.float64],
+    global_means: NDArray[np.float64],
     rewards_are_constant: bool,
     revealed: RevealedRewards,
     noticing: Noticing,
@@ -80,6 +81,7 @@ def play_stretch(
         rule_arrays,
         rule_memory,
         local_means,
+        global_means,
         rewards_are_constant,
         revealed,
         noticing.noticed_in[0] > 0,
@@ -132,6 +134,7 @@ def find_prospect(
     rule_arrays: RuleArrays,
     rule_memory: RuleMemory,
     local_means: NDArray[np.float64],
+    global_means: NDArray[np.float64],
     rewards_are_constant: bool,
     revealed: RevealedRewards,
     has_noticed: bool,
@@ -146,12 +149,15 @@ def find_prospect(
     A stretch ends with the pull that completes a segment, that meets the quota's count of an arm (``reserved`` = 1:
     before it, since that pull must stay pending), or after which the client compares halves (noticing.py): their
     rounds count.  Under a rule that depends on the single rewards a client steps, except under LIFT while it
-    cannot act.
+    cannot act.  ALIGN reveals ones with the global mean as probability, whatever the observed reward.
     """
     for arm in range(local_means.size):
         kind, room = rule_arrays.kinds[arm], rounds
         mean, is_constant = rule_arrays.numbers[arm, 0], kind == SET_KIND
-        if not is_constant:
+        if kind == ALIGN_KIND:
+            mean = clip(global_means[arm])
+            is_constant = mean in (0.0, 1.0)
+        elif not is_constant:
             mean = clip(local_means[arm])
             is_constant = rewards_are_constant or mean in (0.0, 1.0)
             if kind == LIFT_KIND and arm == rule_arrays.target:
@@ -219,7 +225,8 @@ def record_stretch(
     """Add a stretch that ended in ``round`` to a client's memory; return its cost and how many counts it met.
 
     Where an arm's revealed reward does not depend on the observed one, neither does the policy; so the observed
-    rewards are independent of the stretch, and their sum is Binomial.
+    rewards are independent of the stretch.  Their sum is Binomial, both over the pulls that revealed 1 and over the
+    others: under ALIGN the two are drawn, since the cost depends on how often observed and revealed reward differ.
     """
     total_cost, met = 0.0, 0
     for arm in range(local_means.size):
@@ -229,13 +236,20 @@ def record_stretch(
         mean = prospect.means[arm]
         shown = count * mean if prospect.is_constant[arm] else float(stretch.ones[arm])
         observed = shown
-        if rule_arrays.kinds[arm] == SET_KIND:
-            if rewards_are_constant:
-                observed = count * local_means[arm]
-                total_cost += count * cost(local_means[arm], mean)
-            else:
-                observed = float(binomial(reward_stream, count, local_means[arm]))
-                total_cost += observed * cost(1.0, mean) + (count - observed) * cost(0.0, mean)
+        if rule_arrays.kinds[arm] != KEEP_KIND and rule_arrays.kinds[arm] != LIFT_KIND:
+            observed, left = 0.0, count
+            for part in range(2):  # of ALIGN the ones, then the zeros
+                value, number = mean, left
+                if rule_arrays.kinds[arm] == ALIGN_KIND:
+                    value, number = 1.0 - part, int(shown) if part == 0 else left
+                left -= number
+                if rewards_are_constant:
+                    observed += number * local_means[arm]
+                    total_cost += number * cost(local_means[arm], value)
+                else:
+                    ones = binomial(reward_stream, number, local_means[arm])
+                    observed += ones
+                    total_cost += ones * cost(1.0, value) + (number - ones) * cost(0.0, value)
         if prospect.is_constant[arm]:
             add_equal_rewards(revealed, arm, mean, count)
         else:

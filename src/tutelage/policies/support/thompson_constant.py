@@ -18,7 +18,12 @@ _MOST_CANDIDATES = 0.25  # share of rounds beyond which a race of all arms in ev
 
 
 def pull_ones(
-    stream: Any, successes: NDArray[np.float64], prospect: Prospect, stretch: Stretch, weights: NDArray[np.float64]
+    stream: Any,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+    weights: NDArray[np.float64],
 ) -> int:
     """Play a stretch in which every pull is a success, where no arm has a failure; return its rounds.
 
@@ -29,19 +34,36 @@ def pull_ones(
     are independent with probabilities W ~ Dirichlet(a_1, ..., a_K), drawn once (de Finetti; Blackwell and
     MacQueen 1973).  So the pulls of any number of rounds are multinomial given W.
     """
-    num_arms, total, left = successes.size, 0.0, prospect.rounds
-    for arm in range(num_arms):
-        weights[arm] = gamma(stream, 1.0 + successes[arm])
-        total += weights[arm]
-        left = min(left, prospect.room[arm])
-    rounds = left
-    for arm in range(num_arms):
-        pulls = left if arm == num_arms - 1 else binomial(stream, left, min(1.0, weights[arm] / total))
-        stretch.pulls[arm] = pulls
-        successes[arm] += pulls
-        left -= pulls
-        total -= weights[arm]
+    rounds = prospect.rounds
+    for room in prospect.room:
+        rounds = min(rounds, room)
+    share_ones(stream, rounds, successes, failures, prospect, stretch, weights)
     return rounds
+
+
+def share_ones(
+    stream: Any,
+    rounds: int,
+    successes: NDArray[np.float64],
+    failures: NDArray[np.float64],
+    prospect: Prospect,
+    stretch: Stretch,
+    weights: NDArray[np.float64],
+) -> None:
+    """Share pulls, none more than any arm's room, among the arms of :func:`pull_ones`, and update ``successes``."""
+    num_arms, total, left, last = successes.size, 0.0, rounds, 0
+    for arm in range(num_arms):
+        if prospect.means[arm] == 1.0 and failures[arm] == 0.0:
+            weights[arm] = gamma(stream, 1.0 + successes[arm])
+            total += weights[arm]
+            last = arm
+    for arm in range(num_arms):
+        if prospect.means[arm] == 1.0 and failures[arm] == 0.0:
+            pulls = left if arm == last else binomial(stream, left, min(1.0, weights[arm] / total))
+            stretch.pulls[arm] = pulls
+            successes[arm] += pulls
+            left -= pulls
+            total -= weights[arm]
 
 
 def pull_zeros(

@@ -56,7 +56,7 @@ def pull_taught(
     pulls in it are the target's, with a binomial number of zeros that does not depend on the gap's length.  In a
     candidate round arm k is drawn with probability q_k / q and proposed with probability p_k / q_k.  Where a gap
     has more than the z zeros, it is cut right after zero z + 1, whose place among the pulls is uniform given their
-    number (:func:`_find_zero`): the bounds were valid up to there, and no candidate comes before.
+    number (:func:`find_zero`): the bounds were valid up to there, and no candidate comes before.
     """
     done, has_ended = 0, False
     while done < prospect.rounds and not has_ended:
@@ -184,7 +184,7 @@ def _thin(
         found = binomial(stream, pulls, 1.0 - prospect.means[target])
         if 1.0 + failures[target] + found > most:
             allowed = int(most - failures[target])  # this zero ends the part
-            pulls, found = _find_zero(stream, pulls, found, allowed), allowed
+            pulls, found = find_zero(stream, pulls, found, allowed), allowed
         successes[target] += pulls - found
         failures[target] += found
         stretch.pulls[target] += pulls
@@ -193,7 +193,7 @@ def _thin(
         if gap >= free or 1.0 + failures[target] > most:
             break
         done += 1
-        arm = _draw_candidate(stream, bounds, total)
+        arm = draw_candidate(stream, bounds, total)
         a, b, other = 1.0 + successes[target], 1.0 + failures[target], 1.0 + failures[arm]
         is_pulled = random(stream) * bounds[arm] < math.exp(log_chance_above(a, b, other))
         if is_pulled and _exceeds_others(stream, target, arm, a, b, failures):
@@ -209,7 +209,7 @@ def _thin(
     return done
 
 
-def _find_zero(stream: Any, pulls: int, zeros: int, number: int) -> int:
+def find_zero(stream: Any, pulls: int, zeros: int, number: int) -> int:
     """Return in which of ``pulls`` pulls, of which ``zeros`` showed 0 in random order, zero ``number`` came."""
     left = number
     for pull in range(1, pulls + 1):
@@ -221,7 +221,7 @@ def _find_zero(stream: Any, pulls: int, zeros: int, number: int) -> int:
     return pulls
 
 
-def _draw_candidate(stream: Any, bounds: NDArray[np.float64], total: float) -> int:
+def draw_candidate(stream: Any, bounds: NDArray[np.float64], total: float) -> int:
     """Draw an arm with probabilities proportional to ``bounds`` [K]."""
     left, last = random(stream) * total, 0
     for arm in range(bounds.size):

@@ -14,6 +14,7 @@ from tests.service.listening_server import ListeningServer
 from tutelage.service.api.access import make_key
 from tutelage.service.api.pull_protocol import PullGroups, PullProtocol
 from tutelage.service.campaigns.engine import Engine
+from tutelage.service.campaigns.session import Session
 from tutelage.stores import open_keys
 from tutelage.stores.base import PullRow
 
@@ -209,6 +210,19 @@ def test_waiting_requests_are_one_step(edge, connect, taken, held):
     steps = {row.id: row.step for row in rows if isinstance(row, PullRow)}
     assert len({steps[f"p{number}"] for number in range(1, 6)}) == 1
     assert steps["later"] > steps["p0"]
+
+
+def test_an_error_leaves_no_sender_without_an_answer(edge, sender, taken, monkeypatch):
+    """Whatever goes wrong on the short path, the ordinary one answers."""
+
+    def fail(*_):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Session, "answer_new", fail)
+    sender.send(write(pull("one")))
+    status, _, content = sender.read()
+    assert (taken, status, content["id"]) == ([True], 200, "one")
+    until(lambda: edge.gateway.instruments.in_flight == 0)
 
 
 def test_a_server_that_ends_answers_first(edge, sender, taken, held):

@@ -14,7 +14,6 @@ from tests.service.listening_server import ListeningServer
 from tutelage.service.api.access import make_key
 from tutelage.service.api.pull_protocol import PullGroups, PullProtocol
 from tutelage.service.campaigns.engine import Engine
-from tutelage.service.campaigns.session import Session
 from tutelage.stores import open_keys
 from tutelage.stores.base import PullRow
 
@@ -215,13 +214,14 @@ def test_waiting_requests_are_one_step(edge, connect, taken, held):
 def test_an_error_leaves_no_sender_without_an_answer(edge, sender, taken, monkeypatch):
     """Whatever goes wrong on the short path, the ordinary one answers."""
 
-    def fail(*_):
+    async def fail_once(job):
+        monkeypatch.undo()
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(Session, "answer_new", fail)
+    monkeypatch.setattr(edge.gateway.handoff, "ask", fail_once)
     sender.send(write(pull("one")))
     status, _, content = sender.read()
-    assert (taken, status, content["id"]) == ([True], 200, "one")
+    assert (taken[0], status, content["id"]) == (True, 200, "one")
     until(lambda: edge.gateway.instruments.in_flight == 0)
 
 

@@ -19,7 +19,7 @@ _FAR = 2.5  # standard deviations between two arms from which a level between th
 _SHARES = (0.25, 0.03, 0.004)  # lengths of a part, as shares of the leading arm's pulls: the first that pays is used
 _MOST_FLAGS = 1.0 / 64.0  # share of rounds with a flag beyond which comparing all draws in every round is faster
 _SHORTEST = 32  # rounds worth the computation of a level
-_HALVINGS = 8
+_HALVINGS = 12
 _GUARD = 1.0 + 1e-9  # above the relative rounding error of a density, so that bounds are bounds
 
 
@@ -161,7 +161,7 @@ def _plan(
         if length < _SHORTEST or below >= above:
             continue
         for halving in range(_HALVINGS + 1):
-            level = 0.5 * (below + above) if halving < _HALVINGS else above
+            level = 0.5 * (below + above) if halving < _HALVINGS else below
             others = _bound(leading, successes, failures, zeros, level, bounds)
             if others > bounds[leading]:
                 below = level

@@ -36,13 +36,21 @@ def stream(
         ),
     ],
     pulls: Annotated[
-        str, typer.Option(metavar="STREAM", help="Stream to read pulls from, of at most 80 characters.")
+        str, typer.Option(metavar="STREAM", help="Name of the stream to read pulls from, at most 80 characters.")
     ] = "pulls",
-    responses: Annotated[str, typer.Option(metavar="STREAM", help="Stream to write responses to.")] = "responses",
-    group: Annotated[str, typer.Option(metavar="NAME", help="Consumer group of the adapters.")] = "tutelage",
+    responses: Annotated[
+        str, typer.Option(metavar="STREAM", help="Name of the stream to write responses to.")
+    ] = "responses",
+    group: Annotated[
+        str, typer.Option(metavar="NAME", help="Consumer group of the adapters that share the stream of pulls.")
+    ] = "tutelage",
     consumer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default="the host's name", help="Name of this adapter in the group."),
+        typer.Option(
+            metavar="NAME",
+            show_default="the host's name",
+            help="Name of this adapter in the consumer group, different for each adapter.",
+        ),
     ] = None,
     batch: Annotated[
         int,
@@ -53,21 +61,23 @@ def stream(
         typer.Option(
             metavar="SECONDS",
             parser=number,
-            help="Take over pulls that another adapter has read and not answered for so long, from 1 to 86400 seconds.",
+            help="Take over pulls that another adapter has left unanswered for this many seconds, from 1 to 86400.",
         ),
     ] = 60.0,
     max_responses: Annotated[
         int,
         typer.Option(
-            metavar="N", parser=whole_number, help="Keep about the newest N responses in the stream; 0 keeps all."
+            metavar="N",
+            parser=whole_number,
+            help="Approximate number of newest responses to keep in the stream; 0 keeps all.",
         ),
     ] = 0,
     server: Server = None,
 ) -> None:
     """Answer the pulls of a Redis stream until interrupted.
 
-    The responses are written to another stream, exactly one for each entry.  The key of the server is read from
-    TUTELAGE_KEY.
+    Each entry of the stream of pulls gets exactly one response, which is written to another stream.  The key for
+    the server is read from TUTELAGE_KEY.
     """
     consumer = consumer or socket.gethostname()
     for option, name in (("--pulls", pulls), ("--responses", responses), ("--group", group)):

@@ -95,10 +95,13 @@ class ServerSettings:
         None,
         metavar="URL",
         check=_check_address,
-        help="Leader whose campaigns this server answers pulls of, as an edge; needs --edge too.",
+        help="Leader for whose campaigns this server answers pulls, as an edge; needs --edge too.",
     )
     edge: str | None = setting(
-        None, metavar="NAME", check=_check_edge, help="Name of this server as an edge, another one for each edge."
+        None,
+        metavar="NAME",
+        check=_check_edge,
+        help="Name of this server as an edge, different for each edge of a leader.",
     )
     root_path: str = setting(
         "", metavar="PATH", check=_check_root_path, help="Path prefix under which a proxy publishes the server."

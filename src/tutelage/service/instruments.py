@@ -56,7 +56,7 @@ class Instruments:
         answered = Counter(
             "tutelage_answered_pulls_total",
             "Pulls that this server answered: accepted (new), replayed (sent before), or bypassed (reported by a "
-            "client that had used its own reward).",
+            "client that had used the reward it observed).",
             ["outcome"],
             registry=registry,
         )

@@ -104,13 +104,13 @@ def beyond_horizon_pulls_total(view: CampaignView, thresholds: Thresholds) -> fl
 
 @campaign_metric
 def bypassed_pulls_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Pulls whose client, as it reported later, used the reward that it observed, since no answer came in time."""
+    """Pulls whose client used the reward that it observed, because no response came in time, and reported this."""
     return view.metrics.bypassed
 
 
 @campaign_metric
 def refused_conflicts_total(view: CampaignView, thresholds: Thresholds) -> float:
-    """Requests refused for the id of a stored pull with other content, since this server became the leader."""
+    """Refused requests that reused a stored pull's id with different content, since this server became the leader."""
     return view.metrics.conflicts
 
 
@@ -140,13 +140,17 @@ def clients(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
-    """Clients, except excluded ones, silent for longer than the settings --stalled-seconds and --stalled-intervals."""
+    """Clients, except excluded ones, that are silent.
+
+    They have made no pull for over --stalled-seconds and for over --stalled-intervals times their usual interval
+    between pulls.
+    """
     return int(find_silent_clients(view, thresholds).sum())
 
 
 @campaign_metric
 def directive(view: CampaignView, thresholds: Thresholds) -> float:
-    """Number of the rules in force by which rewards are changed: 1 at the start, one more after each consultation."""
+    """Serial number of the rules in force for changing rewards: 1 at the start, one more after each consultation."""
     return view.metrics.directive
 
 
@@ -182,7 +186,7 @@ def pulls_per_second(view: CampaignView, thresholds: Thresholds) -> float:
 
 @campaign_metric
 def idle_seconds(view: CampaignView, thresholds: Thresholds) -> float:
-    """Seconds since any client that is not excluded sent a pull, or since the campaign was last started."""
+    """Seconds since the last pull of any client that is not excluded, or since the campaign's last start if later."""
     return float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf))
 
 
@@ -195,7 +199,7 @@ def client_missing_pulls(view: CampaignView) -> Array:
 
 @client_metric
 def client_silent_seconds(view: CampaignView) -> Array:
-    """Seconds since the last pull of this client, or since the campaign was last started."""
+    """Seconds since the last pull of this client, or since the campaign's last start if that is later."""
     return view.activity.silence
 
 

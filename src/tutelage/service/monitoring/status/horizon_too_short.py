@@ -19,7 +19,8 @@ _TITLE = "The horizon is too short for a decision."
 
 @status_kind(
     "horizon too short",
-    gauge="the pulls still needed, at the rate at which they come, do not fit before the campaign's planned end",
+    gauge="the next consultation needs more pulls than clients can or, at the current rate, will make before the "
+    "planned end",
 )
 def horizon_too_short(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Compare the rounds that are left with the pulls that the quota still needs.

@@ -46,7 +46,9 @@ def waits_for_silent_clients(view: CampaignView, thresholds: SilenceThresholds) 
     return is_blocked(view.metrics, np.broadcast_to(silent[:, None], view.metrics.missing.shape))
 
 
-@status_kind("stalled", gauge="all clients that the campaign waits for have been silent for --stalled-seconds")
+@status_kind(
+    "stalled", gauge="all clients that the campaign waits for are silent, as counted in tutelage_clients_silent"
+)
 def stalled(view: CampaignView, thresholds: SilenceThresholds) -> StatusItem | None:
     """Name the silent client with the largest number of missing pulls.
 

@@ -26,7 +26,8 @@ class LagThresholds:
 
 @status_kind(
     "store lagging",
-    gauge="the database rejects writes, commits take over --lag-seconds, or more than --waiting-pulls pulls wait",
+    gauge="the database rejects writes, the 99th-percentile commit time is over --lag-seconds, or --waiting-pulls "
+    "pulls wait",
 )
 def store_lagging(view: CampaignView, thresholds: LagThresholds) -> StatusItem | None:
     """Look at the last write failure, the commit times and the queue.

@@ -6,7 +6,9 @@ from tutelage.text import format_count, format_name
 
 
 @status_kind(
-    "undecidable", gauge="the server expects no decision before the campaign's planned end and uses the best arm so far"
+    "undecidable",
+    gauge="the server expects no decision before the campaign's planned end and leads all clients to the "
+    "best arm so far",
 )
 def undecidable(view: CampaignView, thresholds: object) -> StatusItem | None:
     """Name the arm that clients are led to.

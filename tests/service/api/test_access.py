@@ -202,7 +202,7 @@ def test_the_last_use_of_a_key_is_stored_and_listed(serve, monkeypatch):
     written = []
     monkeypatch.setattr(server.store, "note_key_uses", written.append)
     server.loop.run_until_complete(app._note_key_uses(server.gateway.access, server.gateway.handoff))
-    assert written == [{digest_of("x"): 1}]
+    assert {digest_of("x"): 1} in written  # next to the boss's, which the server may be writing
 
 
 @pytest.mark.parametrize(

@@ -348,6 +348,9 @@ def test_a_chart_tells_its_values_at_the_pointer(site, see):
     page.context.request.post(f"{site.plain}/v1/campaigns/pointed/pulls", data={"pulls": [pull]})
     expect(panel).not_to_have_attribute("data-mark", old)
     expect(tooltip).to_be_visible()
+    page.mouse.wheel(0, 4)
+    page.wait_for_function("scrollY > 0")
+    expect(tooltip).to_be_visible()
     assert page.locator("#share circle.at-pointer").count() == 2
     page.get_by_role("heading", level=1).hover()
     expect(tooltip).to_be_hidden()

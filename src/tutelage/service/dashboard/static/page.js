@@ -84,10 +84,14 @@ const showValues = () => {
   tooltip.style.top = `${Math.max(pointer.y - tooltip.offsetHeight - 10, 8)}px`;
 };
 
-const movePointer = (event) => { pointer = { x: event.clientX, y: event.clientY }; showValues(); };
+const movePointer = ({ clientX, clientY, pointerType }) => {
+  pointer = { x: clientX, y: clientY, isMouse: pointerType === "mouse" };
+  showValues();
+};
 document.addEventListener("pointermove", movePointer);
 document.addEventListener("pointerdown", movePointer);
-document.addEventListener("scroll", () => { pointer = null; showValues(); }, { passive: true });
+// The page also scrolls by itself where a panel above becomes higher.  A mouse stays where it is; a finger has left.
+document.addEventListener("scroll", () => { if (!pointer?.isMouse) pointer = null; showValues(); }, { passive: true });
 document.documentElement.addEventListener("pointerleave", (event) => {
   if (event.pointerType === "mouse") { pointer = null; showValues(); }
 });

@@ -51,11 +51,8 @@ Progress = Callable[[float], None]
 LOG = logging.getLogger("tutelage.simulator")
 _TICK = 0.25  # seconds between two reports of progress
 _LEAST_SECONDS = 0.05  # of work in one call, so that sending it and its result weighs little
-_SECONDS_TO_COMPILE = {
-    "advance": 10.0,
-    "leap": 20.0,
-    "consult": 3.0,
-}  # on one core; by the beginning of a kernel's name
+# Roughly, on one core; by the beginning of a kernel's name.
+_SECONDS_TO_COMPILE = {"advance": 10.0, "leap": 20.0, "consult": 3.0}
 _MOST_BREAKS = 3  # of the worker processes, after which their runs are played again
 
 

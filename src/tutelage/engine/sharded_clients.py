@@ -37,8 +37,8 @@ Step = tuple[str, tuple[Any, ...]]  # a function of RunClients and its arguments
 def can_be_sharded(request: SimulationRequest) -> bool:
     """Return whether shards give the same bytes: of many clients that do not depend on each other while they play.
 
-    A quota of mode ``any`` depends on all clients after every few rounds, and so does in runs of many slices where
-    stretches end that are leapt over.
+    A quota of mode ``any`` depends on all clients after every few rounds.  Where a run that leaps is longer than a
+    slice (run_clients.py), the rounds at which its stretches end depend on all clients, too.
     """
     if not request.sums_clients or request.binary_reveals or has_agents(request):
         return False

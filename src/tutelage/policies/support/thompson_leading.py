@@ -180,7 +180,7 @@ def _bound(
     level: float,
     bounds: NDArray[np.float64],
 ) -> float:
-    """Write u_k, and for the leading arm u after so many zeros, in ``bounds`` [K]; return the sum of the u_k."""
+    """Write u_k, and for the leading arm u at (a, b + ``zeros``), in ``bounds`` [K]; return the sum of the u_k."""
     total = 0.0
     for arm in range(failures.size):
         a, b, c = _mirror(arm == leading, 1.0 + successes[arm], 1.0 + failures[arm], level)

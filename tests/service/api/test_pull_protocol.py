@@ -178,11 +178,14 @@ def test_requests_in_pieces_and_in_a_row(sender, taken):
 
 @pytest.fixture
 def held(monkeypatch):
-    """Holds the writer's groups back until it is set."""
+    """Holds the writer's groups back until it is set, and says whether one is there."""
     gate, group = threading.Event(), Engine._group
+    gate.has_group = False
 
     def wait(engine, jobs):
+        gate.has_group = True
         gate.wait(30)
+        gate.has_group = False
         group(engine, jobs)
 
     monkeypatch.setattr(Engine, "_group", wait)
@@ -197,6 +200,7 @@ def test_waiting_requests_are_one_step(edge, connect, taken, held):
     held.clear()
     for number, one in enumerate(senders):
         one.send(write(pull(f"p{number}", "ab"[number % 2])))
+        until(lambda: held.has_group)  # the first alone, and nobody else before it
     until(lambda: sum(taken) == len(senders))
     senders[0].send(write(pull("later")))  # waits for the answer before it
     time.sleep(0.1)

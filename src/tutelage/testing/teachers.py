@@ -1,5 +1,6 @@
 """The rules of the contract of teachers."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from tutelage.read_only_arrays import read_only
 from tutelage.teachers import TEACHERS
-from tutelage.teachers.base import Evidence, decode_state, encode_state
+from tutelage.teachers.base import Evidence, Teacher, decode_state, encode_state
 from tutelage.testing.checked_teacher import begin, parts_of, play, problem_for
 from tutelage.testing.contract_rules import ContractRules, RuleNotApplicable, require, require_input_error
 from tutelage.testing.policies import require_documented, require_frozen
@@ -158,13 +159,18 @@ def damaged_state(spec: str) -> None:
 
 @TEACHER_RULES.rule()
 def foreign_state(spec: str) -> None:
-    """The state of another kind of teacher is an ``InputError``."""
+    """The state of another kind of teacher is an ``InputError``, unless it has the same fields."""
     teacher = TEACHERS.parse(spec)
     for name in TEACHERS:
         foreign = TEACHERS.parse(name)
-        if teacher.state_type is not foreign.state_type:
+        if _name_fields(teacher) != _name_fields(foreign):
             with require_input_error(f"reading a state of {name}", "state"):
                 decode_state(teacher, encode_state(begin(foreign, problem_for(foreign))))
+
+
+def _name_fields(teacher: Teacher) -> set[str]:
+    """Return the names of all that a teacher remembers, by which its states are recognized."""
+    return {field.name for field in dataclasses.fields(teacher.state_type)}
 
 
 @TEACHER_RULES.rule()

@@ -1,13 +1,13 @@
 """Results as NetCDF files."""
 
-import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutelage.atomic_files import write_atomically
 from tutelage.errors import InputError
 from tutelage.paths import expand_path, is_file, is_folder
+from tutelage.results.netcdf_writer import encode_netcdf
 from tutelage.text import format_value
 
 if TYPE_CHECKING:
@@ -64,13 +64,7 @@ def save(dataset: "xr.Dataset", path: str | Path) -> None:
             f"Invalid result {format_value(dataset)}: save an xarray.Dataset, as simulate() or to_dataset() returns it."
         )
     path = check_result_path(path)
-    packed = {"zlib": True, "complevel": 1, "shuffle": True}  # a seventh of the size for twice the time
-    encoding: dict[Any, dict[str, Any]] = {name: {"_FillValue": None} for name in dataset.variables}
-    for name in dataset.data_vars:
-        encoding[name] |= packed if dataset[name].ndim > 2 else {}
-    content = io.BytesIO()  # on a full disk HDF5 cannot close a file of its own, and crashes in the end
-    dataset.to_netcdf(content, engine="h5netcdf", encoding=encoding)
-    write_atomically(path, content.getbuffer())
+    write_atomically(path, encode_netcdf(dataset))
 
 
 def load(path: str | Path) -> "xr.Dataset":

@@ -1,13 +1,23 @@
 """Whole figures: their content, that nothing overlaps, and the bytes of their files."""
 
 import hashlib
+import io
 import os
 
 import pytest
 
 from tutelage import save
 from tutelage.errors import InputError
-from tutelage.plots import FORMATS, KINDS, draw_panel, draw_picture, drawable_kinds, save_figure
+from tutelage.plots import (
+    FORMATS,
+    KINDS,
+    draw_panel,
+    draw_picture,
+    drawable_kinds,
+    render_figure,
+    save_figure,
+    style_sheet,
+)
 
 MANY = [
     *("tal", "tal(gamma1=0,gamma2=0)", "tal(gamma1=0.5,gamma2=0)", "twl", "twl(gamma1=0.3,gamma2=0.1)", "blt"),
@@ -134,6 +144,20 @@ def test_files_have_the_same_bytes_on_every_run(result, tmp_path, python):
         ending = line.split()[1]
         save_figure(draw_picture(data, "curves"), tmp_path / f"y{ending}")
         assert line.split()[2] == hashlib.sha256((tmp_path / f"y{ending}").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["curves", "pulls"])
+def test_files_are_those_of_savefig(result, kind):
+    """Drawing once instead of twice does not change a byte, nor the figure."""
+    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    figure = draw_picture(result, kind)
+    canvas, dpi = figure.canvas, figure.dpi
+    for ending in FORMATS:
+        theirs = io.BytesIO()
+        with style_sheet():
+            figure.savefig(theirs, format=ending[1:], metadata=undated.get(ending, {}))
+        assert render_figure(figure, ending) == theirs.getvalue()
+    assert (figure.canvas, figure.dpi) == (canvas, dpi)
 
 
 def test_unknown_endings_are_refused(result, tmp_path):

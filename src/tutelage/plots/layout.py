@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import rcParams
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -24,7 +27,8 @@ from tutelage.results.dataset import has_sums_only
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMATS = (".pdf", ".png", ".svg")
+_CANVASES: dict[str, Any] = {".pdf": FigureCanvasPdf, ".png": FigureCanvasAgg, ".svg": FigureCanvasSVG}
+FORMATS = tuple(_CANVASES)
 KINDS = ("curves", "scatter", "pulls", "clients")
 
 WIDTHS = {"column": 3.5, "page": 7.16}  # inches
@@ -127,11 +131,20 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 
 
 def render_figure(figure: Figure, ending: str) -> bytes:
-    """Return the content of a file of that ending, one of ``FORMATS``."""
+    """Return the content of a file of that ending, one of ``FORMATS``.
+
+    The file is that of ``figure.savefig``, which would first draw everything once more to find a layout.
+    """
     undated: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(ending, {})
-    content = io.BytesIO()
+    content, canvas, dpi = io.BytesIO(), figure.canvas, figure.dpi
     with style_sheet():
-        figure.savefig(content, format=ending[1:], metadata=undated)
+        try:
+            write = getattr(_CANVASES[ending](figure), f"print_{ending[1:]}")
+            figure.dpi = rcParams["savefig.dpi"]
+            write(content, metadata=undated)
+        finally:
+            figure.dpi = dpi
+            figure.set_canvas(canvas)
     return content.getvalue()
 
 

@@ -108,6 +108,7 @@ def parameter(
     return dataclasses.field(default=default, metadata=described)
 
 
+@functools.cache
 def parameters_of(cls: type) -> tuple[Parameter, ...]:
     """The parameters of an entry's class: its dataclass fields that :func:`parameter` made."""
     if not dataclasses.is_dataclass(cls):
@@ -138,13 +139,8 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 def check_parameters(thing: Any) -> None:
     """Raise ``InputError`` unless every parameter of an entry is allowed; call it in ``__post_init__``."""
     cls: type = type(thing)
-    for item in _list_checks(cls):
+    for item in parameters_of(cls):
         item.check(getattr(thing, item.name), cls.__name__)
-
-
-@functools.cache
-def _list_checks(cls: type) -> tuple[Parameter, ...]:
-    return parameters_of(cls)
 
 
 def _plain_type(hint: Any) -> type:

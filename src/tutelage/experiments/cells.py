@@ -59,7 +59,7 @@ class DataNotFound(Exception):
 class EntryInstances:
     """The instances of an entry, the hash of each, and warnings about their data.
 
-    ``code`` holds the digests of the code that has been hashed for the entry's cells.
+    ``code`` holds the digests of the code that has been hashed so far; entries may share it.
     """
 
     entry: InstanceEntry
@@ -119,7 +119,9 @@ class ExperimentCell:
 _ENGINE = (simulate_run, results.Collector, ExperimentCell.make_dataset)  # what makes every cell's content
 
 
-def load_entry(entry: InstanceEntry, experiment: str, folder: str | None) -> EntryInstances:
+def load_entry(
+    entry: InstanceEntry, experiment: str, folder: str | None, code: dict[str, str] | None = None
+) -> EntryInstances:
     """Read or draw the instances of an entry; ``folder`` is where real data sets are.
 
     Raises :class:`DataNotFound` where the entry's data set is not there, ``InputError`` for everything else.
@@ -136,7 +138,8 @@ def load_entry(entry: InstanceEntry, experiment: str, folder: str | None) -> Ent
     except InputError as error:
         raise InputError(f"{experiment}: [[instances]] {entry.label!r}: invalid spec: {error}") from None
     digests = tuple(hash_instance(each) for each in loaded)
-    return EntryInstances(entry, loaded, digests, () if path is None else tuple(list_differences(path)))
+    warnings = () if path is None else tuple(list_differences(path))
+    return EntryInstances(entry, loaded, digests, warnings, {} if code is None else code)
 
 
 def make_cells(

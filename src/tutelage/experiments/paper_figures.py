@@ -1,5 +1,6 @@
 """The paper's own experiments: Figures 2 and 3 of Shi et al., Section VIII, as files in ``paper/``."""
 
+import functools
 from collections.abc import Sequence
 from importlib import resources
 
@@ -49,6 +50,7 @@ def has_paper_claims(experiment: Experiment, panel: Panel) -> bool:
     return file in _FILES and any((each.name, each.claims) == (panel.name, panel.claims) for each in _read(file).panels)
 
 
+@functools.cache
 def _read(name: str) -> Experiment:
     file = resources.files("tutelage.experiments") / "paper" / name
     return parse_experiment(file.read_text(encoding="utf-8"), name)

@@ -108,8 +108,9 @@ def prepare(
     for each in experiments:
         check_sections(each, each.name)
     preparation = Preparation(experiments, expand_path(folder).resolve())
+    code: dict[str, str] = {}
     for each in experiments:
-        matrix, warnings = _make_matrix(each, data)
+        matrix, warnings = _make_matrix(each, data, code)
         preparation.matrices.append(matrix)
         preparation.warnings.extend(warnings)
     return preparation
@@ -127,7 +128,7 @@ def _check_experiments(value: object) -> tuple[Experiment, ...]:
     return tuple(listed)
 
 
-def _make_matrix(experiment: Experiment, data: str | None) -> tuple[CellMatrix, list[str]]:
+def _make_matrix(experiment: Experiment, data: str | None, code: dict[str, str]) -> tuple[CellMatrix, list[str]]:
     """Return the cells of an experiment, and warnings about its data."""
     matrix, warnings = CellMatrix(experiment, {}, {}), list[str]()
     shown = {(panel.instance, panel.clients, panel.horizon) for panel in experiment.all_panels()}
@@ -135,7 +136,7 @@ def _make_matrix(experiment: Experiment, data: str | None) -> tuple[CellMatrix, 
         if entry.label not in {instance for instance, _, _ in shown}:
             continue
         try:
-            loaded = load_entry(entry, experiment.name, data)
+            loaded = load_entry(entry, experiment.name, data, code)
         except DataNotFound as error:
             matrix.unavailable[entry.label] = str(error)
             continue

@@ -25,7 +25,7 @@ def encode_netcdf(dataset: "xr.Dataset") -> memoryview:
     Values are encoded as xarray does it, without fill values.  Raises ``TypeError`` or ``ValueError`` for values that
     NetCDF does not have.
     """
-    import h5py
+    import h5py  # type: ignore[import-untyped]
     import xarray as xr
 
     variables, attributes = xr.conventions.encode_dataset_coordinates(dataset)
@@ -48,7 +48,7 @@ def encode_netcdf(dataset: "xr.Dataset") -> memoryview:
 
 
 def _write_array(file: Any, name: str, values: Any) -> Any:
-    import h5py
+    import h5py  # type: ignore[import-untyped]
 
     texts = values.dtype.kind in "OU"
     return file.create_dataset(

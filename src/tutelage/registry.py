@@ -108,9 +108,13 @@ def parameter(
     return dataclasses.field(default=default, metadata=described)
 
 
-@functools.cache
 def parameters_of(cls: type) -> tuple[Parameter, ...]:
     """The parameters of an entry's class: its dataclass fields that :func:`parameter` made."""
+    return _read_parameters(cls)
+
+
+@functools.cache
+def _read_parameters(cls: type) -> tuple[Parameter, ...]:
     if not dataclasses.is_dataclass(cls):
         return ()
     hints = typing.get_type_hints(cls)

@@ -2,7 +2,7 @@
 
 import io
 
-import h5py
+import h5py  # type: ignore[import-untyped]
 import numpy as np
 import xarray as xr
 

@@ -48,7 +48,7 @@ def encode_netcdf(dataset: "xr.Dataset") -> memoryview:
 
 
 def _write_array(file: Any, name: str, values: Any) -> Any:
-    import h5py  # type: ignore[import-untyped]
+    import h5py
 
     texts = values.dtype.kind in "OU"
     return file.create_dataset(

@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -179,7 +180,8 @@ def test_requests_in_pieces_and_in_a_row(sender, taken):
 @pytest.fixture
 def held(monkeypatch):
     """Holds the writer's groups back until it is set, and says whether one is there."""
-    gate, group = threading.Event(), Engine._group
+    gate: Any = threading.Event()
+    group = Engine._group
     gate.has_group = False
 
     def wait(engine, jobs):

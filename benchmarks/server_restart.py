@@ -62,6 +62,7 @@ def play(pulls: int, steps: int, behind: int) -> tuple[list[Change], Snapshot]:
         session.mark_committed()
         if step == steps - behind:
             snapshot = Snapshot(session.position, session.dump())
+    changes[-1] = replace(changes[-1], head=session.head)
     return changes, snapshot
 
 

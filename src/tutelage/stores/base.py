@@ -145,7 +145,7 @@ class AuditRow:
 
 @dataclass(frozen=True)
 class Head:
-    """The end of a campaign's ledger.  ``state`` is the teacher's, as JSON.
+    """The end of a campaign's ledger.  ``state`` is the teacher's, as JSON; None in a change that keeps the stored one.
 
     ``status`` is registering, running or stopped; ``digest`` is a hash of all rows up to here.
     """
@@ -153,7 +153,7 @@ class Head:
     position: int
     step: int
     status: str
-    state: str
+    state: str | None
     digest: str = ""
 
 

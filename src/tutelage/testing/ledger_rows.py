@@ -37,7 +37,7 @@ def change(
     *rows: PullRow | EntryRow,
     name: str = "c",
     status: Any = "running",
-    state: str = "{}",
+    state: str | None = "{}",
     snapshot: Snapshot | None = None,
 ) -> Change:
     """Return a change that adds these rows behind a position."""

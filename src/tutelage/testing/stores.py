@@ -306,6 +306,8 @@ class StoreContract:
         again = store.lead("c", "here")
         grow(store, again, 4, 1, state='{"a": 3}')
         assert store.load("c")[0].head.state == '{"a": 3}'
+        grow(store, again, 5, 1, state=None)  # leaves it as it is
+        assert store.load("c")[0].head.state == '{"a": 3}'
 
     def test_a_store_opens_as_it_was_closed(self, address: str, opened: Opener) -> None:
         """Everything is there after closing and opening; the new token is larger, and nobody leads."""

@@ -38,13 +38,16 @@ def refusal(bench, job):
 
 
 def test_a_group_is_one_transaction_and_never_one_step(bench):
-    """Three requests are one append and three steps; they are delivered together."""
+    """Three requests are one append and three steps; they are delivered together.
+
+    Without a consultation the teacher's state in the store stays as it is, and is not encoded.
+    """
     appended = []
     append = bench.store.append
-    bench.store.append = lambda changes: (appended.append(len(changes)), append(changes))
+    bench.store.append = lambda changes: (appended.append([one.head.state for one in changes]), append(changes))
     before = len(bench.groups)
     jobs = bench.group(*(PullJob("c", pulls=[sent(n)]) for n in range(3)))
-    assert appended == [1]
+    assert appended == [[None]]
     assert bench.groups[before:] == [list(jobs)]
     rows = [row for row in bench.store.read("c", 0, 10) if hasattr(row, "arm")]
     assert [(row.step, row.index) for row in rows] == [(1, 0), (2, 0), (3, 0)]

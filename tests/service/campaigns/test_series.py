@@ -37,7 +37,7 @@ def played(steps):
         rows += sorted([*change.pulls, *change.entries], key=lambda row: row.position)
         snapshots += [change.snapshot] if change.snapshot else []
         session.mark_committed()
-    return session, stored(change.head), rows, snapshots
+    return session, stored(session.head), rows, snapshots
 
 
 def test_charts_are_the_same_from_ledger_and_from_every_snapshot():

@@ -8,7 +8,6 @@ from tutelage.service.campaigns.campaign import Campaign
 from tutelage.service.campaigns.entry_contents import ExportContent, NamedClientContent, describe_decision
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.session import Session
-from tutelage.teachers.base import encode_state
 
 
 def register(session: Session, client: str, now: int, key: str = "") -> bool:
@@ -39,7 +38,7 @@ def start(session: Session, now: int, key: str = "") -> None:
             session.campaign = Campaign(session.settings.setup(session.clients))
         except InputError as error:
             raise Refusal("not-startable", str(error)) from error
-        session.state = encode_state(session.campaign.state)
+        session.has_new_state = True
     session.status = "running"
     session.enter("started", now, key=key)
 
@@ -68,7 +67,7 @@ def exclude(session: Session, client: str, now: int, key: str = "") -> None:
     except InputError as error:
         raise Refusal("not-excludable", str(error)) from error
     session.step += 1
-    session.has_decided = True
+    session.note_decision(decision)
     session.enter("excluded", now, describe_decision(decision, campaign, session.settings.arms, client), key=key)
 
 

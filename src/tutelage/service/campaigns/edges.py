@@ -212,7 +212,7 @@ def direct(session: Session, directive: HeldDirective, now: int) -> None:
     campaign.state, campaign.consultations = directive, directive.number - 1
     campaign.publish()
     session.step += 1
-    session.has_decided = True
+    session.has_decided = session.has_new_state = True
     session.enter("directed", now, DirectedContent(directive))
 
 

@@ -24,7 +24,6 @@ from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import RULES_VERSION
 from tutelage.service.campaigns.snapshot_format import decode_snapshot, restore_campaign
 from tutelage.stores.base import EntryRow, Head, PullRow, Reader, Snapshot, StoredCampaign, StoredPull, pages
-from tutelage.teachers.base import encode_state
 
 
 class Disagreement(Exception):
@@ -103,9 +102,9 @@ def replay_rows(session: Session, rows: Iterable[PullRow | EntryRow]) -> None:
 
 def check_head(session: Session, head: Head) -> None:
     """Compare a session with its stored head.  Raises :class:`Disagreement`."""
-    session.update_state()
+    made = session.head
     for what in ("position", "step", "status", "state", "digest"):
-        found, kept = getattr(session.head, what), getattr(head, what)
+        found, kept = getattr(made, what), getattr(head, what)
         if found != kept and (head.position or what != "digest"):
             raise Disagreement(
                 f"The store notes the {what} {_shorten(kept)} of {session.name}; its ledger leads to {_shorten(found)}."
@@ -124,7 +123,6 @@ def _load(session: Session, snapshot: Snapshot) -> None:
         raise Disagreement(f"The snapshot of {session.name} cannot be read: {error}.") from error
     session.position = session.snapshot_position = snapshot.position
     session.status, session.step, session.digest = stored.status, stored.step, stored.digest
-    session.state = encode_state(session.begun.state)
     session.bypassed = stored.standing.bypassed if stored.standing is not None else 0
     for number, assignment in session.begun.assignments.items():
         session.assign(number, assignment)

@@ -66,7 +66,7 @@ class Session:
     def __init__(self, stored: StoredCampaign, token: int, last_id: str = "") -> None:
         self.name, self.settings, self.token = stored.name, decode_settings(stored.settings), token
         self.created = stored.created
-        self.status, self.position, self.step, self.state = "registering", 0, 0, ""
+        self.status, self.position, self.step = "registering", 0, 0
         self.clients = list(self.settings.clients)
         self.client_numbers = {client: number for number, client in enumerate(self.clients)}
         self._arm_numbers = {arm: number for number, arm in enumerate(self.settings.arms)}
@@ -107,26 +107,28 @@ class Session:
         self.new_entries: list[EntryRow] = []
         self.new_audit: list[AuditRow] = []
         self.consulted: list[tuple[int, int]] = []  # when consultations of the pending rows began and ended
-        self.has_decided = False
+        self.has_decided = self.has_new_state = False
         self.cache.drop_oldest()  # never within a group, whose ids were looked up before
 
     def pending_change(self) -> Change | None:
         """Return what must be committed; None if nothing is new."""
         if self.position == self.after:
             return None
-        self.update_state()
         rows = (self.new_pulls, self.new_entries, self._snapshot(), self.new_audit)
-        return Change(self.name, self.token, self.after, self.head, *rows)
+        return Change(self.name, self.token, self.after, self._make_head(has_state=self.has_new_state), *rows)
 
-    def update_state(self) -> None:
-        """Encode the teacher's state, if it has changed."""
-        if self.has_decided:
-            self.state = encode_state(self.begun.state)
+    @property
+    def state(self) -> str:
+        """The teacher's state as JSON, empty before the start; encoded when asked, as it can be large."""
+        return "" if self.campaign is None else encode_state(self.campaign.state)
 
     @property
     def head(self) -> Head:
         """The head of the ledger, as it is stored."""
-        return Head(self.position, self.step, self.status, self.state, self.digest.hex())
+        return self._make_head(has_state=True)
+
+    def _make_head(self, *, has_state: bool) -> Head:
+        return Head(self.position, self.step, self.status, self.state if has_state else None, self.digest.hex())
 
     def _snapshot(self) -> Snapshot | None:
         due = (
@@ -144,7 +146,8 @@ class Session:
 
     def save(self) -> Change:
         """Return a change that adds a snapshot of the committed rows, and no row."""
-        return Change(self.name, self.token, self.position, self.head, snapshot=self._make_snapshot())
+        head = self._make_head(has_state=False)
+        return Change(self.name, self.token, self.position, head, snapshot=self._make_snapshot())
 
     def is_unsaved(self, seconds: float) -> bool:
         """Whether committed rows have been without a snapshot for that time."""
@@ -354,7 +357,7 @@ class Session:
 
     def note_decision(self, decision: Decision) -> None:
         """Note that the teacher's state has changed, and when it was consulted."""
-        self.has_decided = True
+        self.has_decided = self.has_new_state = True
         if decision.span is not None:
             self.consulted.append(decision.span)
 

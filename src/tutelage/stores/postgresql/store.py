@@ -210,7 +210,6 @@ class PostgresqlStore(PostgresqlKeys, SqlStore):
 
     def lead(self, name: str, address: str) -> int | None:
         """Return the next token with a lease of ten seconds, unless another's lease is valid."""
-        self._states.pop(name, None)
         try:
             with self._transaction():
                 self._execute(_SHORT_LOCK_TIMEOUT, ())

@@ -83,7 +83,6 @@ class SqlStore(SqlKeys):
         super().__init__(notes)
         self._numbers: dict[str, int] = {}
         self._tokens: dict[str, int] = {}
-        self._states: dict[str, str] = {}  # as they are in the store: most commits do not change them
 
     @abstractmethod
     def _execute(self, text: str, parameters: Mapping[str, object] | Sequence[object]) -> Any:
@@ -118,7 +117,7 @@ class SqlStore(SqlKeys):
             for statement in statements.REMOVE:
                 self._run(statement, {"campaign": number, "name": name})
             self._add_audit([audit])
-        for known in (self._numbers, self._tokens, self._states):
+        for known in (self._numbers, self._tokens):
             known.pop(name, None)
 
     def release(self, names: Sequence[str]) -> None:
@@ -140,13 +139,11 @@ class SqlStore(SqlKeys):
 
     def append(self, changes: Sequence[base.Change]) -> None:
         """Commit all changes in one transaction."""
-        known = [self._states.pop(change.name, None) for change in changes]
         with self._transaction():
             # Two servers that move the same heads meet at the first of them, so they cannot deadlock.
             moved = {change.name: self._move(change) for change in sorted(changes, key=attrgetter("name"))}
-            for change, state in zip(changes, known, strict=True):
-                self._write(moved[change.name], change, state)
-        self._states.update((change.name, change.head.state) for change in changes)
+            for change in changes:
+                self._write(moved[change.name], change)
 
     def _move(self, change: base.Change) -> int:
         """Move the head, unless it has left the change's position; return the campaign's number."""
@@ -169,10 +166,10 @@ class SqlStore(SqlKeys):
             change.name,
         )
 
-    def _write(self, number: int, change: base.Change, state: str | None) -> None:
-        """Write everything of a change but the head; ``state`` is the stored one, if known."""
+    def _write(self, number: int, change: base.Change) -> None:
+        """Write everything of a change but the head."""
         of_campaign = {"campaign": number}
-        if state != change.head.state:
+        if change.head.state is not None:
             self._run(statements.SET_STATE, of_campaign | {"state": change.head.state})
         if change.pulls:
             self._insert_pulls(number, change.pulls)

@@ -145,7 +145,6 @@ class SqliteStore(SqliteKeys, SqlStore):
         with self._transaction():
             number = self._find_number(name)
             token: int = self._execute(_LEAD, (address, number)).fetchone()[0]
-        self._states.pop(name, None)
         self._tokens[name] = token
         return token
 

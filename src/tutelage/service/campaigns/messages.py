@@ -19,7 +19,7 @@ def limit(text: str, **schema: Any) -> Meta:
     return Meta(description=text, extra_json_schema=schema)
 
 
-class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
+class PullRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A pull: which client pulled which arm, and the reward it observed."""
 
     id: Annotated[
@@ -31,7 +31,7 @@ class PullRequest(msgspec.Struct, forbid_unknown_fields=True):
     bypassed: Annotated[bool, describe("Whether the client has used the observed reward already.")] = False
 
 
-class PullResponse(msgspec.Struct, omit_defaults=True):
+class PullResponse(msgspec.Struct, omit_defaults=True, gc=False):
     """The answer to a pull."""
 
     id: Annotated[str, describe("Id of the pull.")]

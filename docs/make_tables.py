@@ -55,7 +55,7 @@ KINDS = {"info": "gauge"}  # 1, with the information as labels
 def metric_table() -> Iterator[Sequence[str]]:
     """Every metric of campaigns and of the server."""
     yield "metric", "type", "meaning"
-    for metric in prometheus.CAMPAIGN_METRICS:
+    for metric in (*prometheus.CAMPAIGN_METRICS, *prometheus.TIMED_METRICS):
         yield f"`{metric.name}`", "counter" if metric.name.endswith("_total") else "gauge", metric.help
     for metric in prometheus.CLIENT_METRICS:
         yield f"`{metric.name}`", "gauge, of a client", metric.help

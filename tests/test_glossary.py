@@ -16,7 +16,7 @@ from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
 from tutelage.service.api.api_routes import api_routes
 from tutelage.service.api.openapi import build_document
-from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, SERVER_METRICS
+from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, SERVER_METRICS, TIMED_METRICS
 from tutelage.service.monitoring.status import KINDS
 from tutelage.teachers import TEACHERS
 
@@ -66,7 +66,7 @@ def monitoring_names():
     """Every status item and every metric."""
     for kind in KINDS:
         yield f"status {kind.name}", kind.name
-    for metric in (*CAMPAIGN_METRICS, *SERVER_METRICS):
+    for metric in (*CAMPAIGN_METRICS, *TIMED_METRICS, *SERVER_METRICS):
         yield f"metric {metric.name}", metric.name
 
 

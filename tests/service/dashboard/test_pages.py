@@ -111,7 +111,7 @@ def test_only_changed_panels_are_sent(address):
     [
         ("/c/nothing/", 404), ("/c/nothing/panels", 404), ("/c/plain/client/nobody", 404),
         ("/c/plain/?at=x", 404), ("/c/plain/?at=0", 404), ("/static/../pages.py", 404),
-        ("/static/pages.py", 404), ("/c/plain/?at=3", 200),
+        ("/static/pages.py", 404), ("/c/plain/?at=3", 200), ("/?page=0", 404), ("/?page=9", 200),
     ],
 )  # fmt: skip
 def test_missing_pages(address, path, status):

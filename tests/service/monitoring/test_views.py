@@ -2,10 +2,13 @@
 
 import asyncio
 import itertools
+import re
 
 import numpy as np
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 from tests.service import factories
 from tests.service.monitoring.monitored_store import (
     MEANS,
@@ -22,13 +25,13 @@ from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.dashboard.arms import estimate_arms
 from tutelage.service.dashboard.charts import choose_window, estimate_regret
-from tutelage.service.dashboard.pages import render_client_page
+from tutelage.service.dashboard.pages import ROWS_PER_PAGE, render_client_page, render_index_page
 from tutelage.service.dashboard.panels import render_panels
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.activity import ActivityHistory, read_history
 from tutelage.service.monitoring.campaign_view import CounterSample, ServerHealth
 from tutelage.service.monitoring.ledger_views import view_at_round
-from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, render_metrics
+from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, TIMED_METRICS, render_metrics
 from tutelage.service.monitoring.status import DEFAULTS, KINDS, status_of
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
@@ -385,7 +388,7 @@ def test_metrics_are_read_by_prometheus():
     found = list(text_string_to_metric_families(text))
     families = {family.name: family for family in found}
     assert len(families) == len(found)
-    assert {metric.name.removesuffix("_total") for metric in CAMPAIGN_METRICS} <= families.keys()
+    assert {metric.name.removesuffix("_total") for metric in (*CAMPAIGN_METRICS, *TIMED_METRICS)} <= families.keys()
     assert all(family.documentation.endswith(".") for family in found)
     for kind in KINDS:
         if kind.is_alert and kind.name in examples:
@@ -394,6 +397,40 @@ def test_metrics_are_read_by_prometheus():
             assert values["decided"] == 0.0
     pulls = {each.labels["campaign"]: each.value for each in families["tutelage_pulls"].samples}
     assert pulls["learning"] == examples["learning"].metrics.pulls.sum()
+
+
+def test_metrics_are_written_as_the_library_writes_them():
+    """Names with quotes, backslashes and line ends are escaped, and numbers have its form."""
+    view = factories.learning_view()
+    names = ('a "b"', "c\\d", "e\nf", *view.metrics.clients[3:])
+    view = factories.with_metrics(view, clients=names, cost=0.1 + 0.2, horizon=10**9)
+    text = render_metrics([view], ServerHealth(), leads={view.metrics.name: True, "other": False})
+
+    class Read(Collector):
+        def collect(self):
+            return text_string_to_metric_families(text.decode())
+
+    registry = CollectorRegistry()
+    registry.register(Read())
+    assert len(text.splitlines()) > 100
+    assert text == generate_latest(registry)
+    assert render_metrics([view], ServerHealth(), leads={view.metrics.name: True, "other": False}) == text
+
+
+def test_a_long_list_has_pages():
+    """Each campaign is on one page, the most severe first; a number after the last page shows the last."""
+    views = [factories.with_metrics(factories.learning_view(), name=f"c{n:04}") for n in range(2 * ROWS_PER_PAGE + 1)]
+    stopped = factories.with_metrics(factories.learning_view(), name="stopped", reachable=False)
+    pages = [render_index_page([*views, stopped], number) for number in (1, 2, 3, 4)]
+    found = [re.findall('href="c/(.*?)/"', page) for page in pages]
+    assert found[0] + found[1] + found[2] == ["stopped", *(view.metrics.name for view in views)]
+    assert len(found[0]) == ROWS_PER_PAGE
+    assert found[3] == found[2]
+    assert 'rel="prev"' not in pages[0]
+    assert ('href="?page=2"' in pages[0], 'href="?page=1"' in pages[1], 'href="?page=3"' in pages[1]) == (True,) * 3
+    assert 'rel="next"' not in pages[2]
+    assert "Campaigns 201 to 202 of 202" in pages[2]
+    assert "?page=" not in render_index_page(views[:ROWS_PER_PAGE])
 
 
 def test_a_stalled_campaign_is_listed_as_stalled(serve, capsys, monkeypatch):

@@ -1,6 +1,7 @@
 """The routes of the dashboard's pages.  Errors become pages in :mod:`.login_routes`."""
 
 import mimetypes
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib import resources
@@ -59,7 +60,8 @@ class PageHandlers:
     async def show_index(self, call: Call) -> Response:
         if call.caller.campaign is not None:
             return RedirectResponse(f"c/{call.caller.campaign}/", headers=HEADERS)
-        return await self._send(call, pages.render_index_page, await self.monitor.all_views())
+        page = _read_page(call)
+        return await self._send(call, pages.render_index_page, await self.monitor.all_views(), page)
 
     async def show_campaign(self, call: Call) -> Response:
         at, range_name = call.request.query_params.get("at"), _read_range(call)
@@ -128,6 +130,14 @@ def _read_range(call: Call) -> str:
     if name and name not in RANGES:
         raise HttpProblem("not-found", f"Invalid range {name!r}: use {', '.join(RANGES)}.")
     return name
+
+
+def _read_page(call: Call) -> int:
+    """Return the number of the page of a list, from 1."""
+    text: str = call.request.query_params.get("page", "1")
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise HttpProblem("not-found", f"Invalid page {text!r}: use a whole number from 1.")
+    return int(text)
 
 
 def _send_unservable(error: UnservableRefusal, call: Call, root: str) -> Response:

@@ -1,9 +1,11 @@
 """The pages of the dashboard, rendered from views of campaigns."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 from tutelage.service.dashboard.panels import TOP_PANELS, CampaignPanels, choose_columns, format_rate
 from tutelage.service.dashboard.templating import NOBODY, BrowserTab, Visitor, environment, icon_address, make_tab
@@ -15,6 +17,7 @@ from tutelage.text import format_name
 from tutelage.versions import package_version
 
 _VERSION = package_version()
+ROWS_PER_PAGE = 100  # of the list of campaigns
 
 
 #: The time ranges of the charts as the page names them.
@@ -59,22 +62,44 @@ class CampaignRow:
 
 def render_index_page(
     campaigns: Sequence[CampaignView | UnservableCampaign],
+    page: int = 1,
     thresholds: Thresholds = DEFAULTS,
     *,
     visitor: Visitor = NOBODY,
 ) -> str:
-    """Render the list of all campaigns, the most severe status first."""
-    rows = sorted((_make_row(one, thresholds) for one in campaigns), key=lambda row: (rank(row.worst), row.name))
+    """Render a page of the list of all campaigns, the most severe status first; after the last page, the last."""
+    listed = sorted(((_find_worst(one, thresholds), one) for one in campaigns), key=lambda found: _place(*found))
+    pages = max(1, math.ceil(len(listed) / ROWS_PER_PAGE))
+    page = min(page, pages)
+    start = (page - 1) * ROWS_PER_PAGE
     tab = BrowserTab("no campaign · Tutelage", icon_address("plain"), "No campaign yet.")
-    if rows:
-        tab = make_tab("Tutelage", rows[0].worst)
-    return _render("index.html", "", tab, rows=rows, refresh=True, visitor=visitor)
+    if listed:
+        tab = make_tab("Tutelage", listed[0][0])
+    rows = [_make_row(worst, one) for worst, one in listed[start : start + ROWS_PER_PAGE]]
+    known = {"start": start, "count": len(listed), "page": page, "pages": pages}
+    return _render("index.html", "", tab, rows=rows, refresh=True, visitor=visitor, **known)
 
 
-def _make_row(one: CampaignView | UnservableCampaign, thresholds: Thresholds) -> CampaignRow:
+_WORST: WeakKeyDictionary[CampaignView, tuple[Thresholds, StatusItem]] = WeakKeyDictionary()
+
+
+def _find_worst(one: CampaignView | UnservableCampaign, thresholds: Thresholds) -> StatusItem:
+    """Return the most severe status item, found once for each view: lists show the same views for seconds."""
     if isinstance(one, UnservableCampaign):
-        return CampaignRow(one.name, one.item, one.item.details)
-    worst = status_of(one, thresholds)[0]
+        return one.item
+    known = _WORST.get(one)
+    if known is None or known[0] is not thresholds:
+        known = _WORST[one] = thresholds, status_of(one, thresholds)[0]
+    return known[1]
+
+
+def _place(worst: StatusItem, one: CampaignView | UnservableCampaign) -> tuple[tuple[int, int], str]:
+    return rank(worst), one.name if isinstance(one, UnservableCampaign) else one.metrics.name
+
+
+def _make_row(worst: StatusItem, one: CampaignView | UnservableCampaign) -> CampaignRow:
+    if isinstance(one, UnservableCampaign):
+        return CampaignRow(one.name, worst, worst.details)
     return CampaignRow(one.metrics.name, worst, worst.title, one, format_rate(one))
 
 

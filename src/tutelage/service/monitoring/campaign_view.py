@@ -97,7 +97,7 @@ class Metrics(CounterSample):
         """The largest number of pulls of any client, at most the horizon."""
         return min(int(self.rounds.max(initial=0)), self.horizon)
 
-    @property
+    @cached_property
     def phase(self) -> Phase:
         """Where the campaign is between its creation and its end."""
         if self.status == "registering":
@@ -110,12 +110,12 @@ class Metrics(CounterSample):
             return "decided"
         return "learning" if self.provisional_arm is None else "undecidable"
 
-    @property
+    @cached_property
     def is_learning(self) -> bool:
         """Whether the campaign accepts pulls and has no target yet."""
         return self.status == "running" and self.target is None and not self.is_finished
 
-    @property
+    @cached_property
     def is_finished(self) -> bool:
         """Whether every client that is not excluded has reached the horizon."""
         rounds = self.rounds[self.is_evidence]
@@ -126,7 +126,7 @@ class Metrics(CounterSample):
         """The arm that clients are led to: the target, or the provisional arm."""
         return self.target if self.target is not None else self.provisional_arm
 
-    @property
+    @cached_property
     def in_quota(self) -> NDArray[np.bool_]:
         """Which arms [K] have a quota."""
         return self.quota > 0

@@ -152,10 +152,14 @@ class Monitor:
         return [one for one in found.values() if one is not None]
 
     async def _update_views(self, found: dict[str, CampaignView | UnservableCampaign | None], end: float) -> None:
-        """Make new views until a time on the monotonic clock, the oldest first."""
+        """Make new views until a time on the monotonic clock, the oldest first, where they are not recent."""
+        recent = self._clock() - len(found) / LISTED_PER_SECOND
         for name in sorted(found, key=lambda name: _measured(self._campaigns.get(name))):
             if time.monotonic() >= end:
                 return
+            campaign = self._campaigns.get(name)
+            if _measured(campaign) > recent and campaign and campaign.acts == self._handoff.acts[name]:
+                continue
             found[name] = await self._current_view(name)
             await asyncio.sleep(0)
 

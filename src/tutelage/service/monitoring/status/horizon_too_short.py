@@ -98,6 +98,8 @@ def _find_short_clients(metrics: Metrics, rounds_left: Counts) -> Flags:
 
 
 def _check_rates(view: CampaignView) -> StatusItem | None:
+    if not view.activity.window_pulls.any():  # no rate, no forecast
+        return None
     metrics, forecast = view.metrics, compute_forecast(view)
     late = np.isfinite(forecast.rounds) & (forecast.rounds > metrics.horizon) & metrics.is_evidence
     if not late.any():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from tutelage import inference
 from tutelage.metrics import summarize_runs
@@ -16,6 +16,17 @@ def test_interval_of_the_mean_is_students():
     over = summarize_runs(values)
     assert np.allclose((over.mean_low, over.mean_high), expected)
     assert over.half_width == pytest.approx((expected.high - expected.low) / 2)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 9, 19, 99, 999, 10_000])
+def test_students_distribution_is_scipys(freedom):
+    """Quantiles and two-sided tails, from nearly 1 to a corrected level of 10^-9."""
+    for risk in (0.9, 0.5, 0.05, 0.05 / 45, 1e-9):
+        quantile = inference.student_quantile(freedom, risk)
+        assert quantile == pytest.approx(-special.stdtrit(freedom, risk / 2), rel=1e-12)
+        assert inference.student_tail(freedom, -quantile) == pytest.approx(risk, rel=1e-12)
+    for t in (0.0, 1e-3, 0.5, 3.0, 40.0, 1e6):
+        assert inference.student_tail(freedom, t) == pytest.approx(2 * special.stdtr(freedom, -t), rel=1e-11)
 
 
 @pytest.mark.parametrize("count", [1, 7, 20])

@@ -5,6 +5,7 @@ are compared run by run.  Everything here has a risk of ``RISK`` of being wrong:
 a family of comparisons shows any difference that is none.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tutelage.beta_distribution import probability_above, upper_quantile
 
 RISK = 0.05
 _DRAWS, _SEED = 4000, 0  # behind a simultaneous band
@@ -42,12 +45,10 @@ def interval_of_mean(values: Array, risk: float = RISK) -> tuple[float, float] |
 
     It is exact for normal values, and for many runs of any other kind.
     """
-    from scipy.special import stdtrit
-
     if values.size < 2:
         return None
     mean = math.fsum(values.tolist()) / values.size
-    width = float(stdtrit(values.size - 1, 1.0 - risk / 2.0) * values.std(ddof=1)) / math.sqrt(values.size)
+    width = student_quantile(values.size - 1, risk) * float(values.std(ddof=1)) / math.sqrt(values.size)
     return mean - width, mean + width
 
 
@@ -57,11 +58,15 @@ def interval_of_share(hits: int, count: int) -> tuple[float, float]:
     Each limit on its own is wrong with probability at most ``RISK``: of "wrong" the upper one matters, of "decided"
     the lower one.  0 of 20 allows up to 14 %.
     """
-    from scipy.special import betaincinv
+    return 1.0 - _upper_limit(count - hits, count), _upper_limit(hits, count)
 
-    low = float(betaincinv(hits, count - hits + 1, RISK)) if hits else 0.0
-    high = float(betaincinv(hits + 1, count - hits, 1.0 - RISK)) if hits < count else 1.0
-    return low, high
+
+def _upper_limit(hits: int, count: int) -> float:
+    """The probability with which ``hits`` or fewer occur with probability ``RISK``."""
+    if hits == count:
+        return 1.0
+    a, b = hits + 1.0, float(count - hits)
+    return upper_quantile(a, b, -math.log(RISK), a / (a + b))
 
 
 def compute_p_value(differences: Array) -> float:
@@ -69,12 +74,28 @@ def compute_p_value(differences: Array) -> float:
 
     It is 1 if all are 0, and 0 if all have the same other value.
     """
-    from scipy.special import stdtr
-
     error = float(differences.std(ddof=1)) / math.sqrt(differences.size)
     if error == 0.0:
         return 0.0 if differences.any() else 1.0
-    return 2.0 * float(stdtr(differences.size - 1, -abs(float(differences.mean())) / error))
+    return student_tail(differences.size - 1, float(differences.mean()) / error)
+
+
+def student_tail(freedom: int, t: float) -> float:
+    """P(|T| > |t|), T of Student's distribution with at least 1 degree of freedom: T^2 / (T^2 + freedom) is Beta."""
+    square = t * t
+    total = square + freedom
+    return probability_above(0.5, 0.5 * freedom, square / total, freedom / total) if square > 0.0 else 1.0
+
+
+@functools.cache
+def student_quantile(freedom: int, risk: float) -> float:
+    """The t with P(|T| > t) = risk, by halving an interval to neighbouring numbers."""
+    low, high = 0.0, 1.0
+    while student_tail(freedom, high) > risk:
+        low, high = high, 2.0 * high
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if student_tail(freedom, middle) > risk else (low, middle)
+    return high
 
 
 def correct_by_holm(p_values: Sequence[float]) -> list[float]:

@@ -5,13 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Self
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Any, Self
 
 from tutelage.errors import InputError
-from tutelage.safe_console import SafeConsole
 from tutelage.text import format_percent, format_rough_duration, format_value
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _REDRAW_SECONDS = 0.1  # between two drawings
 _LINE_SECONDS = 10.0  # before the first line and between two lines
@@ -28,56 +28,51 @@ class ProgressBar:
     """
 
     def __init__(self, total: float) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs, remaining"),
-            TimeRemainingColumn(),
-        )
-        self.is_terminal = sys.stderr.isatty()
-        self.progress = Progress(
-            *columns, console=SafeConsole(stderr=True), transient=True, disable=not self.is_terminal, auto_refresh=False
-        )
-        self.drawn = time.monotonic() - (_REDRAW_SECONDS if self.is_terminal else 0.0)
+        self.bar = _make_bar(total) if sys.stderr.isatty() else None
+        self.drawn = time.monotonic() - (_REDRAW_SECONDS if self.bar else 0.0)
         self.first: tuple[float, float] | None = None  # the time and the finished runs of the first call
         self.total = total
-        self.task = self.progress.add_task("preparing", total=total)
 
     def __enter__(self) -> Self:
-        self.progress.start()
+        if self.bar:
+            self.bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.progress.stop()
+        if self.bar:
+            self.bar.stop()
 
     def __call__(self, done: float, *, total: float | None = None, what: str = "simulating") -> None:
         self.total = self.total if total is None else total
         due = self._is_due()
-        self.progress.update(self.task, completed=done, total=total, description=what, refresh=due)
+        self._update(completed=done, total=total, description=what, refresh=due)
         self.first = self.first or (time.monotonic(), done)
-        if due and not self.is_terminal and done < self.total:
+        if due and not self.bar and done < self.total:
             self.print(f"{what}: {done:,.0f} of {self.total:,.0f} runs ({self._describe_share(done)})")
 
     def describe(self, what: str) -> None:
         """Show the name of the work that follows."""
-        self.progress.update(self.task, description=what, refresh=True)
-        if not self.is_terminal and self._is_due():
+        self._update(description=what, refresh=True)
+        if not self.bar and self._is_due():
             self.print(what)
 
     def print(self, line: str) -> None:
         """Print a line, above the bar."""
-        if self.is_terminal:
-            self.progress.console.print(line, markup=False, highlight=False)
+        if self.bar:
+            self.bar.console.print(line, markup=False, highlight=False)
         else:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
 
+    def _update(self, **values: Any) -> None:
+        if self.bar:
+            self.bar.update(self.bar.task_ids[0], **values)
+
     def _is_due(self) -> bool:
         now = time.monotonic()
-        due = now - self.drawn >= (_REDRAW_SECONDS if self.is_terminal else _LINE_SECONDS)
+        due = now - self.drawn >= (_REDRAW_SECONDS if self.bar else _LINE_SECONDS)
         self.drawn = now if due else self.drawn
         return due
 
@@ -89,6 +84,24 @@ class ProgressBar:
             return share
         left = (time.monotonic() - began) * (self.total - done) / (done - before)
         return f"{share}, about {format_rough_duration(left)} left"
+
+
+def _make_bar(total: float) -> "Progress":
+    """Return what draws the bar on a terminal; elsewhere rich's part for it is not imported."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from tutelage.safe_console import SafeConsole
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs, remaining"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=SafeConsole(stderr=True), transient=True, auto_refresh=False)
+    bar.add_task("preparing", total=total)
+    return bar
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import functools
 import json
 import os
 import subprocess
-from importlib import metadata
 from pathlib import Path
 
 _WHEELS = ("tutelage", "tutelage-server", "tutelage-client")  # one of which has this module
@@ -12,6 +11,8 @@ _WHEELS = ("tutelage", "tutelage-server", "tutelage-client")  # one of which has
 
 def package_version(package: str = "tutelage") -> str:
     """Return the version of an installed package, or ``unknown`` if it runs from a folder uninstalled."""
+    from importlib import metadata  # imports the parser of e-mails
+
     for name in _WHEELS if package == "tutelage" else (package,):
         try:
             return metadata.version(name)
@@ -26,6 +27,8 @@ def source_commit() -> str:
 
     It ends in ``-changed`` where files of the package differ from the commit.
     """
+    from importlib import metadata
+
     try:
         origin = metadata.distribution("tutelage").read_text("direct_url.json")
     except metadata.PackageNotFoundError:

@@ -233,6 +233,23 @@ def test_quick_commands_import_no_numba(python, arguments):
     python("-c", code)
 
 
+def test_a_simulation_imports_only_what_it_uses(python):
+    """Around the engine, which is left out here: a table with confidence intervals, in a pipe."""
+    heavy = {"numba", "numpy.polynomial", "polars", "rich._emoji_codes", "rich.progress", "scipy", "xarray"}
+    code = f"""if True:
+        import sys
+        from tutelage import simulator
+        from tutelage.cli.app import execute
+        from tutelage.results import Collector
+        simulator.simulate_request = lambda request, **_: Collector(request).finish()
+        assert execute(["simulate", "paper", "--teacher", "twl", "--teacher", "blt", "--runs", "3"]) == 0
+        print(sorted({heavy} & set(sys.modules)))
+    """
+    lines = python("-c", code).stdout.splitlines()
+    assert any(line.startswith("what must be paid") for line in lines)
+    assert lines[-1] == "[]"
+
+
 def test_the_library_in_a_few_lines(python):
     """What is promised of ``python -c "import tutelage"``."""
     code = 'import tutelage; print(tutelage.simulate("paper", "known", horizon=20, runs=2).sizes["run"])'

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ def test_the_commit_is_that_of_the_source(folder, monkeypatch):
         versions.source_commit.cache_clear()
         return versions.source_commit()
 
-    monkeypatch.setattr(versions.metadata, "distribution", _not_installed)
+    monkeypatch.setattr(metadata, "distribution", _not_installed)
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
     assert commit_in(folder) == "unknown"
     (folder / "versions.py").write_text("1\n", encoding="utf-8")
@@ -151,4 +152,4 @@ def test_the_commit_is_that_of_the_source(folder, monkeypatch):
 
 
 def _not_installed(name):
-    raise versions.metadata.PackageNotFoundError(name)
+    raise metadata.PackageNotFoundError(name)

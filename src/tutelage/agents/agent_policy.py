@@ -10,7 +10,6 @@ import importlib
 import json
 import weakref
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 from numpy.typing import NDArray
@@ -126,6 +125,8 @@ def describe_agents(policies: tuple[Any, ...], num_arms: int) -> str:
 
 
 def _list_packages(modules: set[str]) -> dict[str, str]:
+    from importlib import metadata  # takes longer than the rest of this module
+
     known = metadata.packages_distributions()
     names = {name for module in modules for name in known.get(module, ())}
     return {name: package_version(name) for name in sorted(names)}

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.beta_distribution import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.base import Learner, PolicyBase, argmax, first_pulls
 from tutelage.policies.kl_ucb import exploration_term, kl_bound
-from tutelage.policies.support.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 from tutelage.policies.support.ranking_cache import (
     MARGIN,
     SLOTS,

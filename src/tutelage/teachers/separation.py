@@ -1,5 +1,6 @@
 """How likely the confidence intervals of an epoch of TAL and TWL separate the other arms from the best one."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -10,8 +11,7 @@ from tutelage.epoch_schedule import epoch_pulls, log_term, squared_weights
 from tutelage.teachers.dependence import group_weights, groups_of
 
 Array = NDArray[np.float64]
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
-_SHARES = _WEIGHTS / _WEIGHTS.sum()
+_NUM_NODES = 64
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
@@ -49,7 +49,7 @@ class Separation:
         pulls = self.pulls(epoch)
         diameter = 2.0 * math.sqrt(self._log_term(epoch) * self._squared() / (2 * pulls))
         best = math.sqrt(self.best_variance / pulls)
-        ahead = self.gaps - diameter + np.multiply.outer(_NODES, np.full(len(self.gaps), best))
+        ahead = self.gaps - diameter + np.multiply.outer(_nodes_and_shares()[0], np.full(len(self.gaps), best))
         spread = np.broadcast_to(np.sqrt(self.variances / pulls), ahead.shape)
         steps = np.where(ahead >= 0.0, np.inf, -np.inf)
         scores = np.divide(ahead, spread, out=steps, where=spread > 0.0)
@@ -64,4 +64,11 @@ class Separation:
 
 def average(values: Array) -> Array:
     """Return the mean over a standard normal Z of values [Z, ...], by Gauss-Hermite quadrature."""
-    return np.asarray(np.tensordot(_SHARES, values, axes=1))
+    return np.asarray(np.tensordot(_nodes_and_shares()[1], values, axes=1))
+
+
+@functools.cache  # importing numpy.polynomial takes time, and few commands need it
+def _nodes_and_shares() -> tuple[Array, Array]:
+    """The values of Z [Z] and their weights, which sum to 1."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NUM_NODES)
+    return nodes, weights / weights.sum()

@@ -1,8 +1,6 @@
 """Workbooks of Excel: their one sheet with cells, as the text of a CSV file."""
 
-import csv
 import io
-import zipfile
 from pathlib import Path
 
 from tutelage.errors import InputError
@@ -16,6 +14,9 @@ def read_workbook(path: Path) -> str:
 
     Raises ``InputError`` where openpyxl is missing, for a damaged workbook, and for several sheets with cells.
     """
+    import csv
+    import zipfile
+
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException

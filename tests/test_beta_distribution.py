@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from tutelage import beta_distribution
+from tutelage.beta_distribution import log_scale, log_tail, probability_above, tail_fraction, upper_quantile
 from tutelage.policies.bayes_ucb import posterior_bound
-from tutelage.policies.support import beta_quantile
-from tutelage.policies.support.beta_quantile import log_scale, log_tail, tail_fraction, upper_quantile
 
 
 def cases():
@@ -38,7 +38,7 @@ def test_start_does_not_matter():
 def test_few_steps(monkeypatch):
     """From the policy's bound Newton's method is at its end after 12 steps, far from the limit of 60."""
     calls = []
-    monkeypatch.setattr(beta_quantile, "tail_fraction", lambda *three: calls.append(1) or tail_fraction(*three))
+    monkeypatch.setattr(beta_distribution, "tail_fraction", lambda *three: calls.append(1) or tail_fraction(*three))
     most = 0
     for a, b, t in cases():
         calls.clear()
@@ -53,3 +53,11 @@ def test_tail_equals_scipy():
     for a, b, x in [(1.0, 1.0, 0.9), (3.0, 40.0, 0.2), (40.0, 3.0, 0.99), (1e3, 2e3, 0.4), (2.0, 60.0, 0.98)]:
         found = log_tail(a, b, log_scale(a, b), x, tail_fraction(a, b, 1.0 - x))
         assert found == pytest.approx(stats.beta.logsf(x, a, b), rel=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.5, 49.5), (49.5, 0.5), (1.0, 3.0), (300.0, 20.0), (0.5, 5e4)])
+def test_probability_above_equals_scipy(a, b):
+    """Within 10^-12 of it on both sides of the mean, and 1 - x may have digits that x has not."""
+    for x in (1e-9, 1e-4, 0.01, 0.3, a / (a + b), 0.7, 0.99):
+        assert probability_above(a, b, x, 1.0 - x) == pytest.approx(special.betaincc(a, b, x), rel=1e-11, abs=1e-13)
+    assert probability_above(2.0, 1.5, 1.0, 1e-40) == pytest.approx(special.betainc(1.5, 2.0, 1e-40), rel=1e-12)

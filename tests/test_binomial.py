@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from tutelage.binomial import binomial, deviance, log_binomial, stirling_error
-from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.kernels import compiled_main
 from tutelage.seeding import REWARDS, client_generator, client_streams
 
 NUMBERS = 400_000

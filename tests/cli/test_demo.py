@@ -185,7 +185,7 @@ def test_it_loads_no_compiler(python):
 import sys
 import tutelage.cli.demo, tutelage.cli.demo_output, tutelage.cli.demo_clients
 tutelage.cli.demo_clients.DemoClients(1, 10).taught[0].pull(lambda arm, observed: observed)
-heavy = {"numba", "xarray", "tutelage.engine.kernel_compiler", "tutelage.simulator", "starlette"}
+heavy = {"numba", "xarray", "tutelage.engine.kernels", "tutelage.simulator", "starlette"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code).stdout.strip() == "[]"

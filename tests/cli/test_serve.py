@@ -196,7 +196,7 @@ import sys
 import tutelage.service.server_process
 heavy = {"numba", "matplotlib", "bokeh", "xarray", "tutelage.engine.simulation", "tutelage.simulator",
          "tutelage.results", "tutelage.engine.compiled_loop", "tutelage.engine.memory",
-         "tutelage.engine.kernel_compiler"}
+         "tutelage.engine.kernel_compiler", "tutelage.engine.kernels"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert python("-c", code, env=dict(os.environ)).stdout.strip() == "[]"

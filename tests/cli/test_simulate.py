@@ -9,7 +9,7 @@ import tutelage
 from tutelage import simulator
 from tutelage.cli import app, simulate_output
 from tutelage.cli.app import execute
-from tutelage.engine import kernel_compiler
+from tutelage.engine import kernels
 from tutelage.inference import select_differences
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -38,7 +38,7 @@ def test_a_first_run_says_that_it_compiles(form, capsys, monkeypatch):
     command = ["simulate", "paper", "--teacher", "none", "--horizon", "400", "--runs", "3", form]
     outputs = []
     for is_cached in (False, True):
-        monkeypatch.setattr(kernel_compiler.Kernel, "is_cached", is_cached)
+        monkeypatch.setattr(kernels.Kernel, "is_cached", is_cached)
         assert execute(command) == 0
         outputs.append(capsys.readouterr())
     assert outputs[0].err == "Compiling the simulator for ucb1 takes about 10 s; later runs find it in the cache.\n"
@@ -248,6 +248,22 @@ def test_a_simulation_imports_only_what_it_uses(python):
     lines = python("-c", code).stdout.splitlines()
     assert any(line.startswith("what must be paid") for line in lines)
     assert lines[-1] == "[]"
+
+
+def test_a_warm_run_imports_no_numba(python):
+    """With its kernels in the cache a process simulates without numba: from the command line and in Python."""
+    small = ["paper", "--horizon", "400", "--runs", "2"]
+    assert execute(["simulate", *small, "--teacher", "twl"]) == 0  # compiled now
+    code = f"""if True:
+        import sys
+        import tutelage
+        from tutelage.cli.app import execute
+        assert execute(["simulate", *{small}, "--teacher", "twl"]) == 0
+        tutelage.simulate("paper", "twl", horizon=400, runs=2)
+        assert "tutelage.engine.kernels" in sys.modules
+        assert "numba" not in sys.modules
+    """
+    python("-c", code)
 
 
 def test_the_library_in_a_few_lines(python):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from tutelage.draws import random
-from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.kernels import compiled_main
 from tutelage.policies import thompson
 from tutelage.policies.base import Learner, Prospect, Stretch
 from tutelage.policies.thompson import ThompsonSampling

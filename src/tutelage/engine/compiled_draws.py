@@ -17,6 +17,7 @@ from numba.np.random import distributions
 from tutelage import draws, read_only_arrays
 from tutelage.agents import agent_policy
 from tutelage.engine import compiled_calls
+from tutelage.engine.stream_words import next_uint64
 
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -49,17 +50,6 @@ def release(stream: Any, held: Any) -> None:
     """Copy the words back."""
     for place in range(_WORDS):
         stream[place] = held[place]
-
-
-def next_uint64(stream: Any) -> Any:
-    """Draw the next 64 bits of a row of SFC64 words (Doty-Humphrey's small fast chaotic generator)."""
-    a, b, c, count = stream[0], stream[1], stream[2], stream[3]
-    bits = a + b + count
-    stream[0] = b ^ (b >> np.uint64(11))
-    stream[1] = c + (c << np.uint64(3))
-    stream[2] = ((c << np.uint64(24)) | (c >> np.uint64(40))) + bits
-    stream[3] = count + np.uint64(1)
-    return bits
 
 
 def next_double(stream: Any) -> Any:

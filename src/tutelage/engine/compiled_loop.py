@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tutelage.distributions.base import RewardArrays, in_round
 from tutelage.draws import random
-from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.kernels import compiled_main
 from tutelage.engine.leaping import LONGEST_PAUSE, never_leap, play_stretch
 from tutelage.engine.memory import NOT_REACHED, Memory, add_to_segment
 from tutelage.engine.repeating import no_lead, repeat_pulls

@@ -6,23 +6,22 @@ numba.  :func:`compiled` copies such a function, replaces every plain function t
 is written once, can be stepped through in a debugger, and a kernel can be made for a policy from another
 package.  The code of such a policy is compiled with array bounds checked.
 
-Kernels are cached on disk under a digest of all the code and constants that they contain.  An edit in any of
-these files makes a new kernel; numba's own check, of one file's date, would miss it.
+``kernels.py`` stores kernels on disk, so that this module and numba are imported only to compile one, or to call one
+that numba alone can call.
 """
 
 import functools
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
-import numpy as np
 
-from tutelage.code_digest import CodeDigest
 from tutelage.engine.compiled_draws import TWINS
+from tutelage.engine.kernel_entry import compile_entry
 from tutelage.engine.part_compiler import PartCompiler, add_part
 from tutelage.paths import has_writable_home, make_private_folder
 
@@ -59,19 +58,45 @@ def _make_dispatcher(function: Plain, options: dict[str, Any]) -> Any:
     return numba.njit(boundscheck=not ours, **_INNER_OPTIONS, **options)(_relinked(source, {}))
 
 
-def compiled_main(function: Plain, name: str, **bindings: Any) -> Any:
-    """Return a kernel that Python calls, cached on disk, with some global names bound to other values.
+def compile_main(function: Plain, bindings: dict[str, Any], arguments: Sequence[Any], name: str) -> bytes | None:
+    """Compile a kernel for arguments of these types and return its machine code, None if only numba can call it."""
+    options: dict[str, Any] = {"pipeline_class": PartCompiler, **_INNER_OPTIONS, **_NO_WRAPPERS}
+    dispatcher = numba.njit(**options)(_relinked(function, bindings))
+    dispatcher.add_overload = functools.partial(add_part, dispatcher)
+    return compile_entry(dispatcher, arguments, name)
 
-    ``advance.advance`` is compiled once per policy and reward distribution this way: its ``choose``,
-    ``learn`` and ``draw`` are bound to theirs, so that they are inlined.
-    """
-    linked = _relinked(function, bindings)
-    linked.__qualname__ = linked.__name__ = f"{name}_{_digest(function, bindings)}"
-    try:
-        _choose_cache_folder()
-        return Kernel(linked, _load_quickly(numba.njit(cache=True, **_OPTIONS)(linked)))
-    except RuntimeError:  # no cache folder can be written
-        return Kernel(linked, numba.njit(**_OPTIONS)(linked))
+
+class NumbaKernel:
+    """A kernel that numba calls and caches, without its cache if that cannot be read or written."""
+
+    def __init__(self, function: Plain, name: str, bindings: dict[str, Any]) -> None:
+        self.linked = _relinked(function, bindings)
+        self.linked.__qualname__ = self.linked.__name__ = name
+        try:
+            _choose_cache_folder()
+            self.dispatcher = _load_quickly(numba.njit(cache=True, **_OPTIONS)(self.linked))
+        except RuntimeError:  # no cache folder can be written
+            self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self.dispatcher(*arguments)
+        except (pickle.UnpicklingError, EOFError, OSError):  # before the kernel has run
+            self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
+            return self.dispatcher(*arguments)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether this process or the cache has it."""
+        folder = self.dispatcher.stats.cache_path
+        return bool(self.dispatcher.signatures) or (
+            folder is not None and any(Path(folder).glob(f"*.{self.linked.__name__}-*.nbi"))
+        )
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether another process can compile it for this one, into the cache."""
+        return self.dispatcher.stats.cache_path is not None
 
 
 def _load_quickly(dispatcher: Any) -> Any:
@@ -97,33 +122,6 @@ def _choose_cache_folder() -> None:
         config.CACHE_DIR = str(make_private_folder())
 
 
-class Kernel:
-    """A kernel that is compiled without its cache if that cannot be read or written (damaged, a full disk)."""
-
-    def __init__(self, linked: Plain, dispatcher: Any) -> None:
-        self.linked, self.dispatcher = linked, dispatcher
-
-    def __call__(self, *arguments: Any) -> Any:
-        try:
-            return self.dispatcher(*arguments)
-        except (pickle.UnpicklingError, EOFError, OSError):  # before the kernel has run
-            self.dispatcher = numba.njit(**_OPTIONS)(self.linked)
-            return self.dispatcher(*arguments)
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether this process or the cache has it."""
-        folder = self.dispatcher.stats.cache_path
-        return bool(self.dispatcher.signatures) or (
-            folder is not None and any(Path(folder).glob(f"*.{self.linked.__name__}-*.nbi"))
-        )
-
-    @property
-    def has_cache(self) -> bool:
-        """Whether another process can compile it for this one, into the cache."""
-        return self.dispatcher.stats.cache_path is not None
-
-
 def _relinked(function: Plain, bindings: dict[str, Any]) -> Plain:
     names: dict[str, Any] = dict(function.__globals__)
     for name, value in _reached(function, bindings).items():
@@ -138,11 +136,3 @@ def _reached(function: Plain, bindings: dict[str, Any]) -> dict[str, Any]:
     names = function.__code__.co_names
     values = {name: function.__globals__[name] for name in names if name in function.__globals__}
     return values | {name: value for name, value in bindings.items() if name in names}
-
-
-def _digest(function: Plain, bindings: dict[str, Any]) -> str:
-    """Return a short hash of the code and constants of a kernel; the same in every process."""
-    digest = CodeDigest((str(getattr(each, "__module__", "")) for each in (function, *bindings.values())), TWINS)
-    digest.add((numba.__version__, np.__version__, _INNER_OPTIONS))
-    digest.add_function(function, bindings)
-    return digest.hexdigest()[:12]

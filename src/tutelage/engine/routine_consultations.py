@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.engine.compiled_loop import quota_kernels
-from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.kernels import compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, new_memory
 from tutelage.request import SimulationRequest
 from tutelage.seeding import teacher_generator

@@ -222,7 +222,7 @@ def _describe_compilation(names: dict[Any, str]) -> str:
     ``Compiling the simulator for ucb1 and blt takes about 10 s; later runs find it in the cache.``
     """
     turns = -(-len(names) // default_workers())
-    seconds = turns * max(_SECONDS_TO_COMPILE[kernel.linked.__name__.partition("_")[0]] for kernel in names)
+    seconds = turns * max(_SECONDS_TO_COMPILE[kernel.name.partition("_")[0]] for kernel in names)
     what = (
         f"Compiling the simulator for {join_words(names.values(), 'and')} takes about {format_rough_duration(seconds)}"
     )

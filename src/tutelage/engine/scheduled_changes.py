@@ -1,10 +1,11 @@
 """What changes between two rounds of a run: means shift, or a client is excluded."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 from tutelage.engine.compiled_loop import acts
-from tutelage.engine.kernel_compiler import compiled
+from tutelage.engine.kernels import compiled_main
 from tutelage.instances.base import Instance
 from tutelage.request import SimulationRequest
 from tutelage.seeding import ACTIVITY, client_streams
@@ -40,7 +41,7 @@ def find_silent_clients(instance: Instance, seed: int, run: int, horizon: int, e
     """
     streams = client_streams(seed, run, instance.num_clients)
     activity, delays, last_rounds = instance.conditions.arrays(instance.num_clients)
-    find = compiled(first_silent_round)
+    find = _silence_kernel()
     rounds = {
         client: int(
             find(
@@ -55,6 +56,11 @@ def find_silent_clients(instance: Instance, seed: int, run: int, horizon: int, e
         for client in range(instance.num_clients)
     }
     return {client: round for client, round in rounds.items() if round > 0}
+
+
+@functools.cache
+def _silence_kernel() -> Any:
+    return compiled_main(first_silent_round, "first_silent_round")
 
 
 def first_silent_round(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.engine.compiled_draws import next_uint64
-from tutelage.engine.kernel_compiler import compiled_main
+from tutelage.engine.kernels import compiled_main
+from tutelage.engine.stream_words import next_uint64
 from tutelage.seeding import mix_clients_seed
 
 _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED

@@ -235,7 +235,10 @@ def test_quick_commands_import_no_numba(python, arguments):
 
 def test_a_simulation_imports_only_what_it_uses(python):
     """Around the engine, which is left out here: a table with confidence intervals, in a pipe."""
-    heavy = {"numba", "numpy.polynomial", "polars", "rich._emoji_codes", "rich.progress", "scipy", "xarray"}
+    heavy = {
+        "importlib.metadata", "numba", "numpy.polynomial", "polars", "pydantic", "rich._emoji_codes", "rich.progress",
+        "scipy", "xarray",
+    }  # fmt: skip
     code = f"""if True:
         import sys
         from tutelage import simulator

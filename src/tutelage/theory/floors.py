@@ -23,6 +23,7 @@ from tutelage.theory.setting import TheorySetting, setting_of
 Array = NDArray[np.float64]
 
 _HALVINGS = 40
+_CLOSE, _SMALL = 1e-14, 1e-300  # a step of Newton's method, relative to its place; instead of 0 where it divides
 _MOST_ENTRIES = 10**5  # of an instance, M K: twice as many take 15 s
 
 _DECIDES = (
@@ -108,13 +109,8 @@ def least_pulls(setting: TheorySetting) -> Array:
     if best >= 1.0:  # no other arm can be better
         return found
     means = setting.local_means[:, list(setting.others)].T
-
-    def raised(level: Array) -> Array:
-        """The largest d [K - 1, M] with kl(mu, d) <= level."""
-        return _halve(lambda d: _kl(means, d) <= level[:, None], means, np.ones_like(means))[1]
-
     most = _kl(means, np.maximum(means, best)).max(axis=1)
-    level = _halve(lambda level: raised(level) @ weights < best, np.zeros_like(most), most)[1]
+    level = _halve(lambda level: _raised(means, level[:, None]) @ weights < best, np.zeros_like(most), most)[1]
     found[list(setting.others)] = least_evidence(setting.horizon) / level
     return found
 
@@ -249,6 +245,24 @@ def _lowered(means: Array, force: Array) -> Array:
     """The c that minimises kl(mu, c) + force c: (c - mu) / (c (1 - c)) = -force."""
     root: Array = np.sqrt((1.0 - force) ** 2 + 4.0 * force * (1.0 - means))
     return 2.0 * means / np.maximum(1.0 + force + root, 1e-300)
+
+
+def _raised(means: Array, level: Array) -> Array:
+    """The largest d with kl(mu, d) <= level, for a level above 0, by Newton's method.
+
+    kl is convex in d, so from a point above d every step stays above it.  That point is the lesser of two bounds: one
+    by kl >= 2 (d - mu)^2 (Pinsker), one by kl >= -(1 - mu) log(1 - d) - H(mu), H(mu) being the entropy.
+    """
+    entropy = math.log(2.0) - _kl(means, np.full_like(means, 0.5))
+    d: Array = np.minimum(means + np.sqrt(level / 2.0), -np.expm1(-(entropy + level) / np.maximum(1.0 - means, _SMALL)))
+    for _ in range(_HALVINGS):
+        with np.errstate(invalid="ignore"):  # not a number where d is 1
+            step = (_kl(means, d) - level) * d * (1.0 - d) / (d - means)
+        is_above = step > _CLOSE * d
+        if not is_above.any():
+            break
+        d = np.where(is_above, d - step, d)
+    return d
 
 
 def _kl(p: Array, q: Array) -> Array:

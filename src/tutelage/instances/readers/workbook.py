@@ -1,6 +1,8 @@
 """Workbooks of Excel: their one sheet with cells, as the text of a CSV file."""
 
+import csv
 import io
+import zipfile
 from pathlib import Path
 
 from tutelage.errors import InputError
@@ -14,9 +16,6 @@ def read_workbook(path: Path) -> str:
 
     Raises ``InputError`` where openpyxl is missing, for a damaged workbook, and for several sheets with cells.
     """
-    import csv
-    import zipfile
-
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException

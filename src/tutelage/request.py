@@ -1,6 +1,7 @@
 """What is to be simulated: an instance, teachers, policies, a horizon, runs and a seed, all resolved."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -63,7 +64,7 @@ class SimulationRequest:
     binary_reveals: bool = False
     command: str = ""
 
-    @property
+    @functools.cached_property
     def recorded_rounds(self) -> NDArray[np.int64]:
         """The rounds after which the state of a run is recorded: checkpoints, and rounds where means shift."""
         shifts = [phase.after for phase in self.instance.phases[1:] if phase.after < self.horizon]
@@ -74,7 +75,7 @@ class SimulationRequest:
         """Whether curves are summed over clients, and each client is recorded in :attr:`client_rounds` only."""
         return self.instance.num_clients > MOST_CURVES
 
-    @property
+    @functools.cached_property
     def client_rounds(self) -> NDArray[np.int64]:
         """The rounds after which each client is recorded: of many clients those where means shift, and T."""
         if not self.sums_clients:
@@ -114,7 +115,15 @@ class SimulationRequest:
 
     def problem_for(self, teacher: Teacher) -> Problem:
         """Return what this teacher may know about the instance."""
-        return make_problem(self.instance, self.horizon, teacher)
+        knows_best = bool(teacher.needs_best_arm)
+        if knows_best not in self._problems:
+            self._problems[knows_best] = make_problem(self.instance, self.horizon, teacher)
+        return self._problems[knows_best]
+
+    @functools.cached_property
+    def _problems(self) -> dict[bool, Problem]:
+        """Problems that were asked for, by whether the teacher needs the best arm."""
+        return {}
 
 
 def map_distinct(function: Callable[[Any], Any], things: Sequence[Any]) -> tuple[Any, ...]:

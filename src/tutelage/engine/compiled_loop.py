@@ -25,8 +25,8 @@ from tutelage.rules import ALIGN_KIND, KEEP_KIND, cost, reveal, round_reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
-# When `advance` stops: in the last round, or before it, where the quota is met.
-STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY = range(3)
+# When `advance` stops: in the last round, or before it, where the quota is met, or after the last round.
+STOP_AT_LAST, STOP_AT_ALL, STOP_AT_ANY, STOP_AFTER_LAST = range(4)
 
 
 class RoundRecord(NamedTuple):
@@ -66,8 +66,8 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
 ) -> None:
     """Take these clients through ``last_round``, or through the round that meets their quota.
 
-    A client that acts in that round is left with its pull pending.  A pull that is pending at the start is
-    revealed first.
+    A client that acts in that round is left with its pull pending, except with STOP_AFTER_LAST.  A pull that is
+    pending at the start is revealed first.
 
     With STOP_AT_ALL each client stops in the first round from now on in which it has ``quota[k]`` pulls of
     every arm k with ``quota[k]`` > 0.  With STOP_AT_ANY, for which ``clients`` must be all clients, they stop
@@ -252,7 +252,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                         quota_rounds[arm] = round
                         missing -= 1
                 pending = True
-                if round == end or (stop == STOP_AT_ALL and missing == 0):
+                if (round == end and stop != STOP_AFTER_LAST) or (stop == STOP_AT_ALL and missing == 0):
                     break
             memory.rounds[client], memory.num_pulls[client] = round, number
             memory.remaining_delays[client] = wait

@@ -4,6 +4,7 @@ Shapes: M clients, K arms, J segment cuts.  The functions here are plain Python 
 ``compiled_loop.py`` compiles them.
 """
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -80,7 +81,26 @@ class Memory(NamedTuple):
 
 def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: NDArray[np.uint64]) -> Memory:
     """Return the memory of as many clients as ``streams`` has rows, before their first pull."""
-    num_clients = streams.shape[0]
+    parts, size = _lay_out(num_arms, num_cuts, policy_state_size, streams.shape)
+    block = np.zeros(size, dtype=np.uint64)
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind, start, end, shape in parts:
+        arrays[name] = block[start:end].view(kind).reshape(shape)
+    # segment after segment, so that those that no client reaches take no memory
+    arrays["segment_sums"] = arrays["segment_sums"].transpose((1, 2, 0))
+    memory = Memory(**arrays, block=block)
+    memory.pending_arm[...] = -1
+    memory.quota_rounds[...] = NOT_REACHED
+    memory.streams[...] = streams
+    return memory
+
+
+@functools.lru_cache(maxsize=16)
+def _lay_out(
+    num_arms: int, num_cuts: int, policy_state_size: int, stream_shape: tuple[int, ...]
+) -> tuple[list[tuple[str, type, int, int, tuple[int, ...]]], int]:
+    """Return name, type, start, end and shape of each array in the block, and the block's size in words."""
+    num_clients = stream_shape[0]
     counts, numbers = (np.int64, ()), (np.float64, ())
     counts_by_arm, numbers_by_arm = (np.int64, (num_arms,)), (np.float64, (num_arms,))
     layout: dict[str, tuple[type, tuple[int, ...]]] = {
@@ -110,23 +130,14 @@ def new_memory(num_arms: int, num_cuts: int, policy_state_size: int, streams: ND
         "quota_rounds": counts_by_arm,
         "costs": numbers,
         "next_checkpoints": counts,
-        "streams": (np.uint64, streams.shape[1:]),
+        "streams": (np.uint64, stream_shape[1:]),
     }
-    sizes = {name: num_clients * math.prod(shape) for name, (_, shape) in layout.items()}
-    block, end = np.zeros(sum(sizes.values()), dtype=np.uint64), 0
-    parts: dict[str, NDArray[Any]] = {}
+    parts, end = [], 0
     for name, (kind, shape) in layout.items():
-        start, end = end, end + sizes[name]
-        part: NDArray[Any] = block[start:end].view(kind)
-        if name == "segment_sums":  # segment after segment, so that those that no client reaches take no memory
-            parts[name] = part.reshape((num_cuts + 1, num_clients, num_arms)).transpose((1, 2, 0))
-        else:
-            parts[name] = part.reshape((num_clients, *shape))
-    memory = Memory(**parts, block=block)
-    memory.pending_arm[...] = -1
-    memory.quota_rounds[...] = NOT_REACHED
-    memory.streams[...] = streams
-    return memory
+        start, end = end, end + num_clients * math.prod(shape)
+        whole = (num_cuts + 1, num_clients, num_arms) if name == "segment_sums" else (num_clients, *shape)
+        parts.append((name, kind, start, end, whole))
+    return parts, end
 
 
 def add_to_segment(arm: int, reward: float, pulls: Any, completed: Any, sums: Any, cuts: NDArray[np.int64]) -> None:

@@ -37,6 +37,8 @@ class PolicyGroups:
 
     def select(self, own: slice) -> "PolicyGroups":
         """Return the groups of some clients, numbered from the first of them."""
+        if own.start == 0 and own.stop == len(self.parameters):
+            return self
         chosen = [(kernel, clients[(clients >= own.start) & (clients < own.stop)]) for kernel, clients in self.groups]
         groups = tuple((kernel, clients - own.start) for kernel, clients in chosen if clients.size)
         return PolicyGroups(groups, self.parameters[own], self.state_size)

@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays
 from tutelage.engine import agent_group
 from tutelage.engine.agent_group import AgentGroup, Cancelled
-from tutelage.engine.compiled_loop import STOP_AT_ALL, STOP_AT_ANY, STOP_AT_LAST, ActivityArrays, quota_kernels
+from tutelage.engine.compiled_loop import (
+    STOP_AFTER_LAST,
+    STOP_AT_ALL,
+    STOP_AT_ANY,
+    STOP_AT_LAST,
+    ActivityArrays,
+    quota_kernels,
+)
 from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_chose_no_arm, raise_code_error
@@ -132,6 +139,7 @@ class RunClients:
         self.is_evidence = self.all_clients.copy()
         self.delivered_segments = np.zeros(num_arms, dtype=np.int64)
         self.published: tuple[Any, ...] = ()
+        self.completed_round = 0  # the latest one after which :meth:`advance` has nothing to do
 
     def publish(self, directive: Directive, change: DirectiveChange) -> None:
         """Put a directive in force."""
@@ -168,6 +176,10 @@ class RunClients:
         None if it is not met up to ``last``; then all clients are in that round.
         """
         quota = self.directive.quota
+        if quota is None and self.agents is None:
+            self._advance(last, self.all_clients, STOP_AFTER_LAST)
+            self.completed_round = last
+            return None
         if quota is None or self._current_round() >= last:
             self.advance(last)
             return None
@@ -177,8 +189,9 @@ class RunClients:
         return round if self.level(round) else None
 
     def advance(self, last: int) -> None:
-        """Bring all clients to the round ``last``."""
-        self._advance(last, self.all_clients)
+        """Bring all clients to the round ``last``; reveal what is pending."""
+        if self.completed_round < last:
+            self._advance(last, self.all_clients)
 
     def advance_to_quota(self, last: int) -> int:
         """Bring each client that is evidence to where it has the pulls of every listed arm; return the latest round."""

@@ -233,9 +233,12 @@ def test_words_of_an_array_are_remembered_while_it_exists():
 
 
 def test_a_kernel_of_another_machine_is_not_used(cache, monkeypatch):
-    """Its name holds processor, LLVM and numba."""
+    """Its name holds processor, LLVM and numba with its settings, but not how many threads there are."""
+    describe = machine_code.describe_machine.__wrapped__
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    monkeypatch.setattr(kernels, "_machine_digest", lambda: kernels._shorten(describe()))
     assert compiled_main(mix, "mix").is_cached
-    monkeypatch.setattr(kernels, "_machine_digest", lambda: "another")
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert not compiled_main(mix, "mix").is_cached
 
 

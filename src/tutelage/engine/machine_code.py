@@ -34,6 +34,8 @@ _SCALARS: dict[type, tuple[str, struct.Struct]] = {
     float: ("float64", _FLOAT),
     np.float64: ("float64", _FLOAT),
 }
+_CHOICES = "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE"
+_SETTINGS = [f"NUMBA_{name}" for name in _CHOICES]  # variables that change what numba compiles
 _Result = ctypes.c_int64 * 3
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 _EXCEPTION = struct.Struct("@Pi")  # the beginning of numba's record of an exception: a pickle's address and size
@@ -100,8 +102,7 @@ def describe_machine() -> str:
     """Return for what machine code is made: processor, LLVM and numba; it may differ between two machines."""
     from llvmlite import binding
 
-    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    settings = [(name, value) for name, value in settings if name != "NUMBA_CACHE_DIR"]
+    settings = [(name, os.environ[name]) for name in _SETTINGS if name in os.environ]
     versions = [package_version(name) for name in ("numba", "llvmlite")]
     processor = binding.get_process_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     return repr((versions, processor, settings))

@@ -32,7 +32,7 @@ from tutelage.service.monitoring.activity import ActivityHistory, read_history
 from tutelage.service.monitoring.campaign_view import CounterSample, ServerHealth
 from tutelage.service.monitoring.ledger_views import view_at_round
 from tutelage.service.monitoring.prometheus import CAMPAIGN_METRICS, TIMED_METRICS, render_metrics
-from tutelage.service.monitoring.status import DEFAULTS, KINDS, status_of
+from tutelage.service.monitoring.status import DEFAULTS, KINDS, find_worst, status_of
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
@@ -415,6 +415,12 @@ def test_metrics_are_written_as_the_library_writes_them():
     assert len(text.splitlines()) > 100
     assert text == generate_latest(registry)
     assert render_metrics([view], ServerHealth(), leads={view.metrics.name: True, "other": False}) == text
+
+
+def test_the_worst_status_is_the_first():
+    """Found without the other items, it is the same."""
+    for name, view in factories.every_status().items():
+        assert find_worst(view) == status_of(view)[0], name
 
 
 def test_a_long_list_has_pages():

@@ -12,7 +12,7 @@ from tutelage.service.dashboard.templating import NOBODY, BrowserTab, Visitor, e
 from tutelage.service.monitoring.campaign_view import CampaignView
 from tutelage.service.monitoring.forecast import compute_forecast
 from tutelage.service.monitoring.load_checks import UnservableCampaign
-from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, rank, status_of
+from tutelage.service.monitoring.status import DEFAULTS, StatusItem, Thresholds, find_worst, rank, status_of
 from tutelage.text import format_name
 from tutelage.versions import package_version
 
@@ -89,7 +89,7 @@ def _find_worst(one: CampaignView | UnservableCampaign, thresholds: Thresholds) 
         return one.item
     known = _WORST.get(one)
     if known is None or known[0] is not thresholds:
-        known = _WORST[one] = thresholds, status_of(one, thresholds)[0]
+        known = _WORST[one] = thresholds, find_worst(one, thresholds)
     return known[1]
 
 

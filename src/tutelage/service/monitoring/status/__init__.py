@@ -37,6 +37,7 @@ __all__ = [
     "StatusKind",
     "Thresholds",
     "alerts_of",
+    "find_worst",
     "rank",
     "status_of",
 ]
@@ -90,6 +91,12 @@ def status_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> list[Sta
 def alerts_of(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> set[str]:
     """The names of the kinds of alerts of which the campaign has an item."""
     return {item.kind for item in _find_items(view, thresholds, _ALERT_KINDS)}
+
+
+def find_worst(view: CampaignView, thresholds: Thresholds = DEFAULTS) -> StatusItem:
+    """The first of :func:`status_of`, without the server in its commands: in half of the time if it is an alert."""
+    found = _find_items(view, thresholds, _ALERT_KINDS)
+    return found[0] if found and found[0].is_alert else _find_items(view, thresholds, KINDS)[0]
 
 
 def _find_items(view: CampaignView, thresholds: Thresholds, kinds: Iterable[StatusKind]) -> list[StatusItem]:

@@ -106,6 +106,14 @@ def sender(connect):
     return connect()
 
 
+def test_a_large_batch_takes_the_ordinary_path(sender, taken):
+    """It is answered alone; a small one takes the short path."""
+    for start, number, is_short in ((0, 2, True), (2, 400, False)):
+        sender.send(write({"pulls": [pull(f"{start + n:04}") for n in range(number)]}))
+        status, _, content = sender.read()
+        assert (status, len(content["pulls"]), taken.pop(), taken) == (200, number, is_short, [])
+
+
 def test_both_paths_answer_the_same(edge, sender, taken):
     """One pull, a list, and an id of the sender's: same status, headers, fields; the ledger is one."""
     for number, content in enumerate((pull("1"), {"pulls": [pull("2"), pull("3", "b", "y")]}, pull("4"))):

@@ -32,6 +32,7 @@ _HEAD = re.compile(rb"POST (/[!-\"$&->@-~]*) HTTP/1\.1\r\n((?:[A-Za-z0-9-]+: " +
 _LENGTH = re.compile(rb"\r\ncontent-length: [0-9]+(?=\r\n)", re.IGNORECASE)
 _UNUSUAL = frozenset({b"content-encoding", b"cookie", b"expect", b"origin", b"transfer-encoding", b"upgrade"})
 GATHER_SECONDS = 0.005  # that requests wait at most until as many are there as in the group before
+MOST_BYTES = 16_384  # of a body: a large batch gains nothing, and together with others it leaves the processor's cache
 _MOST_HEADS, _LONGEST_HEAD = 1024, 2048  # that are remembered: clients send the same headers again and again
 
 
@@ -91,6 +92,7 @@ class PullGroups:
             and headers.get(b"connection", b"keep-alive").lower() == b"keep-alive"
             and headers.get(b"content-type") == b"application/json"
             and size.isdigit()
+            and int(size) <= min(MOST_BYTES, self.gateway.max_body)
             and b"host" in headers
         )
         if route is None or not is_usual:
@@ -101,7 +103,7 @@ class PullGroups:
         """Let a request wait for the writer, if it is a usual one and complete; return whether it is."""
         end = data.find(b"\r\n\r\n") + 4
         head = self._read_head(data[:end]) if data.startswith(b"POST ") and end <= _LONGEST_HEAD else None
-        if head is None or len(data) - end != head.size or head.size > self.gateway.max_body or self.handoff.tracing:
+        if head is None or len(data) - end != head.size or self.handoff.tracing:
             return False
         started, name = time.perf_counter(), head.parameters["name"]
         try:

@@ -28,14 +28,12 @@ _FOREIGN = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", 
 class CodeDigest:
     """The digest of everything that has been added.
 
-    ``packages`` are packages whose code is followed although they are installed in site-packages;
-    ``replacements`` maps functions to those that are digested instead.
+    ``packages`` are packages whose code is followed although they are installed in site-packages.
     """
 
-    def __init__(self, packages: Iterable[str] = (), replacements: Mapping[Any, Any] | None = None) -> None:
+    def __init__(self, packages: Iterable[str] = ()) -> None:
         self.digest = hashlib.sha256()
         self.packages = {"tutelage", *(name.partition(".")[0] for name in packages)}
-        self.replacements = replacements or {}
         self.seen: set[int] = set()
         self.living: list[Any] = []  # so that no id is used twice
 
@@ -69,10 +67,6 @@ class CodeDigest:
 
     def add_function(self, function: Any, bindings: Mapping[str, Any] | None = None) -> None:
         """Add a function, with some of its global names bound to other values."""
-        function = self.replacements.get(function, function)
-        if not isinstance(function, FunctionType):  # an intrinsic
-            self.add(function)
-            return
         if not self._is_new(function):
             return
         self._add_code(function.__code__, function.__doc__)

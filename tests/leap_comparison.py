@@ -24,13 +24,12 @@ from tutelage.engine.policy_groups import functions_of
 from tutelage.engine.run_clients import Player, RunClients
 from tutelage.instances.base import Instance
 from tutelage.noticing import Noticing, compare_halves
-from tutelage.policies import POLICIES
+from tutelage.policies import POLICIES, ucb1
 from tutelage.policies.base import Learner
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rules import KEEP, Rule, Set, make_rule_arrays
-from tutelage.seeding import REWARDS
 from tutelage.teachers.baselines import NoTeaching
 
 COMPARISONS = 100_000
@@ -103,8 +102,14 @@ def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_t
             values[f"quota of {arm}"] = np.minimum(memory.quota_rounds[:, arm], past + 2 * case.rounds)
     values["costs"] = memory.costs
     values = {name: np.round(column, 6) for name, column in values.items()}  # sums of constants are rounded
-    drawn, pulls = memory.streams[:, REWARDS, 3] - 1, memory.pulls.sum(axis=1)
-    return Played(values, memory, float(np.mean(drawn < pulls)))
+    return Played(values, memory, float(np.mean(memory.leapt_rounds > 0)))
+
+
+def eager_leap():
+    """UCB1's leap that also leaps over few rounds, for which it does not pay."""
+    names = {**vars(ucb1), "_LEAST_LEAD": 8, "_LEAST_PULLS": 2}
+    names["_lead"] = FunctionType(ucb1._lead.__code__, names)
+    return FunctionType(ucb1.leap.__code__, names)
 
 
 def prepare(case, num_clients, engine, seed):

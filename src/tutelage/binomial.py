@@ -7,23 +7,36 @@ sign, so that their law is off in the tails (numpy's pull request 31238).
 import math
 from typing import Any
 
-from tutelage.draws import exponential, random
+from tutelage.draws import exponential, hold, random, release
 
+_ONE_BY_ONE = 32  # trials up to which drawing each of them is fastest
 _FEW = 10.0  # expected successes below which waiting times are drawn; BTRS requires as many
 
 
 def binomial(stream: Any, trials: int, chance: float) -> int:
     """Draw how many of the trials succeed, each with probability ``chance`` in [0, 1].
 
-    Few expected successes are counted by the waiting times between them; else by Hoermann's transformed rejection.
+    Few trials are drawn one by one; else few expected successes are counted by the waiting times between them, and
+    many drawn by Hoermann's transformed rejection.
     """
     if trials <= 0 or chance <= 0.0:
         return 0
     if chance >= 1.0:
         return trials
+    if trials <= _ONE_BY_ONE:
+        return _count_successes(stream, trials, chance)
     rare = min(chance, 1.0 - chance)
     found = _count_waits(stream, trials, rare) if trials * rare < _FEW else _reject(stream, trials, rare)
     return found if chance <= 0.5 else trials - found
+
+
+def _count_successes(stream: Any, trials: int, chance: float) -> int:
+    found, held = 0, hold(stream)
+    for _ in range(trials):
+        if random(held) < chance:
+            found += 1
+    release(stream, held)
+    return found
 
 
 def _count_waits(stream: Any, trials: int, chance: float) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import leap_comparison
-from tests.leap_comparison import Case, count_outcomes, differences, enumerate_outcomes, play, unlikely
+from tests.leap_comparison import Case, count_outcomes, differences, eager_leap, enumerate_outcomes, play, unlikely
 from tests.simulated_run import simulate_once
 
 from tutelage import simulator
@@ -40,13 +40,14 @@ CASES = {
     "constant": Case("", (0.2, 0.7, 0.7), (KEEP, KEEP, Set(0.7)), rewards="constant"),
 }
 CASES_OF_POLICIES = [replace(case, policy=policy) for policy in ("ucb1", "eps-greedy") for case in CASES.values()]
+LEAPS = {"ucb1": eager_leap(), "eps-greedy": None}  # None: as it is
 NAMES = [f"{policy}, {name}" for policy in ("ucb1", "eps-greedy") for name in CASES]
 
 
 @pytest.mark.parametrize("case", [each for each in CASES_OF_POLICIES if each.rewards == "bernoulli"])
 def test_leaps_are_distributed_as_steps(case):
     """Pulls at several times, means, segment sums, cost and quota rounds of 3,000 clients; and clients do leap."""
-    leaping = play(case, 3000, "leap", 1)
+    leaping = play(case, 3000, "leap", 1, leap=LEAPS[case.policy])
     assert differences(leaping, play(case, 3000, "step", 2)) == []
     assert leaping.leapt > 0.0 or case.rewards == "constant"
 
@@ -54,7 +55,7 @@ def test_leaps_are_distributed_as_steps(case):
 @pytest.mark.parametrize("case", CASES_OF_POLICIES, ids=NAMES)
 def test_compiled_leaps_are_the_plain_ones(case):
     """The loop in plain Python with leaps ends with the same memory, bit for bit."""
-    compiled, plain = play(case, 5, "leap", 3), play(case, 5, "leap", 3, plain=True)
+    compiled, plain = (play(case, 5, "leap", 3, leap=LEAPS[case.policy], plain=each) for each in (False, True))
     assert all((one == other).all() for one, other in zip(compiled.memory[:-1], plain.memory[:-1], strict=True))
 
 
@@ -75,7 +76,7 @@ def test_joint_distribution_of_the_next_pulls_is_exact(policy, name):
     choice = {"ucb1": leap_comparison.ucb1_choice, "eps-greedy": leap_comparison.greedy_choice}[policy]
     chances = enumerate_outcomes(case, choice)
     assert sum(chances.values()) == pytest.approx(1.0)
-    played = play(case, 40_000, "leap", 4)
+    played = play(case, 40_000, "leap", 4, leap=LEAPS[policy])
     assert played.leapt > 0.5
     assert unlikely(count_outcomes(played), chances) == []
 

@@ -61,23 +61,39 @@ def means_of_ones():
 
 
 def uncertain_leads():
-    """Whether UCB1 leaps over a pull that is not the leading arm's if every reward is 0, or hardly leaps at all."""
-    rng, leaps = np.random.default_rng(3), 0
-    flags, numbers = np.zeros(3, dtype=np.bool_), np.full(3, 0.5)
+    """Whether UCB1 leaps over a pull that is not the leading arm's if its zeros come first, or hardly leaps at all.
+
+    One leap may consist of several binomial numbers of pulls: of each, the zeros come first.
+    """
+    rng, leaps, several = np.random.default_rng(3), 0, 0
+    flags, names = np.zeros(3, dtype=np.bool_), ucb1.leap.__globals__
+    draws, binomial = [], names["binomial"]
+
+    def record(stream, trials, chance):
+        draws.append((trials, int(stream.binomial(trials, chance))))
+        return draws[-1][1]
+
+    names["binomial"] = record
     for _ in range(300):
         counts = np.array([*rng.integers(20, 200, size=2), rng.integers(2000, 9000)])
         means, stretch = rng.random(3), Stretch(*np.zeros((2, 3), dtype=np.int64))
-        prospect = Prospect(numbers, flags, flags, np.full(3, 400), 400, False)
-        rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(5)), prospect, stretch, numbers, rng)
-        for passed in range(rounds):
-            more = passed * (stretch.pulls > 0)
-            indices = counts * means / (counts + more) + np.sqrt(
-                2 * np.log(counts.sum() + 1 + passed) / (counts + more)
-            )
-            if indices.argmax() != stretch.pulls.argmax():
-                return True
-        leaps += rounds > 0
-    return leaps < 30
+        prospect = Prospect(means, flags, flags, np.full(3, 4000), 4000, False)
+        draws.clear()
+        rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(5)), prospect, stretch, means, rng)
+        leader, passed, ones = stretch.pulls.argmax(), 0, 0
+        for trials, found in draws:
+            for zeros in range(trials - found + 1):
+                more = (passed + zeros) * (np.arange(3) == leader)
+                log = np.log(counts.sum() + 1 + passed + zeros)
+                indices = (counts * means + ones * (more > 0)) / (counts + more) + np.sqrt(2 * log / (counts + more))
+                if zeros < trials and indices.argmax() != leader:
+                    return True
+            passed, ones = passed + trials, ones + found
+        if (passed, ones) != (rounds, stretch.ones.sum()):
+            return True
+        leaps, several = leaps + (rounds > 0), several + (len(draws) > 2)
+    names["binomial"] = binomial
+    return leaps < 30 or several < 10
 
 
 def uneven_turns():
@@ -117,6 +133,47 @@ def uneven_ties():
         shares = [(one, other, 9 - one - other) for one in range(10) for other in range(10 - one)]
         chances = {share: float(stats.multinomial.pmf(share, 9, [1 / 3] * 3)) for share in shares}
         if unlikely(found, chances if flags is settled else {(0, 0, 0): 1.0}):
+            return True
+    return False
+
+
+EXPLORED = (  # rooms of the arms, which are settled, whether all pulls must be of one arm
+    ((99, 99, 99), (False, True, True), False),
+    ((99, 1, 2), (False, True, True), False),
+    ((99, 99, 99), (False, False, True), False),
+    ((99, 99, 99), (False, True, True), True),
+)
+
+
+def wrong_explorations():
+    """Whether the pulls of a stretch with explorations are not those of single rounds, or it ends elsewhere."""
+    means, weight, rounds, stream = np.array([0.6, 0.2, 0.2]), 4.8, 9, np.random.default_rng(8)
+    for room, settled, one_arm in EXPLORED:
+        chances, paths = Counter(), {((0, 0, 0), 0): 1.0}  # of the pulls, and whether the next round explores
+        for round in range(40, 40 + rounds):
+            following = Counter()
+            for (pulls, _), chance in paths.items():
+                explores = weight / round
+                if one_arm:
+                    chances[pulls, 1] += chance * explores
+                for arm in range(3):
+                    share = (0.0 if one_arm else explores / 3) + (1.0 - explores if arm == 0 else 0.0)
+                    after = tuple(count + (each == arm) for each, count in enumerate(pulls))
+                    ends = arm > 0 and (not settled[arm] or after[arm] == room[arm])
+                    (chances if ends else following)[after, 0] += chance * share
+            paths = following
+        chances.update(paths)
+        prospect = Prospect(means, np.array(settled), np.array(settled), np.array(room), rounds, one_arm)
+        learner, found = Learner(np.full(3, 99), means, np.zeros(1)), Counter()
+        for _ in range(4000):
+            stretch = Stretch(*np.zeros((2, 3), dtype=np.int64))
+            learner.state[0] = 0.0
+            played = epsilon_greedy.leap(40, learner, prospect, stretch, np.array([weight / 3, 1.0]), stream)
+            pulls, ones = tuple(stretch.pulls.tolist()), stretch.ones
+            if played != sum(pulls) or (ones > stretch.pulls).any() or ones[np.array(settled)].any():
+                return True
+            found[pulls, int(learner.state[0])] += 1
+        if unlikely(found, chances):
             return True
     return False
 
@@ -195,8 +252,12 @@ def wrong_rooms():
 
 ADDED = "rewards.later_sums[arm], ones), count)"
 MUTANTS = [
-    (ucb1, "int(-lead.least / (lead", "int(-2.0 * lead.least / (lead", uncertain_leads),
-    (ucb1, "> -lead.least:", "> -9.0 * lead.least:", uncertain_leads),
+    (ucb1, "int(spare / (lead", "int(2.0 * spare / (lead", uncertain_leads),
+    (ucb1, "- lowest) > spare:", "- lowest) > 9.0 * spare:", uncertain_leads),
+    (ucb1, "revealed - lead.least", "revealed + lead.least", uncertain_leads),
+    (ucb1, "- pulls * lead.slope", "- 0.5 * pulls * lead.slope", uncertain_leads),
+    (ucb1, "revealed += ones", "revealed += more", uncertain_leads),
+    (ucb1, "        pulls += more", "        pulls += more + 1", uncertain_leads),
     (ucb1, "least = count * (others - mean)", "least = count * (mean - others)", uncertain_leads),
     (ucb1, "root * math.sqrt(count)\n    gained", "2.0 * root * math.sqrt(count)\n    gained", uncertain_leads),
     (ucb1, "last * (others + window * growth)", "last * (others - window * growth - 1.0)", uncertain_leads),
@@ -213,14 +274,14 @@ MUTANTS = [
         "max(0, counts[best] + turns + 1 - counts[arm])",
         uneven_turns,
     ),
-    (ucb1, "max(0, level - counts[arm])", "max(0, counts[arm] - level)", uneven_turns),
+    (ucb1, "max(0, level - counts[arm])", "max(0, level - counts[arm] - 1)", uneven_turns),
     (ucb1, "1.0 / math.sqrt(level - 1)", "1.0 / math.sqrt(level - 9)", uneven_turns),
     (ucb1, "- 1.0 / math.sqrt(level", "+ 1.0 / math.sqrt(level", uneven_turns),
     (ucb1, ">= means[best] - means[arm] - _MARGIN", ">= means[best] + means[arm] - _MARGIN", uneven_turns),
     (ucb1, "room and pulls < prospect.room[arm]", "room and pulls <= prospect.room[arm]", uneven_turns),
     (ucb1, "or rounds > prospect.rounds or", "or rounds > prospect.rounds + 1 or", uneven_turns),
     (epsilon_greedy, "left, 1.0 / ties)", "left, 1.0 / (ties + 1))", uneven_ties),
-    (epsilon_greedy, "left -= stretch.pulls[arm]", "left += stretch.pulls[arm]", uneven_ties),
+    (epsilon_greedy, "left -= share", "left += share", uneven_ties),
     (epsilon_greedy, "            ties -= 1", "            ties -= 0", uneven_ties),
     (epsilon_greedy, "ties + 1, settled and prospect.is_settled[arm]", "ties + 1, True", uneven_ties),
     (epsilon_greedy, "second = max(second, means[arm])", "second = min(second, means[arm])", uncertain_best),
@@ -232,6 +293,33 @@ MUTANTS = [
         uncertain_best,
     ),
     (epsilon_greedy, "* (means[best] - second) /", "* (means[best] + second) /", uncertain_best),
+    (
+        epsilon_greedy,
+        "index(stream, counts.size), played + 1",
+        "index(stream, counts.size), played",
+        wrong_explorations,
+    ),
+    (
+        epsilon_greedy,
+        "index(stream, counts.size), played",
+        "1 + index(stream, counts.size - 1), played",
+        wrong_explorations,
+    ),
+    (epsilon_greedy, "(round + played, longest", "(round + 99 * played, longest", wrong_explorations),
+    (epsilon_greedy, "not prospect.is_settled[arm] or stretch", "stretch", wrong_explorations),
+    (
+        epsilon_greedy,
+        "if not prospect.is_settled[arm] or stretch.pulls[arm] == prospect.room[arm]",
+        "if not prospect.is_settled[arm]",
+        wrong_explorations,
+    ),
+    (
+        epsilon_greedy,
+        "_MUST_EXPLORE] = 1.0\n            break",
+        "_MUST_EXPLORE] = 0.0\n            break",
+        wrong_explorations,
+    ),
+    (epsilon_greedy, "played + greedy, left + greedy", "played + greedy, greedy", wrong_explorations),
     (leaping, "- evidence_pulls[arm] - reserved", "- evidence_pulls[arm]", wrong_rooms),
     (
         leaping,
@@ -262,6 +350,7 @@ MUTANTS = [
         greedy_rounds,
         uneven_turns,
         uneven_ties,
+        wrong_explorations,
         uncertain_best,
         wrong_rooms,
         sums_of_ones,

@@ -21,7 +21,7 @@ from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory, clip
-from tutelage.rules import ALIGN_KIND, KEEP_KIND, cost, reveal, round_reveal
+from tutelage.rules import ALIGN_KIND, KEEP_KIND, SET_KIND, cost, reveal, round_reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
@@ -84,7 +84,10 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
 
     With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
     the one before ``end`` and to its next checkpoint.  After an attempt without a leap it steps 1, 2, 4 rounds
-    and so on.  When to attempt depends on the past only, so it does not change the distribution of what follows.
+    and so on; after a leap these numbers begin again at a fourth.  With REPEATS, which makes single rounds cheap except
+    where arms are tied, it also attempts to leap after a pull of an arm whose revealed reward is constant, and again
+    after each of these leaps.  When to attempt depends on the past only, so it does not change the distribution of what
+    follows.
     """
     while True:
         end = last_round
@@ -122,7 +125,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
             checkpoint = memory.next_checkpoints[client]
             may_leap = LEAPS and activity == 1.0 and delay == 0 and trace.arms.shape[1] == 0
             may_leap = may_leap and rule_arrays.rounding_key.size == 0
-            next_attempt, pause = 0, 1
+            next_attempt, pause, has_constant = 0, 1, False
             may_repeat = REPEATS and acts_always and trace.arms.shape[1] == 0 and not rule_arrays.watches_wander
             may_repeat = may_repeat and rule_arrays.rounding_key.size == 0
             arm, reward, pending = (
@@ -157,7 +160,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                 if round >= end:
                     break
                 if LEAPS:  # noqa: SIM102 - numba compiles neither branch where its constant is False
-                    if may_leap and round >= next_attempt:
+                    if may_leap and (has_constant or round >= next_attempt):
                         latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
                         played, added, met = play_stretch(
                             leap,
@@ -193,8 +196,11 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             missing - met,
                         )
                         memory.leapt_rounds[client] += played
-                        pause = 1 if played > 0 else min(LONGEST_PAUSE, 2 * pause)
-                        next_attempt = round if played > 0 else round + pause // 2
+                        if has_constant:
+                            has_constant = played > 0
+                        else:
+                            pause = max(1, pause // 4) if played > 0 else min(LONGEST_PAUSE, 2 * pause)
+                            next_attempt = round if played > 0 else round + pause // 2
                         continue
                 if REPEATS:  # noqa: SIM102
                     if may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND:
@@ -240,6 +246,9 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                 arm = choose(number, learner, policy_parameters, policy_stream)
                 if not 0 <= arm < all_pulls.size:
                     raise IndexError
+                if LEAPS:  # noqa: SIM102
+                    if REPEATS:
+                        has_constant = rule_arrays.kinds[arm] == SET_KIND
                 reward = draw(in_round(reward_arrays, round), client, arm, reward_stream)
                 all_pulls[arm] += 1
                 pulls[arm] += 1

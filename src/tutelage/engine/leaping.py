@@ -19,7 +19,7 @@ from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_on
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.rules import ALIGN_KIND, KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
 
-LONGEST_PAUSE = 64  # rounds that are stepped before a policy that did not leap is asked again
+LONGEST_PAUSE = 256  # rounds that are stepped before a policy that did not leap is asked again
 _MARGIN = 1e-9  # far above the rounding of a mean
 
 

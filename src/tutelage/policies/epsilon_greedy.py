@@ -35,18 +35,20 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 def leap(
     round: int, learner: Learner, prospect: Prospect, stretch: Stretch, parameters: NDArray[np.float64], stream: Any
 ) -> int:
-    """Pull the best arms until the next exploration, at most as long as they certainly are the best.
+    """Pull the best arms, and explored ones, as long as the best arms certainly stay the same; or up to a new reward.
 
-    Proof.  Whether a round explores is independent of everything before it.  Let ``longest`` be a number of
-    rounds in which, if none explores, the best arms are the same in each, whatever is revealed (below).  Then
-    the first J rounds from now on are greedy, J the smaller of ``longest`` and the rounds before the first that
-    explores.
+    Proof.  Whether a round explores, and which arm, is independent of everything before it.  Let ``longest`` be a
+    number of rounds in which the best arms are the same in each, whatever is revealed for them, if no other arm's mean
+    changes (below).  So up to the round ``longest``, or the first one in which an exploration may change another arm's
+    mean or fills its room, each round that does not explore pulls one of these best arms.  Whether the stretch ends
+    depends on the explorations only, not on greedy pulls or rewards, so these can be drawn afterwards.
 
-    One best arm: it gets J pulls, and the ones among J independent trials are Binomial.  Several: each pull is of
-    any of them with equal probability, independently of the others, as long as all stay tied: pulls are multinomial.
+    One best arm: it gets all greedy pulls, and the ones among its n independent trials are Binomial.  Several: each
+    greedy pull is of any of them with equal probability, independently of the others: pulls are multinomial.
 
-    If J < ``longest`` the next round explores, which the state tells :func:`choose`.  If J = ``longest``, nothing
-    is known of later rounds but that they are independent of the past, and they are drawn when their turn comes.
+    Where all pulls must be of one arm, the stretch ends before the first round that explores, which the state tells
+    :func:`choose`.  Of rounds after the stretch nothing is known but that they are independent of the past; they are
+    drawn when their turn comes.
 
     Several best arms stay tied while all are settled, since their means do not change, nor do those of others.  One
     best arm with n pulls and mean m stays the best at least until its mean could have sunk to the second best mean M.
@@ -58,18 +60,32 @@ def leap(
     weight = parameters[0] * counts.size / (parameters[1] * parameters[1])
     if longest < _LEAST or round < _LEAST * weight:
         return 0
-    greedy = _count_greedy_rounds(round, longest, weight, stream)
-    if greedy < longest:
-        learner.state[_MUST_EXPLORE] = 1.0
-    left = greedy
+    played, left = 0, 0  # left: greedy pulls, not yet shared among the best arms
+    while True:
+        greedy = _count_greedy_rounds(round + played, longest - played, weight, stream)
+        played, left = played + greedy, left + greedy
+        if played == longest:
+            break
+        if prospect.one_arm:
+            learner.state[_MUST_EXPLORE] = 1.0
+            break
+        arm, played = index(stream, counts.size), played + 1
+        stretch.pulls[arm] += 1
+        if means[arm] == means[best]:
+            continue
+        if not prospect.is_constant[arm] and random(stream) < prospect.means[arm]:
+            stretch.ones[arm] += 1
+        if not prospect.is_settled[arm] or stretch.pulls[arm] == prospect.room[arm]:
+            break
     for arm in range(best, counts.size):
         if means[arm] == means[best]:
-            stretch.pulls[arm] = left if ties == 1 else binomial(stream, left, 1.0 / ties)
-            left -= stretch.pulls[arm]
+            share = left if ties == 1 else binomial(stream, left, 1.0 / ties)
+            stretch.pulls[arm] += share
+            left -= share
             ties -= 1
     if not prospect.is_constant[best]:
-        stretch.ones[best] = binomial(stream, greedy, prospect.means[best])
-    return greedy
+        stretch.ones[best] = binomial(stream, stretch.pulls[best], prospect.means[best])
+    return played
 
 
 def _find_longest(learner: Learner, prospect: Prospect) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from tutelage.policies.base import Lead, Learner, PolicyBase, Prospect, Stretch,
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _WINDOW = 64
 _LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
-_LEAST, _LEAST_LATER, _LATER_SHIFT = 8, 32, 9  # rounds worth a leap of the leading arm: t / 2^9 within these
+_LEAST_LEAD, _LEAST_PULLS = 128, 16  # rounds for which a leap of the leading arm pays, and pulls of a binomial number
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 
@@ -135,29 +135,41 @@ def leap(
     lead = bound_lead(round, learner, parameters)
     rounds = _fill(round, lead.arm, learner, prospect, stretch)
     if rounds == 0 and not prospect.is_settled[lead.arm]:
-        rounds = _lead(round, lead, prospect, stretch, stream)
+        rounds = _lead(lead, prospect, stretch, stream)
     if rounds > 0:
         learner.state[_LEADER] = learner.state[_WINNER] = 0.0
     return rounds
 
 
-def _lead(round: int, lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
-    """Pull the leader as long as its index exceeds all others even if each reward is the least possible, g.
+def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
+    """Pull the leader as long as the line of :func:`bound_lead` shows that its index exceeds all others.
 
-    Proof.  With the line of :func:`bound_lead`, the pull j, counted from 0, is the leader's if i g > f + i s for
-    each i from 0 to j.  As f < 0, that holds for all i < -f / (s - g), or for all if g >= s: these pulls are the
-    leader's, whatever is revealed, and the ones among independent trials are Binomial.
+    Proof.  The pull j, counted from 0, is the leader's if for each i from 0 to j the i pulls before it have revealed
+    more than f + i s.  After i pulls that revealed S, these inequalities hold for the next n pulls, whatever is
+    revealed, if S + k g > f + (i + k) s for all k < n, with g the least possible reward; so for all n up to
+    (S - f - i s) / (s - g), or for all if g >= s.  These n pulls are the leader's, and the ones among independent
+    trials are Binomial; then S is known, and the next n follows from it.  When to end depends on the past only.
     """
-    leader = lead.arm
-    lowest = prospect.means[leader] if prospect.is_constant[leader] else 0.0
-    pulls = min(prospect.rounds, int(prospect.room[leader]), lead.pulls)
-    if pulls * (lead.slope - lowest) > -lead.least:
-        pulls = int(-lead.least / (lead.slope - lowest))
-    if pulls < max(_LEAST, min(_LEAST_LATER, round >> _LATER_SHIFT)):  # fewer are as fast with `bound_lead`
+    leader, pulls, revealed = lead.arm, 0, 0.0
+    is_constant, mean = prospect.is_constant[leader], prospect.means[leader]
+    lowest = mean if is_constant else 0.0
+    longest = min(prospect.rounds, int(prospect.room[leader]), lead.pulls)
+    if longest < _LEAST_LEAD:
         return 0
+    while pulls < longest:
+        more, spare = longest - pulls, revealed - lead.least - pulls * lead.slope
+        if more * (lead.slope - lowest) > spare:
+            more = int(spare / (lead.slope - lowest))
+        if more < _LEAST_PULLS:  # so few are as fast with `bound_lead`
+            break
+        if is_constant:
+            revealed += more * mean
+        else:
+            ones = binomial(stream, more, mean)
+            stretch.ones[leader] += ones
+            revealed += ones
+        pulls += more
     stretch.pulls[leader] = pulls
-    if not prospect.is_constant[leader]:
-        stretch.ones[leader] = binomial(stream, pulls, prospect.means[leader])
     return pulls
 
 

@@ -60,8 +60,7 @@ def pull_taught(
     """
     done, has_ended = 0, False
     while done < prospect.rounds and not has_ended:
-        length, zeros, total = _plan(target, successes, failures, prospect, bounds)
-        length = min(length, prospect.rounds - done)
+        length, zeros, total = _plan(prospect.rounds - done, target, successes, failures, prospect, bounds)
         if total > _MOST_CANDIDATES:
             done += _step(stream, target, successes, failures, prospect, stretch, length)
         else:
@@ -72,14 +71,16 @@ def pull_taught(
 
 
 def _plan(
+    rounds: int,
     target: int,
     successes: NDArray[np.float64],
     failures: NDArray[np.float64],
     prospect: Prospect,
     bounds: NDArray[np.float64],
 ) -> tuple[int, int, float]:
-    """Return how many rounds and zeros of the target come next at most, and the sum of the q_k, written in ``bounds``.
+    """Return how many rounds, up to ``rounds``, and zeros of the target come next at most, and the sum of the q_k.
 
+    The q_k are written in ``bounds``.
     Any numbers are exact; these are fast: the pulls seldom have more zeros, and either fewer than one candidate is
     expected, or the zeros multiply no p_k by more than about exp(0.7).
     """
@@ -88,24 +89,37 @@ def _plan(
         if arm != target:
             most = max(most, 1.0 + failures[arm])
     few = 0.7 * b * (a + b) / (a * most)
-    length = int(a + b)
+    length = min(int(a + b), rounds)
     while length >= _SHORTEST:
         expected = length * (1.0 - prospect.means[target])
         zeros = int(expected + 4.0 * math.sqrt(expected))
-        total = _bound(target, a, b + zeros, failures, bounds)
+        total = _bound(1.0 / length, target, a, b + zeros, failures, bounds)
         if total * length <= 1.0 or (total <= _MOST_CANDIDATES and zeros <= few):
             return length, zeros, total
         length //= 2
-    return max(_SHORTEST, int((a + b) / 16.0)), 0, 1.0
+    return min(max(_SHORTEST, int((a + b) / 16.0)), rounds), 0, 1.0
 
 
-def _bound(target: int, a: float, b: float, failures: NDArray[np.float64], bounds: NDArray[np.float64]) -> float:
-    """Write P(theta_k > X), X ~ Beta(a, b), in ``bounds`` [K], 0 for the target; return their sum."""
-    total = 0.0
+def _bound(
+    enough: float, target: int, a: float, b: float, failures: NDArray[np.float64], bounds: NDArray[np.float64]
+) -> float:
+    """Write a bound of P(theta_k > X), X ~ Beta(a, b), in ``bounds`` [K], 0 for the target; return their sum.
+
+    As theta_k ~ Beta(1, a_k), all are at most that of the smallest a_k, which is the bound of each if the sum is at
+    most ``enough``: one probability is computed instead of K - 1.
+    """
+    least = math.inf
+    for arm in range(failures.size):
+        if arm != target:
+            least = min(least, 1.0 + failures[arm])
+    highest = math.exp(log_chance_above(a, b, least)) * _GUARD
+    is_enough, total = highest * (failures.size - 1) <= enough, 0.0
     for arm in range(failures.size):
         bounds[arm] = 0.0
         if arm != target:
-            bounds[arm] = math.exp(log_chance_above(a, b, 1.0 + failures[arm])) * _GUARD
+            bounds[arm] = highest
+            if not is_enough and failures[arm] + 1.0 > least:
+                bounds[arm] = math.exp(log_chance_above(a, b, 1.0 + failures[arm])) * _GUARD
         total += bounds[arm]
     return total
 

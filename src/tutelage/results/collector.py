@@ -85,10 +85,11 @@ class Collector:
         self.num_events = max(self.num_events, len(events))
         if self.num_events > self.event_round.shape[-1]:
             self._make_room(self.num_events)
-        for position, event in enumerate(events):
-            self.event_round[(*at, position)] = event.round
-            self.event_target[(*at, position)] = _or_none(event.target)
-            self.event_active[(*at, position, list(event.active_arms))] = True
+        self.event_round[at][: len(events)] = [event.round for event in events]
+        self.event_target[at][: len(events)] = [_or_none(event.target) for event in events]
+        active = [(position, arm) for position, event in enumerate(events) for arm in event.active_arms]
+        positions, arms = np.array(active, dtype=np.intp).reshape(-1, 2).T
+        self.event_active[at][positions, arms] = True
 
     def _make_room(self, size: int) -> None:
         """Make room for twice this many events per run, and keep those collected so far."""

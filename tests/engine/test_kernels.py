@@ -254,6 +254,17 @@ def test_symbols_that_only_numba_has(cache, monkeypatch):
     assert list(kernel.entries.values()) == [None]
 
 
+def test_a_kernel_for_numba_is_not_compiled_again(compile_again, cache, monkeypatch):
+    """An empty file says so to the next process."""
+    monkeypatch.setattr(machine_code, "load_entry", lambda *_: None)
+    monkeypatch.setattr(kernel_compiler, "NumbaKernel", lambda *_: mix)
+    for _ in range(2):
+        kernel = compiled_main(mix, "mix")
+        assert kernel(*make_arguments()) == mix(*make_arguments())
+        assert kernel.is_cached
+    assert len(compile_again) == 1
+
+
 def test_a_full_disk(compile_again, cache, monkeypatch):
     """The kernel runs and is compiled again by the next process."""
 

@@ -93,13 +93,12 @@ class Kernel:
         for folder in find_cache_folders():
             content = _read(folder / file)
             if content is not None:
-                return machine_code.load_entry(content, symbol)
+                return machine_code.load_entry(content, symbol) if content else None
         from tutelage.engine.kernel_compiler import compile_main
 
         content = compile_main(self.function, self.bindings, arguments, symbol)
         entry = None if content is None else machine_code.load_entry(content, symbol)
-        if content is not None and entry is not None:
-            _write(content, file)
+        _write(content if content and entry else b"", file)  # empty: numba calls it, which has a cache of its own
         return entry
 
 

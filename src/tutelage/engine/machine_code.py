@@ -36,6 +36,7 @@ _SCALARS: dict[type, tuple[str, struct.Struct]] = {
 }
 _CHOICES = "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE"
 _SETTINGS = [f"NUMBA_{name}" for name in _CHOICES]  # variables that change what numba compiles
+_SAME_IN_C = {"numba_frexp": "frexp"}  # for infinities and NaN, too, in the GNU library
 _Result = ctypes.c_int64 * 3
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 _EXCEPTION = struct.Struct("@Pi")  # the beginning of numba's record of an exception: a pickle's address and size
@@ -116,8 +117,12 @@ def load_entry(content: bytes, name: str) -> Callable[[bytes], Any] | None:
     from llvmlite import binding
 
     process: Any = ctypes.CDLL(None)
-    if not all(hasattr(process, symbol) for symbol in find_undefined_symbols(content)):
-        return None
+    for symbol in find_undefined_symbols(content):
+        if not hasattr(process, _SAME_IN_C.get(symbol, symbol)):
+            return None
+        if symbol in _SAME_IN_C:
+            address = ctypes.cast(getattr(process, _SAME_IN_C[symbol]), ctypes.c_void_p).value
+            binding.add_symbol(symbol, address)
     engine = _make_engine(binding)
     engine.add_object_file(binding.ObjectFileRef.from_data(content))
     engine.finalize_object()

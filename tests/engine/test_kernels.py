@@ -91,7 +91,7 @@ import math
 FACTOR = {factor}
 
 def part(x):
-    return 2.0 * math.frexp(x)[0] * FACTOR  # which is numba's, too
+    return math.ldexp(math.frexp(x)[0], 1) * FACTOR  # which are numba's, too
 """
 
 

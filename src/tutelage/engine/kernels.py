@@ -26,7 +26,7 @@ from tutelage.versions import package_version
 
 Plain = Callable[..., Any]
 
-_COMPILERS = ("compiled_calls", "compiled_draws", "kernel_compiler", "kernel_entry", "part_compiler")
+_COMPILERS = ("compiled_calls", "compiled_draws", "kernel_compiler", "kernel_entry", "machine_code", "part_compiler")
 _LOCK = threading.RLock()
 
 

@@ -36,7 +36,7 @@ _SCALARS: dict[type, tuple[str, struct.Struct]] = {
 }
 _CHOICES = "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE"
 _SETTINGS = [f"NUMBA_{name}" for name in _CHOICES]  # variables that change what numba compiles
-_SAME_IN_C = {"numba_frexp": "frexp"}  # for infinities and NaN, too, in the GNU library
+_SAME_IN_C = {"numba_frexp": "frexp", "numba_ldexp": "ldexp"}  # for infinities and NaN, too, in the GNU library
 _Result = ctypes.c_int64 * 3
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 _EXCEPTION = struct.Struct("@Pi")  # the beginning of numba's record of an exception: a pickle's address and size

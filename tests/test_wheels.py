@@ -117,4 +117,4 @@ def test_the_client_pulls_from_the_server(both, tmp_path):
 def test_commands_that_need_more_say_so(both):
     """One sentence with the package to install, and status 1."""
     ended = both[0].tutelage("simulate", "paper", status=1)
-    assert ended.stderr == "This command needs numba, which tutelage-server does not bring: install tutelage.\n"
+    assert ended.stderr == "This command needs llvmlite, which tutelage-server does not bring: install tutelage.\n"

@@ -71,7 +71,9 @@ def _add_traceback_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 #: Packages of `tutelage` that `tutelage-server` does not install.
-_NOT_IN_SERVER = frozenset({"bokeh", "h5netcdf", "matplotlib", "numba", "polars", "scipy", "xarray"})
+_NOT_IN_SERVER = frozenset(
+    {"bokeh", "h5netcdf", "h5py", "llvmlite", "matplotlib", "numba", "polars", "scipy", "xarray"}
+)
 _LONG_NUMBER = re.compile("([0-9]{30})[0-9]{10,}")
 # typer exports no name for the base class of usage errors (an unknown option, a missing value, a bad number).
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

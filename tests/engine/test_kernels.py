@@ -205,6 +205,25 @@ def test_a_stored_kernel_equals_plain(cache, changes):
         kernel(*make_arguments(**changes | {"word": -1}))
 
 
+def test_repeated_calls_pack_what_changes(cache, monkeypatch):
+    """Only objects that are not those of the call before; results are those of calls on their own."""
+    packed, pack = [], machine_code.pack_argument
+    monkeypatch.setattr(machine_code, "pack_argument", lambda argument: packed.append(argument) or pack(argument))
+    calls, (pair, word, share, written) = kernels.RepeatedCalls(compiled_main(mix, "mix")), make_arguments()
+    other = pair._replace(counts=pair.counts[::-1].copy())
+    for arguments, changed in [
+        ((pair, word, share, written), [pair, word, share, written]),
+        ((pair, word, share, written), []),
+        ((other, word, share, written), [other]),
+        ((other, 1, 0.5, written), [1, 0.5]),
+    ]:
+        packed.clear()
+        found = calls(*arguments)
+        assert len(packed) == len(changed)
+        assert all(one is another for one, another in zip(packed, changed, strict=True))
+        assert (found, written[0]) == (mix(*arguments), arguments[0].counts[arguments[1]])
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -220,9 +239,9 @@ def test_a_stored_kernel_equals_plain(cache, changes):
 )
 def test_types_of_arguments_are_told_apart(changes):
     """Each of these needs machine code of its own."""
-    types, words = machine_code.pack_arguments(make_arguments())
-    assert machine_code.pack_arguments(make_arguments())[0] == types
-    assert machine_code.pack_arguments(make_arguments(**changes))[0] != types
+    types, words = machine_code.pack_argument(make_arguments())
+    assert machine_code.pack_argument(make_arguments())[0] == types
+    assert machine_code.pack_argument(make_arguments(**changes))[0] != types
     assert len(words) == 8 * (7 + 1 + 9 + 1 + 1 + 7)
 
 
@@ -230,14 +249,14 @@ def test_types_of_arguments_are_told_apart(changes):
 def test_other_arguments_are_for_numba(value):
     """They have no words here."""
     with pytest.raises(TypeError, match="has no words"):
-        machine_code.pack_arguments((1, (value,)))
+        machine_code.pack_argument((1, (value,)))
 
 
 def test_words_of_an_array_are_remembered_while_it_exists():
     """A new array in its place gets its own."""
     array = np.zeros(3)
-    key, words = id(array), machine_code.pack_arguments((array,))
-    assert machine_code.pack_arguments((array,)) == words
+    key, words = id(array), machine_code.pack_argument((array,))
+    assert machine_code.pack_argument((array,)) == words
     assert key in machine_code._ARRAYS
     del array
     assert key not in machine_code._ARRAYS

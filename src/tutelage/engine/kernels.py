@@ -9,12 +9,13 @@ code cannot be called that way, is numba's: it is stored in numba's cache, and c
 import contextlib
 import functools
 import hashlib
+import itertools
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,18 +51,15 @@ class Kernel:
         self.entries: dict[tuple[Any, ...], Callable[[bytes], Any] | None] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        if not self.is_native:
-            return self.numba_kernel(*arguments)
-        try:
-            types, words = machine_code.pack_arguments(arguments)
-        except TypeError:
-            return self.numba_kernel(*arguments)
+        return RepeatedCalls(self)(*arguments)
+
+    def find_entry(self, types: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[[bytes], Any] | None:
+        """Return machine code for arguments of these types, None if it is for numba to call."""
         if types not in self.entries:
             with _LOCK:
                 if types not in self.entries:
                     self.entries[types] = self._open_entry(types, arguments)
-        entry = self.entries[types]
-        return self.numba_kernel(*arguments) if entry is None else entry(words)
+        return self.entries[types]
 
     @functools.cached_property
     def numba_kernel(self) -> Any:
@@ -100,6 +98,45 @@ class Kernel:
         entry = None if content is None else machine_code.load_entry(content, symbol)
         _write(content if content and entry else b"", file)  # empty: numba calls it, which has a cache of its own
         return entry
+
+
+class _Packed(NamedTuple):
+    """Arguments of a call, what :func:`machine_code.pack_argument` returns for each, and the machine code for them."""
+
+    arguments: tuple[Any, ...] = ()
+    types: tuple[Any, ...] = ()
+    words: tuple[bytes, ...] = ()
+    entry: Callable[[bytes], Any] | None = None
+
+
+class RepeatedCalls:
+    """Calls of a kernel of which most arguments are the objects of the call before: only others are packed again.
+
+    Threads may share it.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.latest = kernel, _Packed()
+
+    def __call__(self, *arguments: Any) -> Any:
+        if not self.kernel.is_native:
+            return self.kernel.numba_kernel(*arguments)
+        latest = self.latest
+        if len(latest.arguments) != len(arguments):
+            latest = _Packed((object(),) * len(arguments), ((),) * len(arguments), (b"",) * len(arguments))
+        try:
+            packed = [
+                (types, words) if argument is before else machine_code.pack_argument(argument)
+                for argument, before, types, words in zip(arguments, *latest[:3], strict=True)
+            ]
+        except TypeError:
+            return self.kernel.numba_kernel(*arguments)
+        types, words = zip(*packed, strict=True)
+        entry = latest.entry
+        if entry is None or types != latest.types:
+            entry = self.kernel.find_entry(tuple(itertools.chain.from_iterable(types)), arguments)
+        self.latest = _Packed(arguments, types, words, entry)
+        return self.kernel.numba_kernel(*arguments) if entry is None else entry(b"".join(words))
 
 
 def _read(path: Path) -> bytes | None:

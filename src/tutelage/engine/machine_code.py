@@ -43,8 +43,8 @@ _EXCEPTION = struct.Struct("@Pi")  # the beginning of numba's record of an excep
 _SECTION, _SYMBOL, _SYMBOL_TABLE = struct.Struct("=IIQQQQIIQQ"), struct.Struct("=IBBHQQ"), 2
 
 
-def pack_arguments(arguments: Iterable[Any]) -> tuple[tuple[Any, ...], bytes]:
-    """Return the types of arguments, as a key, and their values as words of 64 bits, in numba's order.
+def pack_argument(argument: Any) -> tuple[tuple[Any, ...], bytes]:
+    """Return the types of an argument, as a key, and its values as words of 64 bits, in numba's order.
 
     An array [...] of n dimensions is 5 + 2 n words: two that are empty, the number of entries, the size of one, the
     address, the shape, and the strides.  A tuple is what it consists of.  Raises ``TypeError`` for other types than
@@ -52,7 +52,7 @@ def pack_arguments(arguments: Iterable[Any]) -> tuple[tuple[Any, ...], bytes]:
     """
     types: list[Any] = []
     words: list[bytes] = []
-    _pack(arguments, types, words)
+    _pack((argument,), types, words)
     return tuple(types), b"".join(words)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.engine.compiled_loop import quota_kernels
-from tutelage.engine.kernels import compiled_main
+from tutelage.engine.kernels import RepeatedCalls, compiled_main
 from tutelage.engine.memory import NOT_REACHED, Memory, new_memory
 from tutelage.request import SimulationRequest
 from tutelage.seeding import teacher_generator
@@ -20,7 +20,7 @@ class RoutineConsultations:
     """The routine consultations of one run from a state of its teacher on (``teachers.base.Routine``)."""
 
     def __init__(self, routine: Routine, memory: Memory) -> None:
-        self.routine, self.kernel = routine, routine_kernel(routine.consult)
+        self.routine, self.kernel = routine, RepeatedCalls(routine_kernel(routine.consult))
         self.of_memory = (memory.segment_sums, memory.completed_segments, memory.evidence_pulls, memory.quota_rounds)
         self.end = np.zeros(memory.completed_segments.shape[1], dtype=np.int64)
 

@@ -31,6 +31,7 @@ from tutelage.engine.compiled_loop import (
     ActivityArrays,
     quota_kernels,
 )
+from tutelage.engine.kernels import RepeatedCalls
 from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED, new_memory
 from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_chose_no_arm, raise_code_error
@@ -130,6 +131,7 @@ class RunClients:
         self.cuts = np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64)
         streams = compute_client_streams(request.seed, run, num_clients, own.start)
         self.memory = new_memory(num_arms, self.cuts.size, self.policies.state_size, streams)
+        self.groups = [(RepeatedCalls(kernel), clients) for kernel, clients in self.policies.groups]
         self.can_go_back = self.agents is None and not request.sums_clients
         self.memory.remaining_delays[:] = self.acting.delays
         self.record = RunRecord(request, num_clients)
@@ -294,14 +296,14 @@ class RunClients:
         After a slice of which clients have leapt over most, the next one is twice as long.
         """
         rounds = self.memory.rounds
-        for kernel, members in self.policies.groups:
-            clients, slice = members[which[members]], self.slice
+        for kernel, members in self.groups:
+            clients = members if which is self.all_clients else members[which[members]]
+            slice = self.slice
             while clients.size:
                 end = min(last, int(rounds[clients].min()) + slice)
                 before = self._count_stepped(clients) if end < last else 0
                 for _ in self._play(kernel, clients, end, stop):
-                    if time.monotonic() - self.reported_at > _REPORT_EVERY:
-                        self._report_progress()
+                    self._report_progress()
                 self._report_progress()
                 if self._is_cancelled():
                     raise Cancelled
@@ -317,7 +319,7 @@ class RunClients:
         return int((self.memory.rounds[clients] - self.memory.leapt_rounds[clients]).sum())
 
     def _report_progress(self) -> None:
-        if self.player.progress is not None:
+        if self.player.progress is not None and time.monotonic() - self.reported_at > _REPORT_EVERY:
             self.player.progress(float(self.memory.rounds.mean()) / self.request.horizon)
             self.reported_at = time.monotonic()
 

@@ -257,9 +257,9 @@ def test_words_of_an_array_are_remembered_while_it_exists():
     array = np.zeros(3)
     key, words = id(array), machine_code.pack_argument((array,))
     assert machine_code.pack_argument((array,)) == words
-    assert key in machine_code._ARRAYS
+    assert key in machine_code.known_arrays()
     del array
-    assert key not in machine_code._ARRAYS
+    assert key not in machine_code.known_arrays()
 
 
 def test_a_kernel_of_another_machine_is_not_used(cache, monkeypatch):

@@ -56,19 +56,25 @@ def pack_argument(argument: Any) -> tuple[tuple[Any, ...], bytes]:
     return tuple(types), b"".join(words)
 
 
-# The type and the words of arrays that were arguments and still exist, by id: a kernel gets the same ones again and
-# again, and asking numpy for an address takes microseconds.
-_ARRAYS: dict[int, tuple[weakref.ref[Any], str, bytes]] = {}
+@functools.cache
+def known_arrays() -> dict[int, tuple[weakref.ref[Any], str, bytes]]:
+    """Return the types and words of arrays that were arguments and still exist, by id.
+
+    A kernel gets the same ones again and again, and asking numpy for an address takes microseconds.  This is no
+    global dictionary because what is in it would be hashed with the code of the engine (code_digest.py).
+    """
+    return {}
 
 
 def _pack(values: Iterable[Any], types: list[Any], words: list[bytes]) -> None:
+    arrays = known_arrays()
     for value in values:
-        known = _ARRAYS.get(id(value))
+        known = arrays.get(id(value))
         if known is not None and known[0]() is value:
             types.append(known[1])
             words.append(known[2])
         elif isinstance(value, np.ndarray):
-            _, type_name, packed = _ARRAYS[id(value)] = _describe_array(value)
+            _, type_name, packed = arrays[id(value)] = _describe_array(value)
             types.append(type_name)
             words.append(packed)
         elif isinstance(value, tuple):
@@ -95,7 +101,7 @@ def _describe_array(array: Any) -> tuple[weakref.ref[Any], str, bytes]:
 
 
 def _forget(key: int, _reference: Any) -> None:
-    _ARRAYS.pop(key, None)
+    known_arrays().pop(key, None)
 
 
 @functools.cache

@@ -33,7 +33,6 @@ class RunRecord:
         shape = (-(-num_clients // PIECE) if self.sums_clients else 0, self.rounds.size)
         self.piece_pulls = np.zeros((*shape, self.num_arms), dtype=np.int64)
         self.piece_costs = np.zeros(shape)
-        self.whole = RoundRecord(self.rounds, self.pulls, self.costs, 0, 0)
 
     def cut(self, clients: NDArray[np.int64], steps: int, workers: int) -> list[NDArray[np.int64]]:
         """Cut a call of ``clients``, ascending, which may take ``steps`` steps together, into pieces."""
@@ -47,7 +46,7 @@ class RunRecord:
     def open_part(self, memory: Memory, clients: NDArray[np.int64], end: int) -> RoundRecord:
         """Return where a kernel records these clients, one piece, up to the round ``end``."""
         if not self.sums_clients:
-            return self.whole
+            return RoundRecord(self.rounds, self.pulls, self.costs, 0, 0)
         first = int(memory.next_checkpoints[clients].min())
         last = max(first, int(np.searchsorted(self.rounds, end, side="right")))
         shape = (int(clients[-1] - clients[0]) + 1, last - first)

@@ -126,15 +126,11 @@ def epsilon(num_arms: int, step: int) -> float:
 
 @functools.cache
 def load_reference() -> ModuleType:
-    """Load tests/reference.py by its path, since another package may be called ``tests``."""
-    path = Path(__file__).parents[1] / "tests" / "reference.py"
-    spec = importlib.util.spec_from_file_location("reference", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded: run the benchmarks from a checkout.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    """Import tests/reference.py of this checkout, from wherever the benchmark is started."""
+    repository = str(Path(__file__).parents[1])
+    if repository not in sys.path:
+        sys.path.insert(0, repository)
+    return importlib.import_module("tests.reference")
 
 
 def make_plain_client(policy: str, num_arms: int) -> Any:
@@ -161,8 +157,8 @@ def play_plain_taught(
     """Run all clients with ``AlgorithmOne`` (TAL) or ``AlgorithmTwo`` (TWL) of tests/reference.py."""
     num_clients, num_arms = len(local_means), len(local_means[0])
     weights = (1.0 / num_clients,) * num_clients
-    stage = load_reference().Stage(num_clients, num_arms, horizon, weights)
-    server = getattr(load_reference(), algorithm)(stage, *gammas)
+    history = load_reference().ObservedRewards(num_clients, num_arms, horizon, weights)
+    server = getattr(load_reference(), algorithm)(history, *gammas)
     clients = [make_plain_client(policy, num_arms) for _ in local_means]
     streams = [make_generator(10 + client) for client in range(num_clients)]
     draws = [make_generator(20 + client).random for client in range(num_clients)]

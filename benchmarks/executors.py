@@ -36,6 +36,7 @@ SWEEPS: dict[str, Callable[[], SimulationRequest]] = {
         runs=1,
         seed=1,
         checkpoints=10,
+        engine="step",
     ),
 }
 COMPARED = ("pulls", "regret", "cost", "target", "decided_in", "event_round", "event_active")

@@ -26,7 +26,7 @@ _KILLED = """if True:
     import os, signal, sys, distributed
     from tutelage import simulator
     from tutelage.engine.sharded_clients import ShardedClients
-    arguments = dict(clients="ucb1", horizon=3000, runs=1, seed=5, checkpoints=20)
+    arguments = dict(clients="ucb1", horizon=3000, runs=1, seed=5, checkpoints=20, engine="step")
     instance, dies_in = "planted:clients=6000,arms=3,gap=0.01", sys.argv[1]
     if __name__ == "__main__":
         expected = simulator.simulate(instance, "twl", workers=1, **arguments)

@@ -9,6 +9,7 @@ from msgspec import structs
 from tests.report.small_report import SMALL, empty_file, parse_small, read_files
 from tutelage import experiments
 from tutelage.errors import InputError
+from tutelage.experiments.preparation import prepare
 from tutelage.report import build, build_report, write_report
 
 
@@ -27,6 +28,21 @@ def test_the_folder_is_locked_while_drawing(sketched_folder, tmp_path):
     (folder / "report.html").unlink()
     write_report(made.result, drawing=drawing)
     assert len(tried) == 6
+
+
+@pytest.mark.parametrize(
+    ("lines", "engine"),
+    [
+        ("horizons = [60]", "step"),
+        ("horizons = [1_000_000, 1_000_001]", "leap"),
+        ("horizons = [60, 1_000_000]", "auto"),
+        ('engine = "leap"\nhorizons = [60]', "leap"),
+    ],
+)
+def test_the_engine_that_a_report_names(lines, engine, tmp_path):
+    """The one that all cells have, also where ``auto`` chose it; what the file says where cells differ."""
+    text = SMALL.partition("[[panels]]")[0].replace("horizons = [60]", lines)
+    assert prepare(parse_small(text), tmp_path).engines == [engine]
 
 
 def test_a_finished_report_is_recognised_without_loading_anything(finished_folder, python):

@@ -20,6 +20,8 @@ from tutelage.simulator import requests
 from tutelage.teachers import side_by_side
 from tutelage.teachers.twl import TWL
 
+HORIZON = LEAPS_FROM // 5  # of the paper's five clients, from which on `auto` leaps
+
 
 def test_objects_and_specs_mean_the_same():
     """An instance, a teacher and policies give the same result as their SPECs, but for the command."""
@@ -42,8 +44,12 @@ def test_objects_and_specs_mean_the_same():
     [
         ("leap", {}),
         ("leap", {"clients": "4*kl-ucb,1*ts"}),
+        ("leap", {"instance": "uniform:clients=500,arms=2", "horizon": LEAPS_FROM // 500}),
         ("leap", {"horizon": 10, "engine": "leap"}),
-        ("step", {"horizon": LEAPS_FROM - 1}),
+        ("leap", {"horizon": HORIZON, "runs": 1}),
+        ("step", {"horizon": HORIZON - 1, "runs": 1000}),
+        ("step", {"instance": "uniform:clients=500,arms=2", "horizon": LEAPS_FROM // 500 - 1}),
+        ("step", {"instance": "uniform:clients=1,arms=2", "horizon": LEAPS_FROM - 1}),
         ("step", {"engine": "step"}),
         ("step", {"clients": "kl-ucb"}),
         ("step", {"instance": "paper:rewards=beta(10)"}),
@@ -51,8 +57,8 @@ def test_objects_and_specs_mean_the_same():
     ],
 )
 def test_the_engine_follows_from_the_request(engine, changed):
-    """By default short runs step and long ones leap, if a client can; the command names it where that is not so."""
-    arguments = {"instance": "paper", "teachers": "none", "horizon": LEAPS_FROM, "checkpoints": 1, **changed}
+    """By default small runs step and large ones leap, if a client can; the command names it where that is not so."""
+    arguments = {"instance": "paper", "teachers": "none", "horizon": HORIZON, "checkpoints": 1, **changed}
     request = simulator.make_request(**arguments)
     assert request.engine == engine
     assert ("--engine" in request.command) == ("engine" in changed)
@@ -68,10 +74,12 @@ def test_a_saved_engine_is_used_again(saved, restored):
     assert simulator.restore_request(result).engine == restored
 
 
-def test_helps_name_the_horizon_from_which_clients_leap():
+def test_helps_name_the_client_rounds_from_which_clients_leap():
     """The number that the code has, in every help of --engine and in the docstring."""
     helps = [get_args(each)[1].help for each in (options.Engine, options.OwnEngine)]
-    assert all(f"{LEAPS_FROM:,} rounds" in text for text in (*helps, " ".join(simulator.simulate.__doc__.split())))
+    assert all(
+        f"{LEAPS_FROM:,} client-rounds" in text for text in (*helps, " ".join(simulator.simulate.__doc__.split()))
+    )
 
 
 def test_one_policy_object_is_for_all_clients():

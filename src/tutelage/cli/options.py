@@ -121,7 +121,8 @@ Executor = Annotated[
 ]
 _ENGINE_HELP = (
     "How to simulate: step plays every round; leap leaps over rounds where that does not change the distribution of "
-    "any result; auto steps below a horizon of 1,000,000 rounds and leaps, if any client can, from there on."
+    "any result; auto steps below 5,000,000 client-rounds (clients times horizon) and leaps, if any client can, from "
+    "there on."
 )
 Engine = Annotated[str, typer.Option(metavar="NAME", help=_ENGINE_HELP)]
 OwnEngine = Annotated[

@@ -18,7 +18,7 @@ from tutelage.experiments.data_sets import find_data_set
 from tutelage.experiments.section import Label, PanelName, Positive, Section, TeacherSpecs, label_teachers
 from tutelage.policies import POLICIES
 from tutelage.registry import split_top
-from tutelage.request import LEAPS_FROM, Engine
+from tutelage.request import Engine
 
 CURVES = ("regret", "cost")
 PanelQuantity = Literal["regret", "cost", "regret-cost"]
@@ -144,13 +144,6 @@ class Experiment(Section, frozen=True, kw_only=True):
                 simulator.checkpoint_rounds(self.checkpoints, 1)
             except InputError as error:
                 raise InputError(f"invalid checkpoints: {error}") from None
-
-    @property
-    def reported_engine(self) -> Engine:
-        """The engine that a report names: ``step`` for ``auto`` where all horizons are too short to leap."""
-        if self.engine == "auto" and max(self.horizons) < LEAPS_FROM:
-            return "step"
-        return self.engine
 
     def instance(self, label: str) -> InstanceEntry:
         """Return the entry of that label; raise ``InputError`` if it does not exist."""

@@ -35,6 +35,7 @@ from tutelage.experiments.preparation import (
 from tutelage.experiments.run_journal import RunJournal
 from tutelage.experiments.verdicts import Verdict, judge_claims
 from tutelage.progress_bar import ProgressBar
+from tutelage.request import Engine
 from tutelage.results import SimulationResult
 from tutelage.text import format_count, format_rough_duration
 from tutelage.versions import package_version
@@ -74,12 +75,13 @@ class CellFile:
 class ExperimentResult:
     """The panels of one or more experiments, those that are missing, and the cells on disk.
 
-    ``warnings`` are about the data and about what no panel shows, ``replaced`` about files that could not be
-    used and were simulated again.
+    ``engines`` are those of the experiments as a report names them, ``warnings`` are about the data and about what no
+    panel shows, ``replaced`` about files that could not be used and were simulated again.
     """
 
     experiments: tuple[Experiment, ...]
     folder: Path
+    engines: list[Engine]
     panels: list[PanelResult] = field(default_factory=list)
     missing: list[MissingPanel] = field(default_factory=list)
     cells: list[CellFile] = field(default_factory=list)
@@ -182,7 +184,11 @@ def run_prepared(
     for place in (preparation.folder, cells_folder):
         remove_unfinished(place)
     result = ExperimentResult(
-        preparation.experiments, preparation.folder, missing=preparation.missing, warnings=preparation.warnings
+        preparation.experiments,
+        preparation.folder,
+        preparation.engines,
+        missing=preparation.missing,
+        warnings=preparation.warnings,
     )
     resources = _Resources(workers, executor, progress, announce)
     datasets = _load_or_simulate(preparation.cells, cells_folder, result, resources)

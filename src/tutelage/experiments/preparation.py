@@ -15,6 +15,7 @@ from tutelage.experiments.cells import CellKey, DataNotFound, ExperimentCell, lo
 from tutelage.experiments.definition import Experiment, Panel, check_sections
 from tutelage.experiments.parsing import read_experiment
 from tutelage.paths import expand_path, find_path
+from tutelage.request import Engine
 from tutelage.text import format_count, format_value
 from tutelage.versions import package_version
 
@@ -37,6 +38,12 @@ class CellMatrix:
     cells: dict[CellKey, ExperimentCell]
     unavailable: dict[str, str]
 
+    @property
+    def engine(self) -> Engine:
+        """The engine that a report names: that of all cells, or what the experiment asks for where they differ."""
+        engines = {request.engine for cell in self.cells.values() for request in cell.requests}
+        return engines.pop() if len(engines) == 1 else self.experiment.engine
+
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
@@ -55,6 +62,11 @@ class Preparation:
         """Every cell once."""
         cells = (cell for matrix in self.matrices for cell in matrix.cells.values())
         return list({cell.file_name: cell for cell in cells}.values())
+
+    @property
+    def engines(self) -> list[Engine]:
+        """The engine of each experiment, as a report names it."""
+        return [matrix.engine for matrix in self.matrices]
 
     @property
     def panels(self) -> list[Panel]:

@@ -44,8 +44,8 @@ class ReportBuild:
             tutelage=package_version(),
             folder=str(source.folder),
             experiments=[
-                ExperimentSettings(each.name, each.runs, each.seed, each.horizons, each.reported_engine)
-                for each in source.experiments
+                ExperimentSettings(each.name, each.runs, each.seed, each.horizons, engine)
+                for each, engine in zip(source.experiments, source.engines, strict=True)
             ],
             panels=self.panels,
             missing=[MissingSummary(each.panel.name, each.sentence) for each in source.missing],

@@ -224,14 +224,14 @@ def _make_row(row: TeacherRow, quantity: str, style: TeacherStyle) -> tuple[str,
 def _list_facts(result: ExperimentResult) -> list[tuple[str, str]]:
     """Return how everything was made, as pairs of a word and its meaning."""
     facts = []
-    for each in result.experiments:
+    for each, engine in zip(result.experiments, result.engines, strict=True):
         horizons = ", ".join(f"{horizon:,}" for horizon in each.horizons)
         counts = [
             format_count(entry.runs or each.runs, "run") + (" of each instance" if entry.is_set else "")
             for entry in each.instances
         ]
         runs = " and ".join(dict.fromkeys(counts))
-        facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds, engine {each.reported_engine}"))
+        facts.append((each.name, f"seed {each.seed}, {runs}, {horizons} rounds, engine {engine}"))
         facts.append(("teachers", ", ".join(TEACHERS.spec(TEACHERS.parse(label)) for label in each.teachers)))
         facts.append(("clients", "; ".join(f"{entry.label}: {entry.spec}" for entry in each.clients)))
         instances = "; ".join(

@@ -101,8 +101,9 @@ def simulate(
         exclude_after: Excludes a client once it has not pulled for more than this many of its usual
             intervals.
         engine: ``step`` plays round by round; ``leap`` leaps over rounds where that does not change the
-            distribution of any result, and refuses where nobody can; ``auto`` steps below a horizon of 1,000,000
-            rounds and leaps, where anybody can, from there on.  The result names the one that was used.
+            distribution of any result, and refuses where nobody can; ``auto`` steps below 5,000,000
+            client-rounds, the clients times the horizon, and leaps, where anybody can, from there on.  The result
+            names the one that was used.
         binary_reveals: Reveal only 0 and 1, for agents that refuse fractions: 1 with a probability of the reward
             that the teacher would reveal (docs/agents.md).
         progress: True draws a bar on standard error; a function is called from time to time with the number of

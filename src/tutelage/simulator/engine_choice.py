@@ -1,4 +1,4 @@
-"""Which engine plays a request: the one that is asked for, or by its horizon (docs/decisions/0015-two-engines.md)."""
+"""Which engine plays a request: the one that is asked for, or by its client-rounds (docs/decisions/0015-two-engines.md)."""
 
 from typing import Literal
 
@@ -10,7 +10,8 @@ from tutelage.request import LEAPS_FROM, Engine, SimulationRequest
 
 def choose_engine(request: SimulationRequest, engine: Engine) -> Literal["step", "leap"]:
     """Return the engine to use; the choice for ``auto`` depends on the request only.  Raises ``InputError``."""
-    if engine == "step" or (engine == "auto" and (request.horizon < LEAPS_FROM or not may_leap(request))):
+    is_short = request.instance.num_clients * request.horizon < LEAPS_FROM
+    if engine == "step" or (engine == "auto" and (is_short or not may_leap(request))):
         return "step"
     if not may_leap(request):
         why = (

@@ -19,8 +19,9 @@ from tutelage.teachers.base import Problem, Teacher
 Engine = Literal["auto", "step", "leap"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 DEFAULT_ENGINE: Engine = "auto"
-# Client-rounds of a run, its clients times its horizon, from which on `auto` leaps.  A run with fewer takes at most about
-# a second step by step, and the first one less than the compilation of a leap (docs/decisions/0015-two-engines.md).
+# Client-rounds of a run, its clients times its horizon, from which on `auto` leaps.  A run with fewer takes at most
+# about a second step by step, and the first one less than the compilation of a leap
+# (docs/decisions/0015-two-engines.md).
 LEAPS_FROM = 5_000_000
 MOST_CURVES = 4096  # clients whose curves are recorded one by one; of more clients the sum is
 

@@ -1,4 +1,4 @@
-"""Which engine plays a request: the one that is asked for, or by its client-rounds (docs/decisions/0015-two-engines.md)."""
+"""Which engine plays a request: the one that is asked for, or by its size (docs/decisions/0015-two-engines.md)."""
 
 from typing import Literal
 

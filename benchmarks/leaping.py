@@ -7,11 +7,13 @@ a whole run with a teacher; and client-steps per second of clients without a tea
 these are effective: rounds that clients leap over count as if they were played.
 """
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from arguments import make_parser
+from measurements import GROWTH, SECONDS, Measurement, Samples
 
 from tutelage.engine.simulation import simulate_run
 from tutelage.simulator import make_request
@@ -22,7 +24,10 @@ TAUGHT = (
     ("tal(gamma1=0,gamma2=0)", "ts"),
     ("blt", "ucb1"),
     ("blt", "eps-greedy"),
+    ("blt", "ts"),
 )
+LIMITS = (0.5, 0.5, 2.0, 5.0, 5.0, 5.0)  # seconds of one run at the longest horizon
+GROWTH_LIMIT = 10.0  # from the shortest to the longest horizon
 POLICIES = ("ucb1", "eps-greedy", "ts")
 ENGINES = ("step", "leap")
 HORIZONS = (10**6, 10**7, 10**8)
@@ -31,17 +36,25 @@ SHORT_RUNS = 5  # in one measurement at that horizon
 CHECKPOINTS = "logarithmic"
 
 
-def measure_run(teacher: str, policy: str, horizon: int, engine: str, turns: int, runs: int = 1) -> float:
+def measure_run(
+    teacher: str,
+    policy: str,
+    horizon: int,
+    engine: str,
+    turns: int,
+    runs: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Return the fewest seconds of ``turns`` measurements of one run; the kernels are compiled before."""
     make = partial(make_request, "paper", teacher, policy, seed=1, checkpoints=CHECKPOINTS, engine=engine)
     simulate_run(make(horizon=1000, runs=1), 0, 0)
     request = make(horizon=horizon, runs=runs)
     seconds = []
     for _ in range(turns):
-        began = time.perf_counter()
+        began = clock()
         for run in range(runs):
             simulate_run(request, 0, run)
-        seconds.append((time.perf_counter() - began) / runs)
+        seconds.append((clock() - began) / runs)
     return min(seconds)
 
 
@@ -63,6 +76,21 @@ def measure_taught(horizons: Sequence[int], longest: float, turns: int) -> list[
             rows.append(f"| `{teacher}` | `{policy}` | {horizon:,} | {stepped} | {leaping:.3f} | {ratio} |")
             print(rows[-1], flush=True)
     return rows
+
+
+def measure_longest_runs(turns: int) -> list[Measurement]:
+    """Return the processor times of one run at the longest horizon, and their growth from the shortest one."""
+    results = []
+    for (teacher, policy), limit in zip(TAUGHT, LIMITS, strict=True):
+        print(f"... {policy}, {teacher}, T = {HORIZONS[-1]:,}", file=sys.stderr, flush=True)
+        short, long = (
+            measure_run(teacher, policy, horizon, "leap", turns, clock=time.process_time)
+            for horizon in (HORIZONS[0], HORIZONS[-1])
+        )
+        what = f"{policy}, {teacher}, T = {HORIZONS[-1]:,}, leap, one run"
+        results.append(Measurement(what, SECONDS, Samples((long,)), limit))
+        results.append(Measurement(f"    over T = {HORIZONS[0]:,}", GROWTH, Samples((long / short,)), GROWTH_LIMIT))
+    return results
 
 
 def measure_untaught(turns: int) -> list[str]:

@@ -54,6 +54,8 @@ def _format_digits(value: float) -> str:
 RATE = Unit("/s", _format_rate, more_is_better=True)
 SECONDS = Unit(" s", _format_seconds, more_is_better=False)
 MEBIBYTES = Unit(" MiB", lambda value: f"{value:.0f}", more_is_better=False)
+SPEEDUP = Unit(" x", lambda value: f"{value:.2f}", more_is_better=True)
+GROWTH = Unit(" x", lambda value: f"{value:.3g}", more_is_better=False)
 
 
 @dataclass(frozen=True)

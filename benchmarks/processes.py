@@ -15,11 +15,13 @@ ROOT = Path(__file__).parents[1]
 
 # Linux counts the memory of the parent in the peak of a new process, so a small parent is put in between.
 _STARTER = """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
+began = time.perf_counter()
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 errors = process.stderr.read().decode(errors="replace")
 _, status, usage = os.wait4(process.pid, 0)
-print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss, errors]))
+seconds = time.perf_counter() - began
+print(json.dumps([os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss, errors]))
 """
 
 
@@ -97,12 +99,17 @@ def list_imports(command: Sequence[str]) -> set[str]:
 
 def measure_peak_mebibytes(command: Sequence[str], repeats: int) -> Samples:
     """Measure the peak resident memory of a process.  Raises :class:`MeasurementError` where unsupported."""
+    return Samples(tuple(measure_seconds_and_memory(command)[1] for _ in range(repeats)))
+
+
+def measure_seconds_and_memory(command: Sequence[str]) -> tuple[float, float]:
+    """Measure the wall time and the peak resident memory of one process, in seconds and MiB.
+
+    Raises :class:`MeasurementError` where unsupported.
+    """
     if not hasattr(os, "wait4"):
         raise MeasurementError("this system does not report the memory of a process that has ended")
     unit = 1 if sys.platform == "darwin" else 1024
-    peaks = []
-    for _ in range(repeats):
-        status, peak, errors = json.loads(run(python_command(_STARTER, *command)).stdout)
-        _check(status, errors)
-        peaks.append(peak * unit / 2**20)
-    return Samples(tuple(peaks))
+    status, seconds, peak, errors = json.loads(run(python_command(_STARTER, *command)).stdout)
+    _check(status, errors)
+    return seconds, peak * unit / 2**20

@@ -2,9 +2,10 @@
 
     python benchmarks/simulator_speed.py [--quick] [--json FILE]        (or: make bench ARGS=--quick)
 
-There are three parts: client-steps per second of the engine on one core with compiled kernels; wall times and
-imports of the command line; and its peak memory.  Everything is measured several times, and the table shows
-medians with the extremes.  The exit status is 0 whether or not targets are reached.
+There are four parts: client-steps per second of the engine on one core with compiled kernels; single runs over long
+horizons; two cores compared with one; and wall times, imports and peak memory of the command line.  What takes
+seconds is measured several times, and the table shows medians with the extremes.  ``--quick`` leaves out what takes
+minutes.  The exit status is 0 whether or not targets are reached.
 """
 
 import argparse
@@ -20,15 +21,24 @@ from pathlib import Path
 from typing import Any
 
 import processes
-from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_long, measure_speeds
-from measurements import MEBIBYTES, SECONDS, Measurement, Requirement, RivalResult, Samples, Unit, format_table
+from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_leaping_gain, measure_long, measure_speeds
+from leaping import measure_longest_runs
+from measurements import MEBIBYTES, SECONDS, SPEEDUP, Measurement, Requirement, RivalResult, Samples, Unit, format_table
 from other_libraries import play_plain_taught
 
-from tutelage import instances
+from tutelage import instances, make_request, simulate_request
+from tutelage.request import SimulationRequest
 from tutelage.versions import package_version
 
 RUNS = 100
 MANY_RUNS = 1_000
+A_MILLION_CLIENTS = (
+    "simulate",
+    "planted:clients=1000000,arms=10,gap=.05",
+    *("--teacher", "tal(gamma1=0,gamma2=0)"),
+    *("--clients", "400000*ucb1,400000*eps-greedy,200000*ts"),
+    *("--horizon", "10_000", "--runs", "1", "--seed", "1", "--engine", "leap"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,21 +52,24 @@ class Effort:
     helps: int
     memories: int
     references: int  # runs of the plain-Python reference
+    minutes: bool  # whether to measure what takes minutes
 
 
-THOROUGH = Effort(turns=7, seconds=1.0, engine_runs=20, commands=5, helps=10, memories=3, references=3)
-QUICK = Effort(turns=3, seconds=0.3, engine_runs=10, commands=3, helps=5, memories=1, references=1)
+THOROUGH = Effort(turns=7, seconds=1.0, engine_runs=20, commands=5, helps=10, memories=3, references=3, minutes=True)
+QUICK = Effort(turns=3, seconds=0.3, engine_runs=10, commands=3, helps=5, memories=1, references=1, minutes=False)
 
 NOTES = f"""\
 reached: whether the median reaches the target.
 x better: the ratio of the medians; above 1, Tutelage is faster or smaller than the rival.
-/s: client-steps per second on one core, with rewards of 0 or 1.  Tutelage simulates the paper's 5 clients up
-  to T = {HORIZON:,}, with {NUM_CHECKPOINTS} checkpoints.  Without a teacher the rivals simulate the first of
-  these clients, at most as long; with Alg. 1 they simulate all.  See benchmarks/other_libraries.py.
+/s: client-steps per second of processor time on one core, with rewards of 0 or 1.  Tutelage simulates the
+  paper's 5 clients up to T = {HORIZON:,}, or 200 clients of a random instance with 5 arms, with {NUM_CHECKPOINTS}
+  checkpoints when it steps and logarithmic ones when it leaps.  Without a teacher the other libraries simulate the
+  first of the paper's clients, at most as long; with Alg. 1 they simulate all.  See benchmarks/other_libraries.py.
 plain Python: the clients and servers of tests/reference.py.  "from 1 run": the time of one run, times {RUNS},
   halved as if two cores shared the work evenly.
 leap: the engine that leaps; rounds that clients leap over count as if they were played.  "T = 1,000,000" and
-  longer are measured for all 5 clients, PyMAB's for the first; docs/speed.md has runs with a teacher.
+  longer are measured for all 5 clients, PyMAB's for the first.
+one run: processor time of one run of the paper's instance, the smaller of two measurements.
 python -c pass, and importing the packages: not rivals, but the minimum for any such command.
 SMPyBandits imports scipy.special.btdtri.  Where scipy lacks it, betaincinv, which computes the same, replaces
   it; no policy measured here calls it."""
@@ -69,10 +82,11 @@ def measure_commands(effort: Effort) -> list[Measurement | Requirement]:
     help_command = [*processes.tutelage_command(), "--help"]
     results: list[Measurement | Requirement] = [
         measure_runs(simulate, effort),
+        *measure_warm_commands(effort),
         _measure(
             "tutelage --help",
             SECONDS,
-            0.5,
+            0.3,
             lambda: processes.measure_seconds(help_command, effort.helps),
             lambda: RivalResult(
                 "python -c pass", processes.measure_seconds(processes.python_command("pass"), effort.helps)
@@ -86,7 +100,73 @@ def measure_commands(effort: Effort) -> list[Measurement | Requirement]:
         _check_imports("--help imports no xarray", help_command, "xarray"),
         _check_imports("simulate without --out imports no xarray", [*simulate, "--runs", "1"], "xarray"),
         measure_memory(simulate, effort),
+        *(measure_long_commands() if effort.minutes else []),
     ]
+
+
+def measure_warm_commands(effort: Effort) -> list[Measurement]:
+    """Measure two commands whose kernels are in the cache."""
+    _print_progress("commands whose kernels are compiled")
+    simulate = [*processes.tutelage_command(), "simulate", "paper", "--clients", "ucb1", "--horizon", str(HORIZON)]
+    commands = (
+        ("10 runs, ucb1, twl, command line", ["--teacher", "twl", "--runs", "10"], 1.0),
+        (f"{RUNS} runs, ucb1, blt, command line", ["--teacher", "blt", "--runs", str(RUNS)], 2.5),
+    )
+    return [
+        Measurement(
+            what, SECONDS, processes.measure_seconds([*simulate, "--seed", "1", *options], effort.commands), limit
+        )
+        for what, options, limit in commands
+    ]
+
+
+def measure_long_commands() -> list[Measurement]:
+    """Measure ``reproduce`` and one run of a million clients, once each, with compiled kernels."""
+    results, tutelage = [], processes.tutelage_command()
+    for options, limit in (["--runs", "4"], 20.0), ([], 45.0):
+        _print_progress(" ".join(["tutelage reproduce", *options]))
+        with tempfile.TemporaryDirectory() as folder:
+            times = processes.measure_seconds([*tutelage, "reproduce", "--out", folder, "--force", *options], 1)
+        results.append(Measurement(" ".join(["tutelage reproduce", *options]), SECONDS, times, limit))
+    _print_progress("one run of 1,000,000 clients")
+    seconds, mebibytes = processes.measure_seconds_and_memory([*tutelage, *A_MILLION_CLIENTS])
+    what = "1,000,000 clients, 10 arms, T = 10,000, leap, one run"
+    return [
+        *results,
+        Measurement(what, SECONDS, Samples((seconds,)), 90.0),
+        Measurement("    peak memory of it", MEBIBYTES, Samples((mebibytes,)), 4096.0),
+    ]
+
+
+def measure_two_cores(turns: int) -> list[Measurement]:
+    """Measure how many times faster two threads are than one, for runs and for the clients of one run."""
+    sweeps = {
+        f"two threads against one: {RUNS} runs of TWL and none": make_request(
+            "paper", ["twl", "none"], "2*ucb1,2*eps-greedy,1*ts", horizon=HORIZON, runs=RUNS, seed=1
+        ),
+        "two threads against one: one run of 20,000 clients": make_request(
+            "planted:clients=20000,arms=10,gap=.05",
+            "tal(gamma1=0,gamma2=0)",
+            "8000*ucb1,8000*eps-greedy,4000*ts",
+            horizon=10_000,
+            runs=1,
+            seed=1,
+            engine="leap",
+        ),
+    }
+    results = []
+    for what, request in sweeps.items():
+        _print_progress(what)
+        simulate_request(request, workers=2, executor="threads")
+        times = [[_time_request(request, workers) for workers in (1, 2)] for _ in range(turns)]
+        results.append(Measurement(what, SPEEDUP, Samples(tuple(one / two for one, two in times)), 1.8))
+    return results
+
+
+def _time_request(request: SimulationRequest, workers: int) -> float:
+    began = time.perf_counter()
+    simulate_request(request, workers=workers, executor="threads")
+    return time.perf_counter() - began
 
 
 def measure_runs(simulate: Sequence[str], effort: Effort) -> Measurement:
@@ -116,7 +196,7 @@ def measure_memory(simulate: Sequence[str], effort: Effort) -> Measurement:
     """Measure the peak memory of many runs that are written to a file."""
     _print_progress(f"memory of {MANY_RUNS:,} runs")
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--checkpoints", str(NUM_CHECKPOINTS), "--out", str(Path(folder) / "out.nc")]
+        options = ["--checkpoints", str(NUM_CHECKPOINTS), "--out", str(Path(folder) / "out.nc"), "--force"]
         packages = "import numba, xarray, h5netcdf"
         return _measure(
             f"peak memory, {MANY_RUNS:,} runs, {NUM_CHECKPOINTS} checkpoints, --out",
@@ -185,9 +265,13 @@ def main() -> None:
     with processes.limit_cores(1) as pinned:
         began, worked = time.perf_counter(), time.process_time()
         speeds = measure_speeds(effort.turns, effort.seconds, effort.engine_runs)
-        results = [*speeds, *measure_long(effort.references), *results]
+        speeds += [measure_leaping_gain(effort.turns), *measure_long(effort.references), *measure_longest_runs(2)]
         share = (time.process_time() - worked) / (time.perf_counter() - began)
     notes += f"\nWhile speeds were measured, this process used {share:.0%} of a core; other processes used the rest."
+    notes += f"\nLoad of the machine at the end: {os.getloadavg()[0]:.1f}."
+    with processes.limit_cores(2) as cores:
+        doubled = measure_two_cores(effort.references) if cores == 2 else []
+    results = [*speeds, *doubled, *results]
     if not pinned:
         notes += "\nThis system cannot pin a process to cores: the processes were not pinned."
     print(", ".join(f"{name} {value}" for name, value in about.items()))

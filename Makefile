@@ -106,7 +106,7 @@ imports: .venv/dev.stamp ## check the layers of imports
 wheel: .venv/dev.stamp ## build the wheel into dist/
 	@$(BIN)/python -m build --no-isolation --wheel .
 
-bench: .venv-bench/bench.stamp ## compare the simulator's speed with other bandit libraries
+bench: .venv-bench/bench.stamp ## compare the speed of the simulator with targets and other bandit libraries
 	@$(BENCH_BIN)/python benchmarks/simulator_speed.py $(ARGS)
 	@$(BENCH_BIN)/python benchmarks/leaping.py --turns 2
 

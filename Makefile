@@ -10,7 +10,7 @@ DOCS_BIN := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-quick coverage setup lint format types docs docs-tables imports wheel bench table claims agents test-agents example-radio example-dqn lock clean
+.PHONY: help run test test-all test-quick coverage setup lint format types docs docs-tables imports wheel bench table claims agents test-agents radio-data example-radio example-dqn lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,7 +119,12 @@ agents: .venv-agents/agents.stamp ## teach agents of other libraries and write t
 test-agents: .venv-agents/agents.stamp ## run the tests with the real libraries whose agents can play as clients
 	@$(AGENTS_BIN)/python -m pytest -n auto tests/agents $(ARGS)
 
-example-radio: .venv-agents/agents.stamp ## agents of four libraries choose radio channels, simulated and live
+radio-data:
+	@test -f "$(TUTELAGE_DATA)/grenoble-k7/grenoble.k7.gz" || { \
+	    echo 'Set TUTELAGE_DATA to the folder that holds grenoble-k7/grenoble.k7.gz; docs/radio-tutorial.md says where to get it.' >&2; \
+	    exit 1; }
+
+example-radio: radio-data .venv-agents/agents.stamp ## agents of four libraries choose radio channels, simulated and live
 	@$(AGENTS_BIN)/python examples/agents/teach_radio.py $(ARGS)
 
 example-dqn: .venv-sb3/sb3.stamp ## teach a learner of Stable-Baselines3 by a live campaign

@@ -1,6 +1,6 @@
 """Agents of four libraries choose radio channels, simulated and against a live campaign (docs/radio-tutorial.md).
 
-    make example-radio    (TUTELAGE_DATA is the folder that holds grenoble-k7)
+    make example-radio TUTELAGE_DATA=FOLDER    (FOLDER holds grenoble-k7; `tutelage data` says where to get it)
 
 Eight links of a radio network in Grenoble each run a bandit of MABWiser, River, PyMAB or Vowpal Wabbit that chooses
 among 16 channels.  A reward is the share of a burst of packets that arrived, as measured.
@@ -51,7 +51,9 @@ AGENTS = [make_mabwiser, make_river, make_pymab, make_vowpal_wabbit] * 2
 
 def load_links():
     """Return eight links of the K7 trace, whose rewards are the bursts that were measured."""
-    trace = Path(os.environ["TUTELAGE_DATA"]) / "grenoble-k7" / "grenoble.k7.gz"
+    trace = Path(os.environ.get("TUTELAGE_DATA") or ".") / "grenoble-k7" / "grenoble.k7.gz"
+    if not trace.is_file():
+        sys.exit(f"{trace} was not found: set TUTELAGE_DATA to the folder that holds grenoble-k7; see `tutelage data`.")
     return tutelage.load_instance(f"radio:{trace},clients=8,seed=25,rewards=empirical")
 
 

@@ -288,7 +288,7 @@ def name_place(text: str, groups: str, option: str, place: str) -> str:
     A command begins the text or follows a backtick.  It loses the option if ``place`` is empty, the default.
     """
     given = f" {option} {quote_for_shell(place)}" if place else ""
-    command = rf"(^|`)(tutelage (?:{groups}) [a-z]+)(?: {option} \S+)?"
+    command = rf"(^|`)(tutelage (?:{groups}) [a-z]+)(?: {option} [^\s`]+)?"
     return re.sub(command, lambda found: f"{found[1]}{found[2]}{given}", text)
 
 

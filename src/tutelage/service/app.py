@@ -113,6 +113,7 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
         max_body=configuration.max_body,
         body_timeout=configuration.body_timeout,
         origins=origins,
+        command_server=find_command_server(configuration),
     )
 
 

@@ -335,7 +335,7 @@ class Keys(Reader, Protocol):
         """
 
     def revoke_key(self, name: str, time: int, audit: AuditRow | None = None) -> None:
-        """Mark a key as revoked permanently; the first time counts.  Raises ``CampaignNotFound``."""
+        """Mark a key as revoked permanently; the first time counts, and is recorded.  Raises ``CampaignNotFound``."""
 
 
 class Store(Keys, Protocol):

@@ -503,6 +503,7 @@ class StoreContract:
         store.delete("c", act("delete campaign"))
         store.create_key(_key("k"), act("create key", "k"))
         store.revoke_key("k", 9, act("revoke key", "k"))
+        store.revoke_key("k", 10, act("revoke key", "k"))
         with pytest.raises(CampaignNotFound):
             store.revoke_key("unknown", 9, act("revoke key", "unknown"))
         rows = store.audit(0, 100)

@@ -38,6 +38,14 @@ def test_a_campaign_that_never_started_is_deleted(server):
     assert kind(server.call("DELETE", "/v1/campaigns/d")) == "not-removable"
 
 
+def test_commands_in_refusals_name_the_server(serve):
+    """A command that is copied from a refusal acts on the server that refused, also if it has another port."""
+    server = serve(port=8400)
+    command = "`tutelage campaign list --server http://127.0.0.1:8400`"
+    assert command in server.call("GET", "/v1/campaigns/c").json()["detail"]
+    assert "`tutelage campaign list`" not in server.call("GET", "/c/c/", headers={"Accept": "text/html"}).text
+
+
 def test_an_export_that_was_not_noted_is_asked_for_again(server):
     """One from before the stop does not count."""
     server.create()

@@ -223,6 +223,27 @@ class EdgeHistories(RuleBasedStateMachine):
         self.urls[who] = self.new_store()
         self.open(who)
 
+    @rule(edge=st.sampled_from(EDGES), rounds=st.integers(1, 3))
+    def change_leader(self, edge, rounds):
+        """Another server of the leader's database takes over while the first lives on, which stores nothing more."""
+        if not self.place.shares:
+            return
+        COUNTS["leader changes"] += 1
+        old = self.servers["leader"]
+        held = self.ask(edge, "held", ())
+        if isinstance(held, tuple) and held[1]:
+            self.send(edge, held[1], rounds)
+        self.place.end_leases(self.urls["leader"])
+        self.open("leader")
+        assert isinstance(self.ask("leader", "record", (0,)), tuple)  # leads from now on
+        if made := self.collect(edge):
+            outcome = old.ask([("report", self.name, made[:1])])[0]
+            COUNTS["reports refused"] += outcome == "not-leading"
+            self.deliver(edge, *made)
+        outcomes = [old.ask([(act, self.name, "")])[0] for act in ("stop", "start")]
+        assert "not-leading" in outcomes, outcomes
+        old.kill()
+
     def teardown(self):
         """Everything that is said of edges is so."""
         if len(self.servers) < 1 + len(EDGES):

@@ -27,7 +27,7 @@ from tutelage.service.api.uplink import Uplink
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import NotLeader
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
-from tutelage.text import quote
+from tutelage.text import name_place, quote
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -50,7 +50,7 @@ class Gateway:
     """Answers requests by the routes.  ``lifespan`` is the context in which the server runs.
 
     With an ``uplink`` the server is an edge: it forwards to the leader what changes a campaign, except pulls, and
-    what concerns campaigns of which it has no copy.
+    what concerns campaigns of which it has no copy.  Commands in refusals name ``command_server``.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Gateway:
         max_body: int = 16 * 2**20,
         body_timeout: float = 10.0,
         origins: Collection[str] = (),
+        command_server: str = "",
     ) -> None:
         self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
         self.uplink = uplink
         self.instruments = handoff.engine.instruments
         self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
+        self.command_server = command_server
         self._respond: Any = self._serve
         if origins:  # without credentials: a page of another site sends a key, never the cookie of a login
             serve: Any = self._serve
@@ -101,6 +103,7 @@ class Gateway:
             return
         except Exception as error:
             problem = convert_error(error)
+            problem.detail = name_place(problem.detail, "campaign", "--server", self.command_server)
             if problem.kind == "internal" and not isinstance(error, BrokenStream):
                 LOG.exception("request failed", extra=reply.describe(scope, headers))
             if reply.status:  # too late to refuse: the missing end tells the reader that it is incomplete

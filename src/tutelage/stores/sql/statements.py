@@ -146,7 +146,7 @@ REVOKE_KEY = (
     update(keys)
     .where(keys.c.name == _name)
     .values(revoked=func.coalesce(keys.c.revoked, bindparam("time")))
-    .returning(keys.c.name)
+    .returning(keys.c.revoked)
 )
 
 

@@ -68,9 +68,10 @@ class SqlKeys(SqlReader):
     def revoke_key(self, name: str, time: int, audit: base.AuditRow | None = None) -> None:
         """Mark a key as revoked.  Raises ``CampaignNotFound``."""
         with self._transaction():
-            if not self._run(statements.REVOKE_KEY, {"name": name, "time": time}):
+            found = self._run(statements.REVOKE_KEY, {"name": name, "time": time})
+            if not found:
                 raise base.CampaignNotFound(f"Unknown key {name!r}: `tutelage key list` lists all keys.")
-            self._add_audit([audit])
+            self._add_audit([audit] if found == [(time,)] else [])
 
 
 class SqlStore(SqlKeys):

@@ -27,12 +27,11 @@ def run_campaign(settings):
         )
         try:
             address = f"http://127.0.0.1:{port}"
-            for _ in range(600):
-                try:
-                    httpx.get(f"{address}/readyz", trust_env=False).raise_for_status()
-                    break
-                except httpx.HTTPError:
-                    time.sleep(0.1)
+            begun = time.monotonic()
+            while not is_ready(address):
+                if server.poll() is not None or time.monotonic() - begun > 60:
+                    sys.exit(f"The server did not start:\n{(Path(folder) / 'log').read_text()}")
+                time.sleep(0.1)
             content = {**settings, "name": CAMPAIGN, "start": True}
             httpx.post(f"{address}/v1/campaigns", json=content, trust_env=False).raise_for_status()
             yield address
@@ -41,6 +40,20 @@ def run_campaign(settings):
             server.wait()
 
 
+def is_ready(address):
+    """Whether the server accepts requests."""
+    try:
+        return httpx.get(f"{address}/readyz", trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
 def read_campaign(address):
     """Return the campaign's document."""
     return httpx.get(f"{address}/v1/campaigns/{CAMPAIGN}", trust_env=False).raise_for_status().json()
+
+
+def find_decision(address):
+    """Return the round in which the campaign decided on its target; None if it has not."""
+    decisions = httpx.get(f"{address}/v1/campaigns/{CAMPAIGN}/decisions", trust_env=False).raise_for_status().json()
+    return next((each["round"] for each in decisions["decisions"] if each["kind"] == "decided"), None)

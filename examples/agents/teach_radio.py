@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from live_server import CAMPAIGN, read_campaign, run_campaign
+from live_server import CAMPAIGN, find_decision, read_campaign, run_campaign
 
 import tutelage
 from tutelage.agents import adapt
@@ -87,6 +87,7 @@ def play_live(instance, horizon, seed):
     arms = [instance.arm_label(arm) for arm in range(instance.num_arms)]
     links = [instance.client_label(client) for client in range(instance.num_clients)]
     rewards, pulled = instance.reward_arrays(), {link: [] for link in links}
+    print(f"Live: {len(links)} links play {horizon:,} rounds over HTTP ...", flush=True)
     with run_campaign({"arms": arms, "clients": links, "horizon": horizon, "teacher": "blt"}) as address:
         with Client(address, CAMPAIGN, deadline=10.0) as client:
 
@@ -105,11 +106,14 @@ def play_live(instance, horizon, seed):
                 thread.start()
             for thread in threads:
                 thread.join()
-        campaign = read_campaign(address)
+        campaign, decided = read_campaign(address), find_decision(address)
+    if campaign["target"] is None:
+        print(f"The campaign has not decided: {campaign['report']}.")
+        return False
     late = horizon // 10
     shares = [pulled[link][-late:].count(campaign["target"]) / late for link in links]
     print_table(f"Live: late pulls of the target, {campaign['target']}", instance, shares)
-    print(f"  cost {campaign['cost']:,.0f}")
+    print(f"  cost {campaign['cost']:,.0f}, target {campaign['target']}, decided in round {decided:,}")
     print(f"{sum(share >= 0.8 for share in shares)} of {len(links)} links were led.")
     return campaign["target"] == arms[instance.best_arm]
 

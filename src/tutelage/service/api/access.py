@@ -309,7 +309,10 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
         reason = "the request uses HTTP/1.0, as proxies do"
     else:
         return
-    raise HttpProblem("unauthorized", f"No key exists yet, and {reason}: create a key in the server's store with `tutelage key create`.")
+    raise HttpProblem(
+        "unauthorized",
+        f"No key exists yet, and {reason}: create a key in the server's store with `tutelage key create`.",
+    )
 
 
 @functools.lru_cache(256)  # asked for every pull, about the same few hosts

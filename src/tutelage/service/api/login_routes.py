@@ -30,7 +30,10 @@ from tutelage.service.campaigns.messages import Origin
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
 from tutelage.service.dashboard.templating import Visitor
 
-NO_KEY = "No key exists yet: create one in the server's store with `tutelage key create`. On the server's machine none is needed."
+NO_KEY = (
+    "No key exists yet: create one in the server's store with `tutelage key create`. "
+    "On the server's machine none is needed."
+)
 _FOR_PROGRAMS = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 
 

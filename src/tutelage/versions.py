@@ -9,6 +9,7 @@ from pathlib import Path
 _WHEELS = ("tutelage", "tutelage-server", "tutelage-client")  # one of which has this module
 
 
+@functools.cache
 def package_version(package: str = "tutelage") -> str:
     """Return the version of an installed package, or ``unknown`` if it runs from a folder uninstalled."""
     from importlib import metadata  # imports the parser of e-mails

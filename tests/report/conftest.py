@@ -10,7 +10,7 @@ from msgspec import structs
 from tests.report.small_report import NAMES, parse_small
 from tutelage import experiments
 from tutelage.experiments import MissingPanel
-from tutelage.report import build_report, report_files, write_report
+from tutelage.report import build_report, panel_parts, write_report
 
 
 @pytest.fixture(scope="session")
@@ -84,15 +84,11 @@ def finished_folder(tmp_path_factory):
 def sketched_folder(finished_folder, tmp_path, monkeypatch):
     """A finished folder whose pictures are only their titles: quick, for tests of what is written when."""
 
-    def drawn(result, pictures, drawing, workers):
-        for data in result.panels:
-            if drawing is not None:
-                drawing(data.panel.name)
-        titles = {data.panel.name: data.panel.title for data in result.panels}
-        return {path: f"{titles[name]} {path.name}".encode() for name in pictures for path in pictures[name]}
+    def sketch(data):
+        return [f"{data.panel.title} {data.panel.name}{ending}".encode() for ending in panel_parts.ENDINGS]
 
-    monkeypatch.setattr(report_files, "_draw_pictures", drawn)
-    monkeypatch.setattr("tutelage.report.page.write_panel_json", lambda *_: "{}")
+    monkeypatch.setattr(panel_parts, "draw_pictures", sketch)
+    monkeypatch.setattr("tutelage.report.interactive.write_panel_json", lambda *_: "{}")
     folder = tmp_path / "sketched"
     shutil.copytree(finished_folder / "cells", folder / "cells")
     build_report(parse_small(), folder)

@@ -6,10 +6,8 @@ Long curves and large scatter plots are thinned to what can be seen, so that the
 import itertools
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import bokeh
 import numpy as np
 from bokeh.core.types import ID
 from bokeh.embed import json_item
@@ -19,6 +17,7 @@ from bokeh.plotting import figure
 
 from tutelage.plots import BAND_ALPHA, TeacherStyle, samples, teacher_styles
 from tutelage.plots.samples import LogScale
+from tutelage.report.page_assets import HEIGHTS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,14 +26,7 @@ _MOST_POINTS = 250  # of a curve
 _MOST_DOTS = 1000  # of a teacher in a scatter plot
 _MARKS = 7
 _TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
-HEIGHTS = {"regret": 400, "cost": 400, "regret-cost": 440}  # of a panel, in pixels
 _FONT, _INK = "system-ui, sans-serif", "#1c1c1c"
-
-
-def load_bokeh_script() -> str:
-    """Return Bokeh's core JavaScript, without widgets, tables and mathematics."""
-    script = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
-    return script.read_text(encoding="utf-8")
 
 
 def write_panel_json(dataset: "xr.Dataset", quantity: str, target: str) -> str:

@@ -3,7 +3,7 @@
 The page needs no other file: its own content security policy forbids the browser to load anything.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -12,12 +12,11 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from tutelage.engine.parallel_map import parallel_map
 from tutelage.experiments import ExperimentResult, PanelResult, Verdict
 from tutelage.experiments.paper_figures import has_paper_claims
 from tutelage.experiments.verdicts import count_decided
 from tutelage.plots import TeacherStyle, samples, teacher_styles, warn_of_few_samples
-from tutelage.report.interactive import HEIGHTS, load_bokeh_script, write_panel_json
+from tutelage.report.page_assets import HEIGHTS, load_bokeh_script
 from tutelage.report.page_sentences import PAPER, describe_deciding, describe_instances, hide_folders, list_marks
 from tutelage.report.record import PageRecord
 from tutelage.report.summary import TeacherRow, count_runs, make_rows
@@ -75,8 +74,8 @@ class PagePanel:
     json: Markup
 
 
-def render_page(result: ExperimentResult, record: PageRecord, workers: int | None = None) -> str:
-    """Return the whole page as HTML; ``record`` is embedded for later runs, ``workers`` panels are made at a time."""
+def render_page(result: ExperimentResult, record: PageRecord, panels: Sequence[PagePanel]) -> str:
+    """Return the whole page as HTML; ``record`` is embedded for later runs, ``panels`` are those of the result."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False)
     template = resources.files("tutelage.report").joinpath("page.html").read_text(encoding="utf-8")
     titles = [each.title or each.name for each in result.experiments]
@@ -92,7 +91,7 @@ def render_page(result: ExperimentResult, record: PageRecord, workers: int | Non
         instances=describe_instances(result),
         deciding=describe_deciding(result),
         decisions=_tabulate_decisions(result),
-        panels=list(parallel_map(_make_panel, result.panels, workers)),
+        panels=panels,
         facts=_list_facts(result),
         script=Markup(load_bokeh_script()),  # noqa: S704 - Bokeh's own file
         record=_mark_json(msgspec.json.encode(record).decode()),
@@ -138,7 +137,10 @@ def _write_decisions(dataset: "xr.Dataset", teacher: str) -> str:
     return f"{decided} ({wrong} wrong)" if wrong else str(decided)
 
 
-def _make_panel(data: PanelResult) -> PagePanel:
+def make_page_panel(data: PanelResult) -> PagePanel:
+    """Return what the page shows of a panel."""
+    from tutelage.report import interactive  # imports Bokeh, which the rest of the page does not need
+
     panel, dataset = data.panel, data.dataset
     from_paper = has_paper_claims(data.experiment, panel)
     tables = list(_make_tables(data))
@@ -152,7 +154,7 @@ def _make_panel(data: PanelResult) -> PagePanel:
         claims=[_make_claim(verdict, from_paper=from_paper) for verdict in data.verdicts],
         below=tables[:split],
         side_tables=tables[split:],
-        json=_mark_json(write_panel_json(dataset, panel.quantity, f"plot-{panel.name}")),
+        json=_mark_json(interactive.write_panel_json(dataset, panel.quantity, f"plot-{panel.name}")),
     )
 
 

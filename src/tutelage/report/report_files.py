@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutelage.atomic_files import lock_folder, remove_unfinished, write_atomically
-from tutelage.engine.parallel_map import parallel_map
-from tutelage.experiments import ExperimentResult, PanelResult
+from tutelage.experiments import ExperimentResult
 from tutelage.experiments.execution import check_callback, check_writable_folder
 from tutelage.experiments.preparation import CELLS, Preparation
+from tutelage.report.panel_parts import ENDINGS, PanelParts
 from tutelage.report.record import PageRecord, compute_page_fingerprint, hash_bytes, hash_files, read_record, seal_page
 from tutelage.report.summary import PanelSummary, summarize_panels
 
 PAGE = "report.html"
-_ENDINGS = (".pdf", ".png")
 DrawingProgress = Callable[[str], None]  # called with the name of what is drawn next
 
 
@@ -38,8 +37,8 @@ def write_report(
     check_callback("drawing", drawing)
     folder = result.folder if folder is None else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(folder):
-        return write_locked(result, folder, drawing)
+    with lock_folder(folder), PanelParts() as parts:
+        return write_locked(result, folder, parts, drawing)
 
 
 def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[PanelSummary]] | None:
@@ -58,7 +57,7 @@ def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[Pa
 
 
 def write_locked(
-    result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None, workers: int | None = None
+    result: ExperimentResult, folder: Path, parts: PanelParts, drawing: DrawingProgress | None = None
 ) -> ReportFiles:
     """Do the work of :func:`write_report` in a folder that the caller has locked.
 
@@ -73,7 +72,9 @@ def write_locked(
         return ReportFiles(page, pictures, is_new=False)
     check_writable_folder(folder)
     remove_unfinished(folder)
-    drawn = _draw_pictures(result, pictures, drawing, workers)
+    for data in result.panels:
+        parts.add(data)
+    drawn = _draw_pictures(result, pictures, drawing, parts)
     if drawing is not None:
         drawing(PAGE)
     from tutelage.report.page import render_page
@@ -85,7 +86,7 @@ def write_locked(
         {path.name: hash_bytes(content) for path, content in drawn.items()},
         summarize_panels(result),
     )
-    content = seal_page(render_page(result, record, workers))
+    content = seal_page(render_page(result, record, [parts.make_page_panel(data) for data in result.panels]))
     if any(path.exists() for path in changed):
         page.unlink(missing_ok=True)
     for path, picture in changed.items():
@@ -94,38 +95,37 @@ def write_locked(
     return ReportFiles(page, pictures, is_new=True)
 
 
+def may_be_drawn_again(preparation: Preparation) -> bool:
+    """Whether page or pictures are missing, damaged or of other settings, whatever the cells are."""
+    record = read_record(preparation.folder / PAGE)
+    pictures = _picture_paths(preparation.folder, (panel.name for panel in preparation.panels))
+    fingerprint = compute_page_fingerprint(preparation.fingerprint)
+    return record is None or record.fingerprint != fingerprint or not _has_pictures(record, pictures)
+
+
 def _picture_paths(folder: Path, names: Iterable[str]) -> dict[str, list[Path]]:
-    return {name: [folder / f"{name}{ending}" for ending in _ENDINGS] for name in names}
+    return {name: [folder / f"{name}{ending}" for ending in ENDINGS] for name in names}
 
 
 def _is_current(record: PageRecord, fingerprint: str, cells: Iterable[Path], pictures: dict[str, list[Path]]) -> bool:
     """Whether a page was made from these cells and pictures, and none has changed since."""
-    return (
-        record.fingerprint == fingerprint
-        and record.pictures == hash_files(path for paths in pictures.values() for path in paths)
-        and record.cells == hash_files(cells)
-    )
+    return record.fingerprint == fingerprint and _has_pictures(record, pictures) and record.cells == hash_files(cells)
+
+
+def _has_pictures(record: PageRecord, pictures: dict[str, list[Path]]) -> bool:
+    return record.pictures == hash_files(path for paths in pictures.values() for path in paths)
 
 
 def _draw_pictures(
-    result: ExperimentResult, pictures: dict[str, list[Path]], drawing: DrawingProgress | None, workers: int | None
+    result: ExperimentResult, pictures: dict[str, list[Path]], drawing: DrawingProgress | None, parts: PanelParts
 ) -> dict[Path, bytes]:
     """Return the content of every picture."""
     drawn: dict[Path, bytes] = {}
-    contents = parallel_map(_draw_panel, result.panels, workers)
     for data in result.panels:
         if drawing is not None:
             drawing(data.panel.name)
-        drawn |= zip(pictures[data.panel.name], next(contents), strict=True)
+        drawn |= zip(pictures[data.panel.name], parts.draw_pictures(data), strict=True)
     return drawn
-
-
-def _draw_panel(data: PanelResult) -> list[bytes]:
-    """Return the pictures of a panel, one for each of the endings."""
-    from tutelage import plots
-
-    figure = plots.draw_panel(data.dataset, data.panel.quantity, data.panel.title or data.panel.name)
-    return [plots.render_figure(figure, ending) for ending in _ENDINGS]
 
 
 def _has_content(path: Path, content: bytes) -> bool:

@@ -1,13 +1,17 @@
 """``tutelage check``: the rules of the contract, one sentence for each that is broken."""
 
 import json
+import logging
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.commands import error_of, output_of
+from tutelage.cli import app
 from tutelage.cli.app import execute
+from tutelage.engine import kernels
+from tutelage.testing import checked_teacher, single_client
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "tutelage-example" / "src"
 FIRST = """
@@ -131,6 +135,26 @@ def test_a_teacher_that_returns_nothing(own, capsys):
     """``advance`` is blamed, not the function that is called next."""
     broken = broken_rules(capsys, "own_teachers:Forgetful")
     assert broken["whole_runs"].startswith("advance() returned None, which is not a ")
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("first-tie", "Compiling first-tie takes about 3 s."),
+        (
+            "none",
+            "Compiling the simulator for eps-constant(epsilon=1) takes about 10 s; later runs find it in the cache.",
+        ),
+    ],
+)
+def test_it_says_that_it_compiles(spec, line, capsys, monkeypatch):
+    """One line on standard error names for what and how long it takes, as in a simulation."""
+    monkeypatch.setattr(app, "LOG_LEVEL", logging.INFO)
+    monkeypatch.setattr(kernels.Kernel, "is_cached", False)
+    single_client.announce_compilation.cache_clear()
+    checked_teacher.warm_up_clients.cache_clear()
+    assert execute(["check", spec, "--json"]) == 0
+    assert capsys.readouterr().err == f"{line}\n"
 
 
 @pytest.mark.parametrize(

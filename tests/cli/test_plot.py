@@ -62,7 +62,8 @@ def test_one_file(saved, tmp_path, capsys, name, kind, start):
         (["--width", "wide"], "Invalid --width 'wide': use column or page"),
         (["--teacher", "twl"], "Unknown teacher 'twl': the result has blt, none"),
         (["--label", "blt"], "Invalid --label 'blt': use NAME=TEXT"),
-        (["--label", "bit=x"], "Cannot label 'bit'"),
+        (["--label", "bit=x"], "Cannot label 'bit': use the label or SPEC of a teacher (blt, none)."),
+        (["--label", "tal(gamma1=0)=x=y"], "Cannot label 'tal(gamma1=0)'"),
         (["mine.nc"], "does not exist"),
     ],
 )
@@ -141,7 +142,7 @@ def test_several_results_in_one_figure(saved, tmp_path, capsys, monkeypatch):
     real = plots.draw_picture
     monkeypatch.setattr(plots, "draw_picture", lambda *given, **named: drawn.append(real(*given, **named)) or drawn[-1])
     options = ["--width", "column", "--title", "Both", "--teacher", "blt", "--teacher", "tal(gamma1=0)"]
-    labels = ["--label", "tal(gamma1=0)=TAL(0,0)", "--label", "mine=First = best"]
+    labels = ["--label", "tal(gamma2=0,gamma1=0)=TAL(0,0) = old", "--label", "mine=First = best"]
     arguments = [str(saved), str(other), "--kind", "curves", *options, *labels, "--out", f"{tmp_path}/", "--json"]
     assert app.execute(["plot", *arguments]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -153,7 +154,7 @@ def test_several_results_in_one_figure(saved, tmp_path, capsys, monkeypatch):
     assert figure.get_suptitle() == "Both"
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["First = best: regret", "First = best: cost", "other: regret", "other: cost"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["blt", "TAL(0,0)"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["blt", "TAL(0,0) = old"]
     assert app.execute(["plot", str(saved), str(saved)]) == 2
     assert "named twice" in capsys.readouterr().err
 

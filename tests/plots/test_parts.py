@@ -53,8 +53,8 @@ def test_several_results_share_a_figure(result, other, kind):
 
 
 def test_labels_and_titles(result):
-    """The figure calls a teacher what the label says, and its title stands above the panels."""
-    figure = draw_picture(result, "curves", title="My $5 study", labels={"blt": "our own", "tal": "TAL(1,0)"})
+    """The figure calls a teacher, given by its label or a SPEC, what the label says; its title is above the panels."""
+    figure = draw_picture(result, "curves", title="My $5 study", labels={"blt": "our own", "tal(gamma1=1)": "TAL(1,0)"})
     assert figure.get_suptitle() == "My $5 study"
     assert legend_of(figure)[:3] == ["TAL(1,0)", "twl", "our own"]
     assert teacher_styles(result)[2].colour in {to_hex(line.get_color()) for line in figure.axes[0].lines}
@@ -64,7 +64,7 @@ def test_labels_and_titles(result):
     ("options", "sentence"),
     [
         ({"teachers": ["jun"]}, "Unknown teacher 'jun': the result has tal, twl, blt, ng, none"),
-        ({"labels": {"bit": "x"}}, "Cannot label 'bit': use the label of a teacher"),
+        ({"labels": {"bit": "x"}}, "Cannot label 'bit': use the label or SPEC of a teacher"),
         ({"labels": {"blt": "x", "tal": "x"}}, "Two teachers would be called 'x'"),
         ({"width": "wide"}, "Invalid width 'wide': use column or page"),
         ({"log": "tim"}, "Invalid logarithmic axis 'tim': use auto, none, time"),

@@ -83,8 +83,8 @@ def plot(
         typer.Option(
             metavar="NAME=TEXT",
             show_default=False,
-            help="Text to print in the figure for the teacher NAME or, if several results are drawn, for the file "
-            "NAME.nc; repeat the option for others.",
+            help="Text to print in the figure for a teacher, named by its label or SPEC, or, if several results are "
+            "drawn, for the file NAME.nc; repeat the option for others.",
         ),
     ] = None,
     as_json: options.Json = False,
@@ -172,11 +172,16 @@ def _drawable_kinds(loaded: "Iterable[xr.Dataset]") -> tuple[str, ...]:
 
 def _read_label(text: str, loaded: "Mapping[str, xr.Dataset]") -> tuple[str, str]:
     """Read ``NAME=TEXT``, whose NAME may contain equals signs, as in ``tal(gamma1=0)=TAL``."""
-    known = {*loaded, *(str(label) for dataset in loaded.values() for label in dataset["teacher"].values)}
-    names = [name for name in known if text.startswith(f"{name}=")]
-    name, equals, _ = (max(names, key=len), "=", "") if names else text.rpartition("=")
-    if not equals:
+    from tutelage.plots.parts import find_label
+
+    labels = {str(label) for dataset in loaded.values() for label in dataset["teacher"].values}
+    names = [text[:place] for place, letter in enumerate(text) if letter == "="]
+    if not names:
         raise InputError(f"Invalid --label {text!r}: use NAME=TEXT, as in --label 'twl=Teaching while learning'.")
+    known = [name for name in names if name in loaded or name in labels]
+    found = known or [name for name in names if find_label(name, loaded.values()) in labels]
+    whole = [name for name in names if name.count("(") == name.count(")")]
+    name = found[-1] if found else [*whole, names[-1]][0]
     return name, text[len(name) + 1 :]
 
 

@@ -77,8 +77,9 @@ def draw_picture(
     :func:`draw_per_client`; ``auto`` is ``quantity`` where a linear axis hides the difference of two teachers,
     and ``none`` elsewhere.  ``teachers`` are the labels or SPECs of those that are drawn, by default all.
     ``width`` is ``column`` (3.5 in) or ``page`` (7.16 in), by default what suits the kind.  ``title`` stands above
-    all panels.  ``labels`` maps labels of teachers and names of results to what the figure calls them.  ``band`` is for
-    :func:`draw_curves`.  Raises ``InputError`` for anything else, and for a kind that a result lacks the data for.
+    all panels.  ``labels`` maps labels or SPECs of teachers and names of results to what the figure calls them.
+    ``band`` is for :func:`draw_curves`.  Raises ``InputError`` for anything else, and for a kind that a result lacks
+    the data for.
     """
     if kind not in KINDS:
         raise InputError(f"Unknown kind of picture {kind!r}: use {', '.join(KINDS)}.")

@@ -24,7 +24,8 @@ def select_parts(
     """Return what is drawn of each result, by the name that the figure shows.
 
     A teacher looks the same in all of them.  Raises ``InputError`` for a teacher that no result has, for a result
-    that has none of the teachers, for a label of neither, and for a result that lacks what the kind needs.
+    that has none of the teachers, for a label of neither a teacher nor a result, and for a result that lacks what the
+    kind needs.  A teacher is given by its label or a SPEC, also in ``labels``.
     """
     import xarray as xr
 
@@ -32,17 +33,13 @@ def select_parts(
         name: check_drawable(dataset, (kind,), repr(name) if name else "The result")
         for name, dataset in results.items()
     }
-    wanted = [_find_label(teacher, checked.values()) for teacher in teachers]
+    wanted = [find_label(teacher, checked.values()) for teacher in teachers]
     known = list(dict.fromkeys(label for part in checked.values() for label in samples.teacher_labels(part)))
     for label in wanted:
         if label not in known:
             raise InputError(f"Unknown teacher {label!r}: the result has {', '.join(known)}.")
     parts = {name: _select_teachers(name, dataset, wanted) for name, dataset in checked.items()}
-    for name in labels:
-        if name not in known and name not in results:
-            raise InputError(
-                f"Cannot label {name!r}: use the label of a teacher ({', '.join(known)}) or the name of a file."
-            )
+    labels = _resolve_labels(labels, checked, known)
     shown = {
         row[0]: row
         for part in parts.values()
@@ -54,11 +51,26 @@ def select_parts(
     return {labels.get(name, name): _rename(part, styles, labels) for name, part in parts.items()}
 
 
+def _resolve_labels(
+    labels: Mapping[str, str], results: "Mapping[str, xr.Dataset]", known: Sequence[str]
+) -> dict[str, str]:
+    """Return what the figure calls teachers and results, by the labels of teachers and the names of results."""
+    resolved: dict[str, str] = {}
+    for name, text in labels.items():
+        label = name if name in results else find_label(name, results.values())
+        if label not in known and label not in results:
+            files = [each for each in results if each]
+            others = f", or a result ({', '.join(files)})" if files else ""
+            raise InputError(f"Cannot label {name!r}: use the label or SPEC of a teacher ({', '.join(known)}){others}.")
+        resolved[label] = text
+    return resolved
+
+
 def _name(result: str) -> str:
     return repr(result) if result else "The result"
 
 
-def _find_label(teacher: str, datasets: "Iterable[xr.Dataset]") -> str:
+def find_label(teacher: str, datasets: "Iterable[xr.Dataset]") -> str:
     """Return the label of a teacher that is given by its label or by a longer SPEC, with numbers or names of arms."""
     try:
         parsed = TEACHERS.parse(teacher)

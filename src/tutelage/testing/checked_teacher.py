@@ -1,10 +1,12 @@
 """A teacher that is checked at every call, and a simulated run under it."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
 
+from tutelage.engine.runs import warm_up
 from tutelage.engine.simulation import simulate_run
 from tutelage.errors import InputError
 from tutelage.instances import Instance
@@ -26,7 +28,10 @@ from tutelage.teachers.base import (
     decode_state,
     encode_state,
 )
+from tutelage.teachers.baselines import NoTeaching
 from tutelage.testing.contract_rules import RuleViolation, require
+
+_RANDOM_PULLS = POLICIES.parse("eps-constant(epsilon=1)")
 
 
 def problem_for(
@@ -191,13 +196,14 @@ def play(
     request = SimulationRequest(
         instance=Instance("random pulls", np.tile(np.array(means), (clients, 1)), shares),
         teachers=(checked,),
-        policies=(POLICIES.parse("eps-constant(epsilon=1)"),) * clients,
+        policies=(_RANDOM_PULLS,) * clients,
         horizon=horizon,
         runs=1,
         seed=seed,
         checkpoints=np.array([horizon]),
         exclude=dict(exclude or {}),
     )
+    warm_up_clients()
     try:
         outcome = simulate_run(request, 0, 0, trace=True)
     except InputError as error:  # it names the class above
@@ -205,6 +211,23 @@ def play(
     revealed = outcome.trace.revealed
     require(np.all((revealed >= 0) & (revealed <= 1)), "A reward outside [0, 1] was revealed")
     return checked, outcome
+
+
+@functools.cache
+def warm_up_clients() -> None:
+    """Compile what plays the clients; the log says so, as before a simulation."""
+    means = np.array([[0.0, 1.0]])
+    warm_up(
+        SimulationRequest(
+            instance=Instance("random pulls", means, np.ones(1)),
+            teachers=(NoTeaching(),),
+            policies=(_RANDOM_PULLS,),
+            horizon=1,
+            runs=1,
+            seed=0,
+            checkpoints=np.ones(1, dtype=np.int64),
+        )
+    )
 
 
 def parts_of(value: Any, path: tuple[Any, ...] = ()) -> Any:

@@ -1,5 +1,7 @@
 """One client on its own: it chooses, sees a revealed reward and learns, interpreted or compiled."""
 
+import functools
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +14,10 @@ from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, client_generator, client_streams
 from tutelage.testing.contract_rules import require
+from tutelage.text import format_rough_duration
+
+LOG = logging.getLogger("tutelage.simulator")
+_SECONDS_TO_COMPILE = 3.0  # roughly: importing numba, and the functions of a policy
 
 
 class SingleClient:
@@ -32,6 +38,7 @@ class SingleClient:
         self.add_reward = wrap(add_revealed_reward)
         self.stream: Any = client_generator(seed, 0, 0, POLICY)
         if compile_it:
+            announce_compilation(spec)
             self.stream = client_streams(seed, 0, 1)[0, POLICY]
         if not compile_it:  # a policy may write its state and nothing else
             self.learner = self.learner._replace(
@@ -59,6 +66,12 @@ class SingleClient:
             self.see(arm, reward_of(arm))
             arms.append(arm)
         return arms
+
+
+@functools.cache
+def announce_compilation(spec: str) -> None:
+    """Log what is compiled and how long it takes, once for each SPEC."""
+    LOG.info("Compiling %s takes about %s.", spec, format_rough_duration(_SECONDS_TO_COMPILE))
 
 
 def _unchanged(function: Any) -> Any:

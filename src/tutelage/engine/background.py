@@ -30,7 +30,7 @@ class BackgroundTask(Generic[Value]):
 
 
 @dataclass(eq=False)
-class _Copy:
+class _ProcessCopy:
     """A copy of this process, the pipe to it, and what it is computing."""
 
     process: Any
@@ -52,7 +52,7 @@ class BackgroundMap(Generic[Value, Result]):
         self._function, self._prepare = function, prepare
         count = workers or default_workers()
         self._most_copies = count if count > 1 else 0
-        self._copies: list[_Copy] = []
+        self._copies: list[_ProcessCopy] = []
         self._waiting: deque[BackgroundTask[Value]] = deque()
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ class BackgroundMap(Generic[Value, Result]):
         """Whether a copy computes a task, or will do so when it is idle."""
         return any(copy.task is task for copy in self._copies) or bool(self._copies and task in self._waiting)
 
-    def _fetch(self, copy: _Copy) -> None:
+    def _fetch(self, copy: _ProcessCopy) -> None:
         """Read the answer of a copy: a list of the result, or nothing if the function raised an error."""
         try:
             answer = copy.pipe.recv()
@@ -123,7 +123,7 @@ class BackgroundMap(Generic[Value, Result]):
             copy.task.answer = answer
         copy.task = None
 
-    def _drop(self, copy: _Copy) -> None:
+    def _drop(self, copy: _ProcessCopy) -> None:
         """Go on without a copy that has ended."""
         self._copies.remove(copy)
         self._most_copies -= 1
@@ -131,7 +131,7 @@ class BackgroundMap(Generic[Value, Result]):
         copy.process.join()
         copy.pipe.close()
 
-    def _add_copy(self) -> _Copy | None:
+    def _add_copy(self) -> _ProcessCopy | None:
         """Start another copy and return it; None where there are enough or none may be made."""
         if len(self._copies) >= self._most_copies or not can_fork():
             return None
@@ -141,7 +141,7 @@ class BackgroundMap(Generic[Value, Result]):
         with without_interrupts():
             process.start()
         its.close()
-        copy = _Copy(process, ours)
+        copy = _ProcessCopy(process, ours)
         self._copies.append(copy)
         return copy
 

@@ -424,6 +424,8 @@ def test_an_untrusted_certificate_is_explained(here, capsys, monkeypatch):
     assert "set SSL_CERT_FILE to a file" in err
     monkeypatch.setenv("SSL_CERT_FILE", str(here / "c.pem"))
     assert "is not a Tutelage server" in error_of(capsys, 2, "campaign", "list")
+    monkeypatch.setattr(BaseHTTPRequestHandler, "do_GET", lambda request: request.send_error(502), raising=False)
+    assert "status 502, as a proxy does while its server is away" in error_of(capsys, 1, "campaign", "list")
     server.shutdown()
     server.server_close()
 

@@ -131,6 +131,9 @@ def name_server(text: str, server: str | None) -> str:
 
 def report_refusal(response: Any, server: str | None, locate: Callable[[str], str] | None = None) -> NoReturn:
     """Raise ``InputError`` if the server says that the request is wrong, ``RefusalError`` if it refuses it now."""
+    from tutelage.client.pull_messages import PROXY_STATUSES, describe_proxy_status
+    from tutelage.stores.address import without_password
+
     try:
         problem = response.json()
         sentence = name_server(" ".join(str(problem["detail"]).split()), server)
@@ -138,6 +141,10 @@ def report_refusal(response: Any, server: str | None, locate: Callable[[str], st
             field = re.split(r"[.\[]", problem["faults"][0]["field"])[0]
             sentence = f"{sentence.rstrip('.')} ({locate(field)})." if field else sentence
     except (ValueError, KeyError, TypeError):
+        if response.status_code in PROXY_STATUSES:
+            raise RefusalError(
+                f"{without_password(str(response.url))} {describe_proxy_status(response.status_code)}"
+            ) from None
         raise _not_tutelage(response, f"status {response.status_code}") from None
     if str(problem.get("type")).endswith(":warned"):
         sentence += " Add --force to create the campaign anyway."

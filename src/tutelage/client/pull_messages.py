@@ -20,6 +20,7 @@ _TYPES = "urn:tutelage:problem:"
 # Problems of the request, which its caller must fix.  All others are the server's or a proxy's.
 _CALLER_PROBLEMS = frozenset({"malformed", "invalid", "conflict", "too-large", "unsupported-media-type"})
 _TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+PROXY_STATUSES = frozenset({502, 503, 504})  # of a proxy whose server is away
 _LONGEST_NAME = 128
 _LONGEST_REASON = 500  # characters of a server's sentence that are logged
 _CONTROLS = frozenset({"Cc", "Cs"})  # control characters and halves of surrogate pairs
@@ -167,8 +168,15 @@ def interpret_access(answer: httpx.Response, server: str) -> str:
         return status
     if isinstance(kind, str) and kind.startswith(_TYPES) and isinstance(detail, str):
         raise CheckFailure(f"{server}: {_line(detail)}")
+    if answer.status_code in PROXY_STATUSES:
+        raise CheckFailure(f"{server} {describe_proxy_status(answer.status_code)}")
     fault = f"{server} is not a Tutelage server: it answers with status {answer.status_code}."
     raise CheckFailure(f"{fault} Check its address.")
+
+
+def describe_proxy_status(status: int) -> str:
+    """Return the end of a sentence about an address that answers with one of ``PROXY_STATUSES``."""
+    return f"answers with status {status}, as a proxy does while its server is away: check that the server is running."
 
 
 def _json(content: bytes) -> Any:

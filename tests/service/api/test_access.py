@@ -408,6 +408,7 @@ def late(request):
         (late, r"^http://server did not answer within 5 s\.$"),
         (lambda _: httpx.Response(200, text="<html>"), "is not a Tutelage server: it answers with status 200"),
         (lambda _: httpx.Response(404, json={"detail": "Not Found"}), "is not a Tutelage server: .* status 404"),
+        (lambda _: httpx.Response(502, text="<html>"), "status 502, as a proxy does while its server is away"),
     ],
 )
 def test_a_client_finds_out_that_its_address_is_wrong(server, answer, sentence):

@@ -35,19 +35,24 @@ KINDS = [("paper", ""), ("uniform", 'seeds = "0..2"')]
 
 _KILL_AT = """if True:
     import os, signal, sys
-    from tutelage import experiments
+    from tutelage import atomic_files, experiments
     from tutelage.experiments.parsing import parse_experiment
+    from tutelage.results import netcdf
 
     seen = 0
 
-    def fsync(descriptor):
+    def write(path, content):
         global seen
         seen += 1
         if seen == int(sys.argv[3]):
-            os.ftruncate(descriptor, 1000)
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.fsync = die
+        atomic_files.write_atomically(path, content)
 
-    os.fsync = fsync
+    def die(descriptor):
+        os.ftruncate(descriptor, 1000)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    netcdf.write_atomically = write
     experiments.run_experiment(parse_experiment(sys.argv[1], "small.toml"), sys.argv[2])
 """
 

@@ -18,8 +18,11 @@ _SAME = """if True:
             address = cluster.scheduler_address.replace("tcp://", "dask://")
             for engine in ("step", "leap"):
                 expected = simulator.simulate(instance, teachers, workers=1, engine=engine, **arguments)
-                result = simulator.simulate(instance, teachers, executor=address, engine=engine, **arguments)
-                print(result.identical(expected))
+                noted = []
+                result = simulator.simulate(
+                    instance, teachers, executor=address, engine=engine, progress=noted.append, **arguments
+                )
+                print(result.identical(expected), any(share % 1 for share in noted), max(noted) <= 6)
 """
 
 _KILLED = """if True:
@@ -53,8 +56,8 @@ def run_script(python, tmp_path, text, *arguments):
 
 
 def test_shards_on_dask_give_the_same_result(python, tmp_path):
-    """Four shards in two processes, stepping and leaping, give the same bytes as one thread."""
-    assert run_script(python, tmp_path, _SAME) == "True\nTrue\n"
+    """Four shards in two processes, stepping and leaping, give the same bytes as one thread, and report progress."""
+    assert run_script(python, tmp_path, _SAME) == "True True True\n" * 2
 
 
 @pytest.mark.parametrize("dies_in", ["take_evidence", "find_consultation", "finish"])

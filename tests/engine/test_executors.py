@@ -9,10 +9,11 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
+import numpy as np
 import pytest
 
-from tutelage import simulator
-from tutelage.engine import executors, run_record, runs
+from tutelage import request, simulator
+from tutelage.engine import client_shares, executors, runs
 from tutelage.errors import InputError
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
@@ -52,7 +53,7 @@ def test_executor_objects(expected, pool):
 
 def test_one_run_that_leaps_in_threads(monkeypatch):
     """Where a client leaps to does not depend on which clients are played with it."""
-    monkeypatch.setattr(run_record, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(client_shares, "_LEAST_STEPS", 1)
     options = {**ARGUMENTS, "horizon": 5000, "runs": 1, "engine": "auto"}
     alone = simulator.simulate("paper", "twl", workers=1, **options)
     assert simulator.simulate("paper", "twl", workers=3, executor="threads", **options).identical(alone)
@@ -67,10 +68,10 @@ def test_cancelled_runs_leave_an_executor_object_free():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
+    asked = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
     with ThreadPoolExecutor(2) as executor:
         with pytest.raises(InputError, match="in the teacher"):
-            simulator.simulate_request(request, executor=executor)
+            simulator.simulate_request(asked, executor=executor)
         assert executor.submit(abs, -1).result(timeout=60) == 1
 
 
@@ -114,6 +115,17 @@ def test_what_is_worth_forking(monkeypatch):
     assert not executors._is_worth_forking([simulator.make_request("paper", ["tal", "twl"], runs=100)], 2)
     monkeypatch.setattr(executors, "can_fork", lambda: False)
     assert not executors._is_worth_forking([blt], 2)
+
+
+def test_what_threads_play_under_processes(monkeypatch):
+    """A single run, and runs of many clients, are played by all cores only if threads share their clients."""
+    asked = simulator.make_request("paper", "none", horizon=9, runs=1)
+    expected = simulator.simulate_request(asked, workers=1)
+    monkeypatch.setattr(executors, "_open_processes", None)
+    assert np.array_equal(simulator.simulate_request(asked, workers=2, executor="processes").pulls, expected.pulls)
+    assert not executors.is_for_threads([asked, asked])
+    monkeypatch.setattr(request, "MOST_CURVES", 3)
+    assert executors.is_for_threads([asked, asked])
 
 
 def test_no_fork_while_other_threads_run():
@@ -307,9 +319,9 @@ def test_an_error_in_a_run_stops_the_others():
                 raise ArithmeticError("in the teacher")
             return super().begin(problem, generator)
 
-    request = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
+    asked = simulator.make_request("paper", [Failing(), "none"], horizon=10**9, runs=3, engine="step")
     with pytest.raises(InputError, match=r"failed in begin\(\): ArithmeticError: in the teacher"):
-        simulator.simulate_request(request)
+        simulator.simulate_request(asked)
     _wait_for_workers_to_end()  # the other runs would have taken minutes
 
 
@@ -350,7 +362,7 @@ def test_processes_need_a_request_that_can_be_pickled(monkeypatch):
         pass
 
     with pytest.raises(InputError, match="cannot be sent to other processes"):
-        simulator.simulate("paper", "none", Local(), horizon=2, runs=1, executor="processes")
+        simulator.simulate("paper", "none", Local(), horizon=2, runs=2, executor="processes")
 
 
 def test_warm_up_plays_one_client_of_each_policy(monkeypatch):

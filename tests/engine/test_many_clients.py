@@ -1,12 +1,17 @@
 """Runs of many clients: curves summed over them, clients played in pieces by threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from tutelage import plots, request, results, simulator
 from tutelage.conditions import Conditions, MeanShift
-from tutelage.engine import run_record
+from tutelage.engine import client_shares, run_record
+from tutelage.engine.client_shares import ClientCall
+from tutelage.engine.kernels import Kernel, RepeatedCalls
+from tutelage.engine.memory import new_memory
 from tutelage.errors import InputError
 
 CLIENTS = "2*ucb1,2*eps-greedy,1*ts"
@@ -63,7 +68,7 @@ def test_shifts_and_exclusions(few_are_many):
 @pytest.mark.parametrize("many", [False, True])
 def test_one_run_in_threads(few_are_many, monkeypatch, many):
     """One run gives the same bytes whatever the number of workers, which play its clients at the same time."""
-    monkeypatch.setattr(run_record, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(client_shares, "_LEAST_STEPS", 1)
     if many:
         few_are_many()
     options = {**ARGUMENTS, "runs": 1}
@@ -74,13 +79,38 @@ def test_one_run_in_threads(few_are_many, monkeypatch, many):
     assert all(other.identical(alone) for other in others)
 
 
-def test_pieces_are_played_in_threads(monkeypatch):
-    """A call of few clients is cut where it is long enough and there are workers; each client is in one piece."""
-    record = run_record.RunRecord(simulator.make_request("paper", "none", horizon=10), 5)
-    clients = np.array([0, 2, 3])
-    assert len(record.cut(clients, 1 << 40, 1)) == 1
-    assert len(record.cut(clients, 1, 2)) == 1
-    assert [piece.tolist() for piece in record.cut(clients, 1 << 40, 2)] == [[0], [2], [3]]
+def test_what_is_worth_dividing():
+    """Calls of few clients are divided among threads where together they may be long enough."""
+    memory = new_memory(2, 0, 1, np.zeros((4, 3, 4), dtype=np.uint64))
+    short, long = (ClientCall(None, np.array([0, 2, 3]), end) for end in (1 << 10, 1 << 20))
+    assert not client_shares.is_worth_dividing(memory, [short, short], has_many_clients=False)
+    assert client_shares.is_worth_dividing(memory, [short, long], has_many_clients=False)
+    assert client_shares.is_worth_dividing(memory, [short], has_many_clients=True)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_each_client_is_in_one_share(few_are_many, monkeypatch, many):
+    """Threads play each client of each call once, those first that are expected to take longest."""
+    if many:
+        few_are_many()
+    monkeypatch.setattr(client_shares, "_MOST_IN_SHARE", 1)
+    asked = simulator.make_request("paper", "none", CLIENTS, horizon=10)
+    memory = new_memory(5, 0, 1, np.zeros((5, 3, 4), dtype=np.uint64))
+    fast, slow = (RepeatedCalls(Kernel(function, function.__name__, {})) for function in (min, max))
+    calls = [ClientCall(fast, np.array([0, 2, 4]), 10), ClientCall(slow, np.array([1, 3]), 10)]
+    played = []
+    with ThreadPoolExecutor(1) as pool:
+        threads = client_shares.ClientThreads(pool, 2, {fast.kernel: 1.0, slow.kernel: 2.0})
+        record = run_record.RunRecord(asked, 5)
+        play = client_shares.play_in_threads(threads, record, memory, calls, lambda call, _: played.append(call))
+        assert len(list(play)) == 5
+    assert [(call.kernel, call.clients.tolist()) for call in played] == [
+        (slow, [1]),
+        (slow, [3]),
+        (fast, [0]),
+        (fast, [2]),
+        (fast, [4]),
+    ]
 
 
 def test_a_result_of_many_clients_is_saved_drawn_and_verified(few_are_many, tmp_path):

@@ -1,6 +1,7 @@
 """Clients of one run in shards give the same run, also where shards are made again; Dask's part is played here."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,13 @@ import pytest
 from tutelage import request, simulator
 from tutelage.conditions import Conditions, MeanShift
 from tutelage.engine import run_record
-from tutelage.engine.sharded_clients import ShardedClients, advance_shard, can_be_sharded
+from tutelage.engine.sharded_clients import (
+    ShardedClients,
+    ShardProgress,
+    advance_shard,
+    can_be_sharded,
+    cut_into_blocks,
+)
 from tutelage.engine.simulation import play_run, simulate_run
 from tutelage.errors import InputError
 from tutelage.teachers.base import Quota
@@ -75,6 +82,31 @@ def test_shards_play_the_same_run(threads, loss):
         assert np.count_nonzero(played.pulls) > 0
         assert played.report.consultations >= 2 - teacher
     assert (cluster.copies > 0) == (loss < 10**9)
+
+
+@pytest.mark.parametrize(("num_clients", "num_shards"), [(8, 1), (9, 3), (200, 2), (201, 3)])
+def test_blocks_are_whole_pieces_and_dealt_evenly(num_clients, num_shards):
+    """Each client is in one block, blocks begin with a piece, and shards have as many clients up to a block."""
+    blocks = cut_into_blocks(num_clients, num_shards)
+    assert [client for block in blocks for client in range(block.start, block.stop)] == list(range(num_clients))
+    assert all(block.start % run_record.PIECE == 0 for block in blocks)
+    sizes = [sum(each.stop - each.start for each in blocks[shard::num_shards]) for shard in range(num_shards)]
+    assert max(sizes) - min(sizes) <= max(each.stop - each.start for each in blocks) + run_record.PIECE
+
+
+def test_progress_is_that_of_the_run_that_is_played():
+    """Reports of shards add up to the share of the run; those of another run, or after it, are ignored."""
+    noted, subscribed = [], {}
+    client = SimpleNamespace(subscribe_topic=subscribed.__setitem__)
+    progress = ShardProgress(client, lambda run, share: noted.append((run, share)))
+    receive = subscribed[progress.topic]
+    receive((0.0, [[0, 0, 0], 0, 4.0]))
+    progress.follow((0, 0, 1), 8)
+    for report in ([[0, 0, 0], 0, 4.0], [[0, 0, 1], 0, 1.0], [[0, 0, 1], 1, 2.0], [[0, 0, 1], 0, 4.0]):
+        receive((0.0, report))
+    progress.follow(None)
+    receive((0.0, [[0, 0, 1], 1, 4.0]))
+    assert noted == [((0, 0, 1), 1 / 8), ((0, 0, 1), 3 / 8), ((0, 0, 1), 6 / 8)]
 
 
 def test_what_can_be_sharded():

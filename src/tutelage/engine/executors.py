@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tutelage.engine.agent_group import has_agents
-from tutelage.engine.run_clients import ClientThreads
-from tutelage.engine.sharded_clients import ShardedClients, can_be_sharded
+from tutelage.engine.client_shares import ClientThreads
+from tutelage.engine.sharded_clients import ShardedClients, ShardProgress, can_be_sharded
 from tutelage.engine.simulation import play_run, simulate_run
 from tutelage.errors import InputError
 from tutelage.request import SimulationRequest
@@ -136,7 +136,7 @@ def open_team(requests: Requests, workers: int | None, executor: str | Executor)
         return Team(executor, 2 * count, _play_pickled, (_pickled(requests),))
     if executor == "auto":
         executor = "processes" if _is_worth_forking(requests, count) else "threads"
-    if executor == "threads":
+    if executor == "threads" or (executor == "processes" and is_for_threads(requests)):
         return _open_threads(requests, count)
     if executor == "processes":
         return _open_processes(requests, count)
@@ -244,24 +244,36 @@ def _open_dask(requests: Requests, workers: int | None, executor: str) -> Team:
 def _open_shards(requests: Requests, client: Any, sent: Any) -> Team:
     """Play one run at a time, its clients in shards on the workers of a dask scheduler."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="tutelage")
+    shares: dict[RunPlace, float] = {}
+    progress = ShardProgress(client, shares.__setitem__)
 
     def play(runs: Sequence[RunPlace]) -> PlayedRuns:
         played = []
-        for number, teacher, run in runs:
-            began = time.perf_counter()
-            clients = ShardedClients(client, sent, requests[number], number, teacher, run)
-            played.append((play_run(requests[number], teacher, run, clients), time.perf_counter() - began))
+        for place in runs:
+            began, (number, teacher, run) = time.perf_counter(), place
+            progress.follow(place, requests[number].instance.num_clients)
+            try:
+                clients = ShardedClients(client, sent, requests[number], number, teacher, run, progress.topic)
+                played.append((play_run(requests[number], teacher, run, clients), time.perf_counter() - began))
+            finally:
+                progress.follow(None)
+                shares.pop(place, None)
         return played
 
     def close(wait: bool) -> None:
         client.close()
         thread.shutdown(wait=wait, cancel_futures=True)
 
-    return Team(thread, 1, play, close=close)
+    return Team(thread, 1, play, shares=shares, close=close)
 
 
 def _have_many_clients(requests: Requests) -> bool:
     return any(request.sums_clients for request in requests)
+
+
+def is_for_threads(requests: Requests) -> bool:
+    """Return whether processes would play one run after the other, each on one core; threads share its clients."""
+    return count_runs(requests) == 1 or _have_many_clients(requests)
 
 
 def _is_worth_forking(requests: Requests, workers: int) -> bool:

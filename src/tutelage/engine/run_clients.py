@@ -6,14 +6,13 @@ round of a consultation all pulls must be observed before any is revealed; a cli
 pull *pending*, observed but not revealed, and the pull is revealed under the directive that the consultation
 gives.
 
-A call may be cut into pieces of clients, which threads play at the same time.  Shapes: M clients, K arms.
+Clients of a call may be divided into shares, which threads play at the same time.  Shapes: M clients, K arms.
 """
 
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,12 +22,14 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays
 from tutelage.engine import agent_group
 from tutelage.engine.agent_group import AgentGroup, Cancelled
+from tutelage.engine.client_shares import ClientCall, ClientThreads, is_worth_dividing, play_in_threads
 from tutelage.engine.compiled_loop import (
     STOP_AFTER_LAST,
     STOP_AT_ALL,
     STOP_AT_ANY,
     STOP_AT_LAST,
     ActivityArrays,
+    RoundRecord,
     quota_kernels,
 )
 from tutelage.engine.kernels import RepeatedCalls
@@ -51,14 +52,6 @@ from tutelage.teachers.checks import ask_segments
 SLICE = 1 << 21  # most rounds in one compiled call, so that a long run can be cancelled
 _REPORT_EVERY = 0.1  # seconds, while the pieces of a call are played
 _LEAST_STRETCH = 32  # rounds worth a compiled call when the next consultation cannot be foreseen
-
-
-@dataclass(frozen=True)
-class ClientThreads:
-    """Threads that play clients of one run at the same time; several runs may share them."""
-
-    pool: ThreadPoolExecutor
-    count: int
 
 
 @dataclass(frozen=True)
@@ -291,28 +284,40 @@ class RunClients:
         return has_quota
 
     def _advance(self, last: int, which: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:
-        """Take these clients to ``last``, or to where ``stop`` says, in slices.
+        """Take these clients to ``last``, or to where ``stop`` says: threads all of them at once, else one by one."""
+        groups = self.groups
+        if which is not self.all_clients:
+            groups = [(kernel, members[which[members]]) for kernel, members in groups]
+        chosen = [(ClientCall(kernel, clients, last), self.slice) for kernel, clients in groups if clients.size]
+        for together in [chosen] if self.threads is not None and chosen else [[each] for each in chosen]:
+            self._advance_together(together, last, stop)
+
+    def _advance_together(self, groups: list[tuple[ClientCall, int]], last: int, stop: int) -> None:
+        """Do the same for groups of clients, in slices.
 
         After a slice of which clients have leapt over most, the next one is twice as long.
         """
         rounds = self.memory.rounds
-        for kernel, members in self.groups:
-            clients = members if which is self.all_clients else members[which[members]]
-            slice = self.slice
-            while clients.size:
-                end = min(last, int(rounds[clients].min()) + slice)
-                before = self._count_stepped(clients) if end < last else 0
-                for _ in self._play(kernel, clients, end, stop):
-                    self._report_progress()
+        while groups:
+            for place, (call, slice) in enumerate(groups):
+                if slice < last:
+                    end = min(last, int(rounds[call.clients].min()) + slice)
+                    groups[place] = call._replace(end=end), slice
+            before = [0 if call.end == last else self._count_stepped(call.clients) for call, _ in groups]
+            for _ in self._play([call for call, _ in groups], stop):
                 self._report_progress()
-                if self._is_cancelled():
-                    raise Cancelled
-                if end == last:
-                    break
-                stepped = self._count_stepped(clients) - before
-                slice = 2 * slice if stepped < clients.size * self.slice / 2 else self.slice
-                if stop == STOP_AT_ALL:
-                    clients = clients[~self._has_quota()[clients]]
+            self._report_progress()
+            if self._is_cancelled():
+                raise Cancelled
+            following = []
+            for (call, slice), count in zip(groups, before, strict=True):
+                if call.end < last:
+                    stepped, size = self._count_stepped(call.clients) - count, call.clients.size
+                    clients = call.clients[~self._has_quota()[call.clients]] if stop == STOP_AT_ALL else call.clients
+                    next_slice = 2 * slice if stepped < size * self.slice / 2 else self.slice
+                    if clients.size:
+                        following.append((ClientCall(call.kernel, clients, last), next_slice))
+            groups = following
 
     def _count_stepped(self, clients: NDArray[np.int64]) -> int:
         """Return how many rounds these clients have not leapt over."""
@@ -326,27 +331,49 @@ class RunClients:
     def _is_cancelled(self) -> bool:
         return self.player.cancel is not None and self.player.cancel.is_set()
 
-    def _play(self, kernel: Any, clients: NDArray[np.int64], end: int, stop: int) -> Iterable[None]:
-        """Play these clients to ``end``, or to where ``stop`` says: in threads, if there are any and it pays off."""
-        pieces = [clients]
-        if stop != STOP_AT_ANY:  # which needs all clients in one call
-            steps = (end - int(self.memory.rounds[clients].min())) * clients.size
-            pieces = self.record.cut(clients, steps, 1 if self.threads is None else self.threads.count)
-        if len(pieces) == 1:
-            self._call(kernel, clients, end, stop, self.prospect, self.stretch)
-            return ()
+    def _play(self, calls: list[ClientCall], stop: int) -> Iterator[None]:
+        """Play these calls, in threads if there are any and it pays off; yield from time to time."""
+        threads = None if stop == STOP_AT_ANY else self.threads  # which needs all clients in one call
+        many = self.request.sums_clients
+        if threads is not None and is_worth_dividing(self.memory, calls, has_many_clients=many):
+            yield from play_in_threads(threads, self.record, self.memory, calls, self._play_share(stop))
+            return
+        for call in calls:
+            for clients in self.record.cut(call.clients) if stop != STOP_AT_ANY else [call.clients]:
+                if not self._is_cancelled():
+                    self._call(call.kernel, clients, call.end, stop, self.prospect, self.stretch)
+                yield
 
-        def play(piece: NDArray[np.int64]) -> None:
+    def _play_share(self, stop: int) -> Callable[[ClientCall, RoundRecord], None]:
+        """Return a function that makes a call in one of several threads."""
+
+        def play(call: ClientCall, part: RoundRecord) -> None:
             if not self._is_cancelled():
                 num_arms = self.quota.size
-                self._call(kernel, piece, end, stop, new_prospect(num_arms), new_stretch(num_arms))
+                scratch = new_prospect(num_arms), new_stretch(num_arms)
+                self._call_recorded(call.kernel, call.clients, call.end, stop, *scratch, part)
 
-        return map(play, pieces) if self.threads is None else self.threads.pool.map(play, pieces)
+        return play
 
     def _call(
         self, kernel: Any, clients: NDArray[np.int64], last: int, stop: int, prospect: Prospect, stretch: Stretch
     ) -> None:
         part = self.record.open_part(self.memory, clients, last)
+        self._call_recorded(kernel, clients, last, stop, prospect, stretch, part)
+        sums = self.record.sum_part(part)
+        if sums is not None:
+            self.record.add_sums(sums)
+
+    def _call_recorded(
+        self,
+        kernel: Any,
+        clients: NDArray[np.int64],
+        last: int,
+        stop: int,
+        prospect: Prospect,
+        stretch: Stretch,
+        part: RoundRecord,
+    ) -> None:
         try:
             kernel(
                 self.memory,
@@ -374,7 +401,6 @@ class RunClients:
             raise_code_error(policy, self.request.instance.rewards, error, num_arms)
         if self.agents is not None:
             self.agents.check()
-        self.record.close_part(part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 Shapes: M clients, C recorded rounds, K arms, P pieces.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,8 +13,15 @@ from tutelage.engine.memory import Memory
 from tutelage.request import SimulationRequest
 
 PIECE = 1024  # of many clients, those whose numbers lie between two multiples of it are a piece
-_PIECES_PER_WORKER = 4
-_LEAST_STEPS = 1 << 18  # of all clients in a call that is worth cutting: some milliseconds
+
+
+class PartSums(NamedTuple):
+    """Pulls [C, K] and costs [C] of the clients of a piece in a call, at the checkpoints from the first one here on."""
+
+    piece: int
+    first_checkpoint: int
+    pulls: NDArray[np.integer[Any]]
+    costs: NDArray[np.float64]
 
 
 class RunRecord:
@@ -34,14 +43,12 @@ class RunRecord:
         self.piece_pulls = np.zeros((*shape, self.num_arms), dtype=np.int64)
         self.piece_costs = np.zeros(shape)
 
-    def cut(self, clients: NDArray[np.int64], steps: int, workers: int) -> list[NDArray[np.int64]]:
-        """Cut a call of ``clients``, ascending, which may take ``steps`` steps together, into pieces."""
-        if self.sums_clients:
-            cuts = np.searchsorted(clients, np.arange(PIECE, clients[-1] + 1, PIECE))
-            return [piece for piece in np.split(clients, cuts) if piece.size]
-        if workers == 1 or steps < _LEAST_STEPS:
+    def cut(self, clients: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Cut the clients of a call, ascending, into pieces; few clients are one."""
+        if not self.sums_clients:
             return [clients]
-        return np.array_split(clients, min(clients.size, _PIECES_PER_WORKER * workers))
+        cuts = np.searchsorted(clients, np.arange(PIECE, clients[-1] + 1, PIECE))
+        return [piece for piece in np.split(clients, cuts) if piece.size]
 
     def open_part(self, memory: Memory, clients: NDArray[np.int64], end: int) -> RoundRecord:
         """Return where a kernel records these clients, one piece, up to the round ``end``."""
@@ -53,13 +60,19 @@ class RunRecord:
         pulls = np.zeros((*shape, self.num_arms), dtype=self.count_type)
         return RoundRecord(self.rounds, pulls, np.zeros(shape), int(clients[0]), first)
 
-    def close_part(self, part: RoundRecord) -> None:
-        """Add what a kernel recorded of a piece."""
-        if self.sums_clients:
-            piece, first = part.first_client // PIECE, part.first_checkpoint
-            place = slice(first, first + part.costs.shape[1])
-            self.piece_pulls[piece, place] += part.pulls.sum(axis=0)
-            self.piece_costs[piece, place] += part.costs.sum(axis=0)
+    def sum_part(self, part: RoundRecord) -> PartSums | None:
+        """Sum what kernels recorded of a piece over its clients; None of few clients, which are recorded one by one."""
+        if not self.sums_clients:
+            return None
+        return PartSums(
+            part.first_client // PIECE, part.first_checkpoint, part.pulls.sum(axis=0), part.costs.sum(axis=0)
+        )
+
+    def add_sums(self, sums: PartSums) -> None:
+        """Add what was recorded of a piece."""
+        place = slice(sums.first_checkpoint, sums.first_checkpoint + sums.costs.size)
+        self.piece_pulls[sums.piece, place] += sums.pulls
+        self.piece_costs[sums.piece, place] += sums.costs
 
     def note_clients(self, memory: Memory, round: int) -> None:
         """Record each of many clients in a round in which all are, and no pull is pending."""

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from tutelage.engine.agent_group import open_agents
+from tutelage.engine.client_shares import ClientThreads
 from tutelage.engine.routine_consultations import RoutineConsultations
-from tutelage.engine.run_clients import ClientOutcome, ClientThreads, DirectiveChange, Player, RunClients
+from tutelage.engine.run_clients import ClientOutcome, DirectiveChange, Player, RunClients
 from tutelage.engine.scheduled_changes import ScheduledChange, schedule_changes
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import RunEvent, RunOutcome, count_messages

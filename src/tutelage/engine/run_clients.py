@@ -11,15 +11,13 @@ Clients of a call may be divided into shares, which threads play at the same tim
 
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.distributions.base import RewardArrays
 from tutelage.engine import agent_group
 from tutelage.engine.agent_group import AgentGroup, Cancelled
 from tutelage.engine.client_shares import ClientCall, ClientThreads, is_worth_dividing, play_in_threads
@@ -28,26 +26,24 @@ from tutelage.engine.compiled_loop import (
     STOP_AT_ALL,
     STOP_AT_ANY,
     STOP_AT_LAST,
-    ActivityArrays,
     RoundRecord,
     quota_kernels,
 )
 from tutelage.engine.kernels import RepeatedCalls
 from tutelage.engine.leaping import new_prospect, new_stretch
-from tutelage.engine.memory import NOT_REACHED, new_memory
-from tutelage.engine.policy_groups import PolicyGroups, group_clients, policy_chose_no_arm, raise_code_error
+from tutelage.engine.memory import NOT_REACHED
+from tutelage.engine.policy_groups import policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
 from tutelage.engine.run_record import RunRecord
-from tutelage.engine.stream_seeds import compute_client_streams
+from tutelage.engine.workspace import leave_workspace, new_trace, take_workspace
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.rule_memory import OFF_TARGET
 from tutelage.rules import NO_ROUNDING, make_rule_arrays
 from tutelage.run_outcome import PullTrace
-from tutelage.seeding import rounding_key, shock_key
+from tutelage.seeding import rounding_key
 from tutelage.teachers.base import Directive, Evidence, Teacher
-from tutelage.teachers.checks import ask_segments
 
 SLICE = 1 << 21  # most rounds in one compiled call, so that a long run can be cancelled
 _REPORT_EVERY = 0.1  # seconds, while the pieces of a call are played
@@ -102,36 +98,27 @@ class RunClients:
         own: slice | None = None,
         trace: bool = False,
     ) -> None:
-        instance, num_arms = request.instance, request.instance.num_arms
-        self.own = own = slice(0, instance.num_clients) if own is None else own
-        num_clients = own.stop - own.start
-        self.request = request
+        self.own = own = slice(0, request.instance.num_clients) if own is None else own
+        num_clients, num_arms = own.stop - own.start, request.instance.num_arms
+        self.request, self.teacher = request, teacher
         self.player, self.agents = player, player.agents
         self.threads = player.threads if player.agents is None else None
         self.reported_at = time.monotonic()
-        shared = _share_arrays(request)
-        self.reward_arrays = shared.reward_arrays._replace(
-            local_means=shared.reward_arrays.local_means[own], shock_key=read_only(shock_key(request.seed, run))
-        )
+        self.workspace = workspace = take_workspace(request, teacher, own)
+        workspace.begin(request.seed, run, own.start)
+        self.reward_arrays, self.acting, self.cuts = workspace.reward_arrays, workspace.acting, workspace.cuts
         self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
-        activity, delays, last_rounds = shared.acting
-        self.acting = ActivityArrays(activity[own], delays[own], last_rounds[own])
-        self.policies = shared.policies.select(own)
+        self.policies, self.groups = workspace.policies, workspace.calls
         self.slice = SLICE if self.agents is None else agent_group.SLICE
         if self.agents is not None:
             self.policies = replace(self.policies, parameters=read_only(self.agents.fill(self.policies.parameters)))
-        problem = request.problem_for(request.teachers[teacher])
-        self.cuts = np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64)
-        streams = compute_client_streams(request.seed, run, num_clients, own.start)
-        self.memory = new_memory(num_arms, self.cuts.size, self.policies.state_size, streams)
-        self.groups = [(RepeatedCalls(kernel), clients) for kernel, clients in self.policies.groups]
+        self.memory, self.quota = workspace.memory, workspace.quota
         self.can_go_back = self.agents is None and not request.sums_clients
-        self.memory.remaining_delays[:] = self.acting.delays
         self.record = RunRecord(request, num_clients)
-        self.prospect, self.stretch = new_prospect(num_arms), new_stretch(num_arms)
-        self.trace = _new_trace(num_clients, request.horizon if trace else 0)
-        self.all_clients = np.ones(num_clients, dtype=np.bool_)
-        self.is_evidence = self.all_clients.copy()
+        self.prospect, self.stretch = workspace.prospect, workspace.stretch
+        self.trace = new_trace(num_clients, request.horizon) if trace else workspace.no_trace
+        self.all_clients, self.is_evidence = workspace.all_clients, workspace.is_evidence
+        self.has_excluded = False
         self.delivered_segments = np.zeros(num_arms, dtype=np.int64)
         self.published: tuple[Any, ...] = ()
         self.completed_round = 0  # the latest one after which :meth:`advance` has nothing to do
@@ -150,7 +137,7 @@ class RunClients:
         if change.restarts or change.begins_window:
             self.delivered_segments = np.zeros_like(self.delivered_segments)
         counts = directive.quota.counts if directive.quota else (0,) * self.delivered_segments.size
-        self.quota = np.array(counts, dtype=np.int64)
+        self.quota[...] = counts
         memory.quota_rounds[...] = NOT_REACHED
         memory.quota_rounds[memory.evidence_pulls >= self.quota] = 0
         if change.has_new_target:
@@ -190,7 +177,7 @@ class RunClients:
 
     def advance_to_quota(self, last: int) -> int:
         """Bring each client that is evidence to where it has the pulls of every listed arm; return the latest round."""
-        self._advance(last, self.is_evidence, STOP_AT_ALL)
+        self._advance(last, self.is_evidence if self.has_excluded else self.all_clients, STOP_AT_ALL)
         return int(self.memory.rounds[self.is_evidence].max(initial=0))
 
     def level(self, round: int) -> bool:
@@ -236,11 +223,13 @@ class RunClients:
         """Leave a client of the run, numbered from its first one, out of the evidence if it is one of these."""
         if self.own.start <= client < self.own.stop:
             self.is_evidence[client - self.own.start] = False
+            self.has_excluded = True
 
     def finish(self) -> ClientOutcome:
-        """Return what was recorded, at the horizon."""
+        """Return what was recorded, at the horizon; nothing else may be asked after it."""
         self.record.note_clients(self.memory, self.request.horizon)
         record, noticed = self.record, self.memory.noticed_in[:, 0].copy()
+        leave_workspace(self.request, self.teacher, self.own, self.workspace)
         return ClientOutcome(record.pulls, record.costs, noticed, record.piece_pulls, record.piece_costs, self.trace)
 
     def _next_any(self, last: int) -> int | None:
@@ -285,7 +274,7 @@ class RunClients:
 
     def _advance(self, last: int, which: NDArray[np.bool_], stop: int = STOP_AT_LAST) -> None:
         """Take these clients to ``last``, or to where ``stop`` says: threads all of them at once, else one by one."""
-        groups = self.groups
+        groups: Iterable[tuple[RepeatedCalls, NDArray[np.int64]]] = self.groups
         if which is not self.all_clients:
             groups = [(kernel, members[which[members]]) for kernel, members in groups]
         chosen = [(ClientCall(kernel, clients, last), self.slice) for kernel, clients in groups if clients.size]
@@ -401,31 +390,3 @@ class RunClients:
             raise_code_error(policy, self.request.instance.rewards, error, num_arms)
         if self.agents is not None:
             self.agents.check()
-
-
-@dataclass(frozen=True, eq=False)
-class _SharedArrays:
-    """What is the same in all runs of a request."""
-
-    reward_arrays: RewardArrays
-    acting: ActivityArrays
-    policies: PolicyGroups
-
-
-_SHARED: weakref.WeakKeyDictionary[SimulationRequest, _SharedArrays] = weakref.WeakKeyDictionary()
-
-
-def _share_arrays(request: SimulationRequest) -> _SharedArrays:
-    """Return the arrays that the runs of a request share, made at its first run in this process."""
-    shared, instance = _SHARED.get(request), request.instance
-    if shared is None:
-        acting = ActivityArrays(*instance.conditions.arrays(instance.num_clients))
-        policies = group_clients(request.policies, instance.rewards, instance.num_arms, request.engine)
-        shared = _SharedArrays(instance.reward_arrays(), acting, policies)
-        _SHARED[request] = shared
-    return shared
-
-
-def _new_trace(num_clients: int, num_rounds: int) -> PullTrace:
-    shape = (num_clients, num_rounds)
-    return PullTrace(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape))

@@ -39,6 +39,7 @@ class RunRecord:
         shape = (num_clients, self.client_rounds.size)
         self.pulls = np.zeros((*shape, self.num_arms), dtype=self.count_type)
         self.costs = np.zeros(shape)
+        self.whole = RoundRecord(self.rounds, self.pulls, self.costs, 0, 0)  # of few clients
         shape = (-(-num_clients // PIECE) if self.sums_clients else 0, self.rounds.size)
         self.piece_pulls = np.zeros((*shape, self.num_arms), dtype=np.int64)
         self.piece_costs = np.zeros(shape)
@@ -53,7 +54,7 @@ class RunRecord:
     def open_part(self, memory: Memory, clients: NDArray[np.int64], end: int) -> RoundRecord:
         """Return where a kernel records these clients, one piece, up to the round ``end``."""
         if not self.sums_clients:
-            return RoundRecord(self.rounds, self.pulls, self.costs, 0, 0)
+            return self.whole
         first = int(memory.next_checkpoints[clients].min())
         last = max(first, int(np.searchsorted(self.rounds, end, side="right")))
         shape = (int(clients[-1] - clients[0]) + 1, last - first)

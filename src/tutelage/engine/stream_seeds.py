@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tutelage.engine.kernels import compiled_main
+from tutelage.engine.kernels import RepeatedCalls, compiled_main
 from tutelage.engine.stream_words import next_uint64
 from tutelage.seeding import mix_clients_seed
 
@@ -21,13 +21,18 @@ _MIX_LEFT, _MIX_RIGHT, _WORD = 0xCA01F9DD, 0x4973F715, 0xFFFFFFFF
 _POOL, _DISCARDED = 4, 12
 
 
-def compute_client_streams(seed: int, run: int, num_clients: int, first: int = 0) -> NDArray[np.uint64]:
-    """Return what ``seeding.client_streams`` returns, uint64 [M, 3, 4], for the clients from ``first`` on."""
-    pool, num_words = mix_clients_seed(seed, run)
-    factor = _INIT_A * pow(_MULT_A, _POOL * num_words, _WORD + 1) & _WORD  # after as many multiplications
-    streams = np.zeros((num_clients, 3, 4), dtype=np.uint64)
-    _seeding_kernel()(pool.astype(np.int64), factor, np.zeros(_POOL + 6, dtype=np.int64), first, streams)
-    return streams
+class StreamSeeder:
+    """Writes the streams of the clients of one run after the other."""
+
+    def __init__(self) -> None:
+        self.kernel = RepeatedCalls(_seeding_kernel())
+        self.pool, self.numbers = np.zeros(_POOL, dtype=np.int64), np.zeros(_POOL + 6, dtype=np.int64)
+
+    def fill(self, seed: int, run: int, first: int, streams: NDArray[np.uint64]) -> None:
+        """Write ``seeding.client_streams`` of the clients from ``first`` on into ``streams`` [M, 3, 4]."""
+        self.pool[...], num_words = mix_clients_seed(seed, run)
+        factor = _INIT_A * pow(_MULT_A, _POOL * num_words, _WORD + 1) & _WORD  # after as many multiplications
+        self.kernel(self.pool, factor, self.numbers, first, streams)
 
 
 @functools.cache

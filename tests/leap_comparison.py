@@ -134,6 +134,9 @@ def prepare(case, num_clients, engine, seed):
     shape = (num_clients, checkpoints.size)
     simulation.record.pulls = np.zeros((*shape, num_arms), dtype=request.count_type)
     simulation.record.costs = np.zeros(shape)
+    simulation.record.whole = simulation.record.whole._replace(
+        pulls=simulation.record.pulls, costs=simulation.record.costs
+    )
     parameters = np.tile(simulation.policies.parameters, (num_clients, 1))
     simulation.policies = replace(simulation.policies, parameters=read_only(parameters))
     simulation.is_evidence = np.ones(num_clients, dtype=np.bool_)

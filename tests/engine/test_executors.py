@@ -105,7 +105,7 @@ def test_forked_processes(python):
 
 
 def test_what_is_worth_forking(monkeypatch):
-    """Forking is used for many runs of a teacher that is consulted often, with several workers, where safe."""
+    """Forking is used for runs of a teacher that is consulted often and for many short ones, by several workers."""
     monkeypatch.setattr(executors, "can_fork", lambda: True)
     blt = simulator.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
     assert executors._is_worth_forking([blt], 2)
@@ -113,6 +113,9 @@ def test_what_is_worth_forking(monkeypatch):
     assert not executors._is_worth_forking([blt], 1)
     assert not executors._is_worth_forking([blt], 3)
     assert not executors._is_worth_forking([simulator.make_request("paper", ["tal", "twl"], runs=100)], 2)
+    short = simulator.make_request("paper", ["tal", "twl"], horizon=1000, runs=250)
+    assert executors._is_worth_forking([short], 2)
+    assert not executors._is_worth_forking([short], 3)
     monkeypatch.setattr(executors, "can_fork", lambda: False)
     assert not executors._is_worth_forking([blt], 2)
 

@@ -45,6 +45,9 @@ _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
 MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
+# Rounds of all clients of a run that takes longer in Python than in compiled code, and how many such runs for each
+# process take longer than to start it.
+_SHORT_STEPS, _SHORT_RUNS_WORTH_FORKING = 10_000, 250
 _HAS_MASKS = hasattr(signal, "pthread_sigmask")
 
 
@@ -285,6 +288,9 @@ def _is_worth_forking(requests: Requests, workers: int) -> bool:
     if any(map(has_agents, requests)):
         return True
     request = requests[0]  # the others are of other instances
+    is_short = request.horizon * request.instance.num_clients <= _SHORT_STEPS
+    if is_short and count_runs(requests) >= _SHORT_RUNS_WORTH_FORKING * workers:
+        return True
     segments = (ask_segments(teacher, request.problem_for(teacher)) for teacher in request.teachers)
     return any(len(cuts) >= _MANY_SEGMENTS for cuts in segments)
 

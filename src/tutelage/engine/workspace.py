@@ -24,7 +24,7 @@ from tutelage.run_outcome import PullTrace
 from tutelage.seeding import shock_key
 from tutelage.teachers.checks import ask_segments
 
-_MOST_BYTES = 1 << 20  # of a memory that is worth keeping
+_MOST_BYTES = 1 << 17  # of a memory that is worth keeping, for each request and teacher
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,13 @@ from tests.leap_comparison import unlikely
 
 from tutelage import revealed_rewards
 from tutelage.engine import leaping
+from tutelage.engine.leaping import new_stretch
+from tutelage.noticing import Noticing
 from tutelage.policies import epsilon_greedy, ucb1
 from tutelage.policies.base import Learner, Prospect, Stretch
 from tutelage.revealed_rewards import RevealedRewards
 from tutelage.rule_memory import OFF_TARGET, RuleMemory
-from tutelage.rules import KEEP, Lift, Set, make_rule_arrays, reveal
+from tutelage.rules import KEEP, Align, Lift, Set, make_rule_arrays, reveal
 
 CASES = ((2, 30, 0.5), (5, 40, 1.5))  # first round, most rounds, weight of exploration
 
@@ -35,6 +37,87 @@ def greedy_rounds():
         drawn = Counter(epsilon_greedy._count_greedy_rounds(round, longest, weight, stream) for _ in range(20_000))
         found = found or bool(unlikely(drawn, chances | {longest: left}))
     return found
+
+
+def wrong_notes():
+    """Whether pulls or ones at a checkpoint are not those of a stretch that ends there, or none is passed.
+
+    epsilon-greedy explores two settled arms, in the last round before the checkpoint, too; UCB1 has one leading arm.
+    """
+    stream, flags, rounds = np.random.default_rng(9), np.array([False, True, True]), 40
+    for policy, parameters in ((epsilon_greedy, (360.0, 1.0)), (ucb1, ())):
+        counts, means = np.array([9000, 900, 900]), np.array([0.8, 0.0, 0.0])
+        learner, longest = Learner(counts, means, np.zeros(5)), 400
+        checkpoints, totals = 7 + np.array([rounds, 2 * rounds, 3 * rounds]), [Counter() for _ in range(3)]
+        for _ in range(500):
+            stretch = new_stretch(3)
+            prospect = Prospect(
+                means, flags, flags, np.full(3, 999), rounds, False, longest - rounds, 7, checkpoints, 0
+            )
+            played = policy.leap(int(counts.sum()) + 1, learner, prospect, stretch, np.array(parameters), stream)
+            if played != longest or stretch.noted[0] != 3:
+                return True
+            before = np.zeros((2, 3), dtype=np.int64)
+            for place in range(3):
+                after = np.array([stretch.noted_pulls[place], stretch.noted_ones[place]])
+                (pulls, ones), before = after - before, after
+                if pulls.sum() != rounds or ones[1:].any():
+                    return True
+                totals[place][rounds - int(pulls[0]), int(ones[0])] += 1
+            if stretch.ones[0] < before[1, 0] or stretch.pulls.sum() != longest:
+                return True
+        for place, found in enumerate(totals):
+            middle = counts.sum() + (place + 0.5) * rounds  # the round whose share of exploration is about their mean
+            share = 2.0 / 3.0 * 1080.0 / middle if policy is epsilon_greedy else 0.0
+            numbers = np.arange(rounds + 1)
+            table = stats.binom.pmf(numbers, rounds - numbers[:, np.newaxis], 0.8)
+            table *= stats.binom.pmf(numbers, rounds, share)[:, np.newaxis]
+            chances = {pair: float(table[pair]) for pair in np.ndindex(*table.shape) if sum(pair) <= rounds}
+            off = sum(pair[0] * count for pair, count in found.items()) / 500
+            if unlikely(found, chances) or abs(off - rounds * share) > 7.0 * (rounds * share / 500) ** 0.5:
+                return True
+    return False
+
+
+def wrong_costs():
+    """Whether the cost up to a checkpoint, of rewards that are replaced, is not what the observed rewards say."""
+    rules, stream = make_rule_arrays((KEEP, Set(0.0), Align()), (), None, None), np.random.default_rng(10)
+    means, found, total = np.array([0.3, 0.4, 0.2]), np.zeros((2, 2)), 0.0
+    for _ in range(2000):
+        stretch, prospect, memory = new_stretch(3), leaping.new_prospect(3), np.zeros((9, 3))
+        prospect.means[...], prospect.is_constant[...] = (0.3, 0.0, 0.6), (False, True, False)
+        stretch.pulls[...], stretch.ones[...], stretch.noted[...] = (30, 50, 60), (9, 0, 40), 1
+        stretch.noted_pulls[0], stretch.noted_ones[0] = (20, 10, 30), (5, 0, 30)
+        counts = np.zeros((8, 3), dtype=np.int64)
+        counts[0] = 100, 200, 300
+        added, _ = leaping.record_stretch(
+            stretch,
+            prospect,
+            9,
+            rules,
+            RuleMemory(counts[1], memory[0], memory[1], np.zeros(6)),
+            means,
+            False,
+            RevealedRewards(counts[2], memory[2], memory[3], counts[3], memory[4]),
+            Noticing(memory[5], np.ones(1, dtype=np.int64)),
+            counts[0],
+            counts[4],
+            counts[5],
+            np.zeros((3, 1)),
+            np.zeros(0, dtype=np.int64),
+            np.full(3, -1),
+            counts[6],
+            stream,
+        )
+        if stretch.noted_pulls[0].tolist() != [120, 210, 330] or counts[0].tolist() != [130, 250, 360]:
+            return True
+        found += np.array([[stretch.noted_costs[0], added], [stretch.noted_costs[0] ** 2, added**2]])
+        total += memory[0, 1]
+    costs, squares = found / 2000
+    expected = np.array([10 * 0.4 + 30 * 0.8, 50 * 0.4 + 40 * 0.8 + 20 * 0.2])
+    variance = np.array([10 * 0.24 + 30 * 0.16, 50 * 0.24 + 60 * 0.16])
+    is_off = np.abs(costs - expected) > 6.0 * np.sqrt(variance / 2000)
+    return bool(is_off.any() or abs(total / 2000 - 20.0) > 6.0 * (12.0 / 2000) ** 0.5 or (squares < costs**2).any())
 
 
 def sums_of_ones():
@@ -320,6 +403,17 @@ MUTANTS = [
         wrong_explorations,
     ),
     (epsilon_greedy, "played + greedy, left + greedy", "played + greedy, greedy", wrong_explorations),
+    (epsilon_greedy, "before = checkpoint - played\n", "before = checkpoint - played - 1\n", wrong_notes),
+    (epsilon_greedy, "checkpoint, greedy - before, 0", "checkpoint, greedy, 0", wrong_notes),
+    (epsilon_greedy, "stretch.pulls[best] - last", "stretch.pulls[best]", wrong_notes),
+    (epsilon_greedy, "left + before, means", "before, means", wrong_notes),
+    (ucb1, "note_pulls(leader, pulls, more", "note_pulls(leader, pulls + 1, more", wrong_notes),
+    (ucb1, "if prospect.notes_ones", "if not prospect.notes_ones", wrong_notes),
+    (leaping, "pulls - pulls_before", "pulls", wrong_costs),
+    (leaping, "else ones - ones_before", "else ones", wrong_costs),
+    (leaping, "noted_costs[place] += added", "noted_costs[place] += total_cost", wrong_costs),
+    (leaping, "noted_pulls[place, arm] += all_pulls[arm]", "noted_pulls[place, arm] += 0", wrong_costs),
+    (leaping, "value, number = 1.0 - part, ones", "value, number = 0.0 + part, ones", wrong_costs),
     (leaping, "- evidence_pulls[arm] - reserved", "- evidence_pulls[arm]", wrong_rooms),
     (
         leaping,
@@ -352,6 +446,8 @@ MUTANTS = [
         uneven_ties,
         wrong_explorations,
         uncertain_best,
+        wrong_notes,
+        wrong_costs,
         wrong_rooms,
         sums_of_ones,
         means_of_ones,
@@ -373,6 +469,7 @@ def test_mutants_are_caught(module, old, new, check, monkeypatch):
         "leap",
         "_count_greedy_rounds",
         "find_prospect",
+        "record_stretch",
         "count_pulls_without_lift",
         "add_one_by_one",
         "add_ones",

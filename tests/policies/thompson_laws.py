@@ -11,8 +11,9 @@ from scipy import stats
 
 from tutelage.draws import random
 from tutelage.engine.kernels import compiled_main
+from tutelage.engine.leaping import new_stretch
 from tutelage.policies import thompson
-from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.policies.base import Learner, Prospect
 from tutelage.policies.thompson import ThompsonSampling
 from tutelage.seeding import POLICY, client_generator, client_streams
 
@@ -49,7 +50,17 @@ def play_runs(stream, history, times, room, learner, prospect, stretch, paramete
                 rounds = 0
                 if leaps:
                     asked = Prospect(
-                        prospect.means, prospect.is_constant, prospect.is_settled, room, times[place] - now, False
+                        prospect.means,
+                        prospect.is_constant,
+                        prospect.is_settled,
+                        room,
+                        times[place] - now,
+                        False,
+                        0,
+                        now,
+                        prospect.checkpoints,
+                        0,
+                        False,
                     )
                     rounds = leap(now + 1, learner, asked, stretch, parameters, stream)
                 if rounds == 0:
@@ -72,7 +83,7 @@ choose, learn, leap = thompson.choose, thompson.learn, thompson.leap
 def play(case, times, runs, *, leaps=True, seed=0, room=UNLIMITED, compiles=False, leap_function=thompson.leap):
     """Return pulls and ones [R, C, K] of that many clients at ``times``; in plain Python unless it ``compiles``."""
     num_arms = len(case.means)
-    counts, numbers = np.zeros((4, num_arms), dtype=np.int64), np.zeros((2, num_arms))
+    counts, numbers = np.zeros((2, num_arms), dtype=np.int64), np.zeros((2, num_arms))
     learner = Learner(counts[0], numbers[0], np.zeros(ThompsonSampling().state_size(num_arms)))
     means = np.array(case.means, dtype=np.float64)
     is_constant = (means == 0.0) | (means == 1.0)
@@ -86,7 +97,7 @@ def play(case, times, runs, *, leaps=True, seed=0, room=UNLIMITED, compiles=Fals
         np.full(num_arms, room),
         learner,
         prospect,
-        Stretch(counts[2], counts[3]),
+        new_stretch(num_arms),
         np.zeros(1),
         leaps,
         pulls,

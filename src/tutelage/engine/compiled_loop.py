@@ -83,7 +83,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
     where a leap would end; these are the same pulls.
 
     With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
-    the one before ``end`` and to its next checkpoint.  After an attempt without a leap it steps 1, 2, 4 rounds
+    the one before ``end``; the leap may pass checkpoints.  After an attempt without a leap it steps 1, 2, 4 rounds
     and so on; after a leap these numbers begin again at a fourth.  With REPEATS, which makes single rounds cheap except
     where arms are tied, it also attempts to leap after a pull of an arm whose revealed reward is constant, and again
     after each of these leaps.  When to attempt depends on the past only, so it does not change the distribution of what
@@ -161,7 +161,6 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                     break
                 if LEAPS:  # noqa: SIM102 - numba compiles neither branch where its constant is False
                     if may_leap and (has_constant or round >= next_attempt):
-                        latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
                         played, added, met = play_stretch(
                             leap,
                             learner,
@@ -171,7 +170,9 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             stretch,
                             number,
                             round,
-                            0 if is_first_left_out else min(end - 1, stops_after, latest) - round,
+                            0 if is_first_left_out else min(end - 1, stops_after) - round,
+                            record.rounds,
+                            checkpoint,
                             missing if stop == STOP_AT_ALL else NOT_REACHED,
                             rule_arrays,
                             rule_memory,
@@ -189,6 +190,8 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             quota_rounds,
                             reward_stream,
                         )
+                        if stretch.noted[0] > 0:
+                            checkpoint = record_noted(record, stretch, client, checkpoint, total_cost)
                         round, number, total_cost, missing = (
                             round + played,
                             number + played,
@@ -272,6 +275,23 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
             memory.pending_reward[client] = reward
         if end == last_round or first_round_met(memory.quota_rounds, quota, is_evidence) <= end:
             break
+
+
+def record_noted(record: RoundRecord, stretch: Stretch, client: int, checkpoint: int, total_cost: float) -> int:
+    """Record the checkpoints noted in a stretch, before which the client had this cost; return the next one.
+
+    The notes are deleted.
+    """
+    row, place = client - record.first_client, checkpoint - record.first_checkpoint
+    for noted in range(stretch.noted[0]):
+        for arm in range(stretch.pulls.size):
+            record.pulls[row, place + noted, arm] = stretch.noted_pulls[noted, arm]
+        total_cost += stretch.noted_costs[noted]
+        record.costs[row, place + noted] = total_cost
+        stretch.noted_costs[noted] = 0.0
+    checkpoint += stretch.noted[0]
+    stretch.noted[0] = 0
+    return checkpoint
 
 
 def acts(round: int, wait: int, activity: float, stops_after: int, stream: Any) -> bool:

@@ -19,6 +19,7 @@ from tutelage.revealed_rewards import RevealedRewards, add_equal_rewards, add_on
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.rules import ALIGN_KIND, KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, SET_KIND, cost
 
+MOST_NOTED = 64  # checkpoints inside a stretch
 LONGEST_PAUSE = 256  # rounds that are stepped before a policy that did not leap is asked again
 _MARGIN = 1e-9  # far above the rounding of a mean
 
@@ -33,12 +34,15 @@ def never_leap(
 def new_prospect(num_arms: int) -> Prospect:
     """Return arrays to write a prospect in."""
     is_constant, is_settled = np.zeros((2, num_arms), dtype=np.bool_)
-    return Prospect(np.zeros(num_arms), is_constant, is_settled, np.zeros(num_arms, dtype=np.int64), 0, False)
+    room, checkpoints = np.zeros(num_arms, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    return Prospect(np.zeros(num_arms), is_constant, is_settled, room, 0, False, 0, 0, checkpoints, 0, False)
 
 
 def new_stretch(num_arms: int) -> Stretch:
     """Return arrays to write a stretch in."""
-    return Stretch(*np.zeros((2, num_arms), dtype=np.int64))
+    pulls, ones = np.zeros((2, num_arms), dtype=np.int64)
+    noted_pulls, noted_ones = np.zeros((2, MOST_NOTED, num_arms), dtype=np.int64)
+    return Stretch(pulls, ones, np.zeros(1, dtype=np.int64), noted_pulls, noted_ones, np.zeros(MOST_NOTED))
 
 
 def play_stretch(
@@ -51,6 +55,8 @@ def play_stretch(
     number: int,
     round: int,
     rounds: int,
+    checkpoints: NDArray[np.int64],
+    next_checkpoint: int,
     missing: int,
     rule_arrays: RuleArrays,
     rule_memory: RuleMemory,
@@ -71,8 +77,12 @@ def play_stretch(
     """Leap over up to ``rounds`` rounds; return how many these were, their cost and how many counts they met.
 
     The client has made ``number`` pulls in ``round`` rounds.  It stops where none of its counts is ``missing`` any
-    more, with its pull pending.
+    more, with its pull pending.  ``stretch`` then holds the client's pulls at each checkpoint that it noted, and the
+    cost of the rounds before it and after the one before.
     """
+    last = next_checkpoint + MOST_NOTED - 1  # the last one that may be noted, at which a stretch then ends
+    if last < checkpoints.size:
+        rounds = min(rounds, checkpoints[last] - round)
     if rounds < 2 or missing == 0:
         return 0, 0.0, 0
     if not find_prospect(
@@ -92,16 +102,23 @@ def play_stretch(
         1 if missing == 1 else 0,
     ):
         return 0, 0.0, 0
-    one_arm = False
+    one_arm = notes_ones = False
     for kind in rule_arrays.kinds:
         one_arm = one_arm or kind == LIFT_KIND
+        notes_ones = notes_ones or kind == ALIGN_KIND  # its cost depends on them
+    near = min(rounds, checkpoints[next_checkpoint] - round) if next_checkpoint < checkpoints.size else rounds
     coming = Prospect(
         read_only(prospect.means),
         read_only(prospect.is_constant),
         read_only(prospect.is_settled),
         read_only(prospect.room),
-        rounds,
+        near,
         one_arm,
+        rounds - near,
+        round,
+        read_only(checkpoints),
+        next_checkpoint,
+        notes_ones,
     )
     played = leap(number + 1, learner, coming, stretch, parameters, policy_stream)
     if played == 0:
@@ -203,6 +220,29 @@ def count_pulls_without_lift(rule_arrays: RuleArrays, memory: RuleMemory, target
     return int(min(longest, max(0.0, least)))
 
 
+def draw_observed(
+    kind: int, count: int, ones: int, mean: float, local_mean: float, rewards_are_constant: bool, stream: Any
+) -> tuple[float, float]:
+    """Draw the sum of the rewards that are observed in ``count`` pulls of an arm; return it and the cost.
+
+    ALIGN reveals ``ones`` ones and otherwise zeros, SET the constant ``mean``.
+    """
+    total, added, left = 0.0, 0.0, count
+    for part in range(2):  # of ALIGN the ones, then the zeros
+        value, number = mean, left
+        if kind == ALIGN_KIND:
+            value, number = 1.0 - part, ones if part == 0 else left
+        left -= number
+        if rewards_are_constant:
+            total += number * local_mean
+            added += number * cost(local_mean, value)
+        else:
+            observed = binomial(stream, number, local_mean)
+            total += observed
+            added += observed * cost(1.0, value) + (number - observed) * cost(0.0, value)
+    return total, added
+
+
 def record_stretch(
     stretch: Stretch,
     prospect: Prospect,
@@ -224,12 +264,17 @@ def record_stretch(
 ) -> tuple[float, int]:
     """Add a stretch that ended in ``round`` to a client's memory; return its cost and how many counts it met.
 
+    The pulls noted at a checkpoint become those since the client's first round.
+
     Where an arm's revealed reward does not depend on the observed one, neither does the policy; so the observed
     rewards are independent of the stretch.  Their sum is Binomial, both over the pulls that revealed 1 and over the
     others: under ALIGN the two are drawn, since the cost depends on how often observed and revealed reward differ.
+    The parts between two noted checkpoints are drawn one by one, as their sums are independent.
     """
-    total_cost, met = 0.0, 0
+    total_cost, met, noted = 0.0, 0, stretch.noted[0]
     for arm in range(local_means.size):
+        for place in range(noted):
+            stretch.noted_pulls[place, arm] += all_pulls[arm]
         count = stretch.pulls[arm]
         if count == 0:
             continue
@@ -237,19 +282,26 @@ def record_stretch(
         shown = count * mean if prospect.is_constant[arm] else float(stretch.ones[arm])
         observed = shown
         if rule_arrays.kinds[arm] != KEEP_KIND and rule_arrays.kinds[arm] != LIFT_KIND:
-            observed, left = 0.0, count
-            for part in range(2):  # of ALIGN the ones, then the zeros
-                value, number = mean, left
-                if rule_arrays.kinds[arm] == ALIGN_KIND:
-                    value, number = 1.0 - part, int(shown) if part == 0 else left
-                left -= number
-                if rewards_are_constant:
-                    observed += number * local_means[arm]
-                    total_cost += number * cost(local_means[arm], value)
-                else:
-                    ones = binomial(reward_stream, number, local_means[arm])
-                    observed += ones
-                    total_cost += ones * cost(1.0, value) + (number - ones) * cost(0.0, value)
+            observed, pulls_before, ones_before = 0.0, all_pulls[arm], 0
+            for place in range(noted + 1):
+                is_last = place == noted
+                pulls = all_pulls[arm] + count if is_last else stretch.noted_pulls[place, arm]
+                ones = stretch.ones[arm] if is_last else stretch.noted_ones[place, arm]
+                part = pulls - pulls_before
+                part_sum, added = draw_observed(
+                    rule_arrays.kinds[arm],
+                    part,
+                    int(part * mean) if prospect.is_constant[arm] else ones - ones_before,
+                    mean,
+                    local_means[arm],
+                    rewards_are_constant,
+                    reward_stream,
+                )
+                observed += part_sum
+                total_cost += added
+                if not is_last:
+                    stretch.noted_costs[place] += added
+                pulls_before, ones_before = pulls, ones
         if prospect.is_constant[arm]:
             add_equal_rewards(revealed, arm, mean, count)
         else:

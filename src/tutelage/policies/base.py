@@ -17,8 +17,9 @@ A policy may also have a third plain function, with which the engine plays many 
     the number of the first of these pulls.  Write how many pulls each arm gets, and how many ones are revealed;
     return the number of rounds, or 0 where nothing is to be gained: the engine then steps.  Counts and means are
     updated by the engine; ``learn`` is not called, so a leap also does to ``learner.state`` what ``learn`` would.
-    A stretch ends where :class:`Prospect` says.  What was drawn about later rounds is forgotten, which is right
-    only if the stretch would have ended there whatever these draws were.
+    A stretch ends where :class:`Prospect` says, at the next checkpoint unless the leap notes those it passes.  What
+    was drawn about later rounds is forgotten, which is right only if the stretch would have ended there whatever these
+    draws were.
 
 One that learns nothing beyond counts and means may have another one, so that ``choose`` is called less often:
 
@@ -46,10 +47,18 @@ class Learner(NamedTuple):
     state: NDArray[np.float64]  # the policy's own, `state_size` numbers, all 0 at the start
 
 
+_NO_CHECKPOINTS = np.zeros(0, dtype=np.int64)
+_NOTHING_NOTED = np.zeros(1, dtype=np.int64)
+_NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
+NEVER = 1 << 60  # rounds
+
+
 class Prospect(NamedTuple):
     """What will be revealed to a client for its next pulls, and how long a stretch of them may be.
 
-    A stretch ends right after the pull with which an arm reaches its ``room``, and with its last round.
+    A stretch ends right after the pull with which an arm reaches its ``room``, and with its last round.  This is that
+    of the next checkpoint, or one up to ``later`` rounds after it if the leap calls :func:`note_checkpoint` at each
+    checkpoint that it passes (:func:`rounds_to_checkpoint`).
     """
 
     means: NDArray[np.float64]  # [K] the constant, or the probability that 1 is revealed, else 0
@@ -58,6 +67,11 @@ class Prospect(NamedTuple):
     room: NDArray[np.int64]  # [K] most pulls of each arm, at least 1
     rounds: int  # most rounds, at least 1
     one_arm: bool  # whether all pulls of the stretch must be of one arm
+    later: int = 0
+    round: int = 0  # rounds before the stretch
+    checkpoints: NDArray[np.int64] = _NO_CHECKPOINTS  # [C] rounds, increasing
+    next_checkpoint: int = 0  # the first of them that is to be noted
+    notes_ones: bool = True  # whether ones are noted, too: else they need not be drawn up to a checkpoint
 
 
 class Stretch(NamedTuple):
@@ -65,6 +79,10 @@ class Stretch(NamedTuple):
 
     pulls: NDArray[np.int64]  # [K]
     ones: NDArray[np.int64]  # [K] revealed ones, of the arms that are not constant
+    noted: NDArray[np.int64] = _NOTHING_NOTED  # [1] checkpoints that are noted, at most N
+    noted_pulls: NDArray[np.int64] = _NO_COUNTS  # [N, K] the pulls up to each of them
+    noted_ones: NDArray[np.int64] = _NO_COUNTS  # [N, K] the ones up to each of them, where they are asked for
+    noted_costs: NDArray[np.float64] = np.zeros(0)  # [N] the engine's, of the rounds since the one before
 
 
 class Lead(NamedTuple):
@@ -106,6 +124,38 @@ class Policy(Protocol):
     def parameters(self) -> tuple[float, ...]:
         """The parameters as ``choose`` and ``learn`` see them."""
         ...
+
+
+def rounds_to_checkpoint(prospect: Prospect, stretch: Stretch) -> int:
+    """Return the round of the stretch, counted from 1, of the first checkpoint that is not noted; NEVER if none is."""
+    place = prospect.next_checkpoint + stretch.noted[0]
+    return prospect.checkpoints[place] - prospect.round if place < prospect.checkpoints.size else NEVER
+
+
+def note_checkpoint(stretch: Stretch) -> None:
+    """Note pulls and ones up to a checkpoint: those that are in the stretch."""
+    place = stretch.noted[0]
+    for arm in range(stretch.pulls.size):
+        stretch.noted_pulls[place, arm] = stretch.pulls[arm]
+        stretch.noted_ones[place, arm] = stretch.ones[arm]
+    stretch.noted[0] = place + 1
+
+
+def note_pulls(arm: int, rounds: int, pulls: int, prospect: Prospect, stretch: Stretch) -> None:
+    """Add pulls of one arm to a stretch, which had this many rounds, and note the checkpoints that they reach."""
+    before = stretch.pulls[arm]
+    checkpoint = rounds_to_checkpoint(prospect, stretch)
+    while checkpoint <= rounds + pulls:
+        stretch.pulls[arm] = before + checkpoint - rounds
+        note_checkpoint(stretch)
+        checkpoint = rounds_to_checkpoint(prospect, stretch)
+    stretch.pulls[arm] = before + pulls
+
+
+def note_reached(prospect: Prospect, stretch: Stretch, rounds: int) -> None:
+    """Note pulls and ones if the stretch, which has this many rounds, has just reached a checkpoint."""
+    if rounds == rounds_to_checkpoint(prospect, stretch):
+        note_checkpoint(stretch)
 
 
 def can_leap(policy: Policy, rewards: Any) -> bool:

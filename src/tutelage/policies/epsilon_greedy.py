@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from tutelage.binomial import binomial
 from tutelage.draws import index, random
-from tutelage.policies.base import Learner, PolicyBase, Prospect, Stretch, argmax, first_pulls
+from tutelage.policies.base import (
+    Learner,
+    PolicyBase,
+    Prospect,
+    Stretch,
+    argmax,
+    first_pulls,
+    note_checkpoint,
+    rounds_to_checkpoint,
+)
 from tutelage.registry import parameter
 
 _MUST_EXPLORE = 0  # slot of the state: 1 if the coming pull explores
@@ -46,6 +55,9 @@ def leap(
     One best arm: it gets all greedy pulls, and the ones among its n independent trials are Binomial.  Several: each
     greedy pull is of any of them with equal probability, independently of the others: pulls are multinomial.
 
+    Up to a checkpoint that the stretch passes, greedy pulls, and ones where they are noted, are drawn as for a stretch
+    that ends there.  What follows is independent of them: it has the same best arms whatever was revealed.
+
     Where all pulls must be of one arm, the stretch ends before the first round that explores, which the state tells
     :func:`choose`.  Of rounds after the stretch nothing is known but that they are independent of the past; they are
     drawn when their turn comes.
@@ -60,9 +72,18 @@ def leap(
     weight = parameters[0] * counts.size / (parameters[1] * parameters[1])
     if longest < _LEAST or round < _LEAST * weight:
         return 0
-    played, left = 0, 0  # left: greedy pulls, not yet shared among the best arms
+    played, left, last = 0, 0, 0  # left: greedy pulls, not yet shared among the best arms
     while True:
         greedy = _count_greedy_rounds(round + played, longest - played, weight, stream)
+        checkpoint = rounds_to_checkpoint(prospect, stretch)
+        while checkpoint <= played + greedy:
+            before = checkpoint - played
+            _share_pulls(best, ties, left + before, means, stretch, stream)
+            if prospect.notes_ones:
+                last = _draw_ones(best, last, prospect, stretch, stream)
+            played, greedy, left = checkpoint, greedy - before, 0
+            note_checkpoint(stretch)
+            checkpoint = rounds_to_checkpoint(prospect, stretch)
         played, left = played + greedy, left + greedy
         if played == longest:
             break
@@ -77,26 +98,38 @@ def leap(
             stretch.ones[arm] += 1
         if not prospect.is_settled[arm] or stretch.pulls[arm] == prospect.room[arm]:
             break
-    for arm in range(best, counts.size):
+    _share_pulls(best, ties, left, means, stretch, stream)
+    _draw_ones(best, last, prospect, stretch, stream)
+    return played
+
+
+def _share_pulls(best: int, ties: int, left: int, means: NDArray[np.float64], stretch: Stretch, stream: Any) -> None:
+    """Share ``left`` greedy pulls among the best arms."""
+    for arm in range(best, means.size):
         if means[arm] == means[best]:
             share = left if ties == 1 else binomial(stream, left, 1.0 / ties)
             stretch.pulls[arm] += share
             left -= share
             ties -= 1
+
+
+def _draw_ones(best: int, last: int, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
+    """Draw the ones of the best arm's pulls in the stretch but for the ``last`` first ones; return all its pulls."""
     if not prospect.is_constant[best]:
-        stretch.ones[best] = binomial(stream, stretch.pulls[best], prospect.means[best])
-    return played
+        stretch.ones[best] += binomial(stream, stretch.pulls[best] - last, prospect.means[best])
+    return int(stretch.pulls[best])
 
 
 def _find_longest(learner: Learner, prospect: Prospect) -> tuple[int, int, int]:
     """The first best arm, the number of best arms, and the rounds in which they certainly are the best; else 0."""
     counts, means = learner.counts, learner.means
-    best, ties, second, is_known, settled, room = 0, 0, -1.0, True, True, prospect.rounds
+    rounds = prospect.rounds + prospect.later
+    best, ties, second, is_known, settled, room = 0, 0, -1.0, True, True, rounds
     for arm in range(counts.size):
         is_known = is_known and counts[arm] > 0
         if ties == 0 or means[arm] > means[best]:
             second = means[best] if ties > 0 else -1.0
-            best, ties, settled, room = arm, 0, True, prospect.rounds
+            best, ties, settled, room = arm, 0, True, rounds
         if means[arm] == means[best]:
             ties, settled = ties + 1, settled and prospect.is_settled[arm]
             room = min(room, prospect.room[arm])

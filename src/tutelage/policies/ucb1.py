@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from tutelage.binomial import binomial
 from tutelage.draws import index
-from tutelage.policies.base import Lead, Learner, PolicyBase, Prospect, Stretch, first_pulls
+from tutelage.policies.base import (
+    Lead,
+    Learner,
+    PolicyBase,
+    Prospect,
+    Stretch,
+    first_pulls,
+    note_pulls,
+    rounds_to_checkpoint,
+)
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
 # known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
@@ -148,12 +157,13 @@ def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
     more than f + i s.  After i pulls that revealed S, these inequalities hold for the next n pulls, whatever is
     revealed, if S + k g > f + (i + k) s for all k < n, with g the least possible reward; so for all n up to
     (S - f - i s) / (s - g), or for all if g >= s.  These n pulls are the leader's, and the ones among independent
-    trials are Binomial; then S is known, and the next n follows from it.  When to end depends on the past only.
+    trials are Binomial; then S is known, and the next n follows from it.  A checkpoint makes n smaller.  When to end
+    depends on the past only.
     """
     leader, pulls, revealed = lead.arm, 0, 0.0
     is_constant, mean = prospect.is_constant[leader], prospect.means[leader]
     lowest = mean if is_constant else 0.0
-    longest = min(prospect.rounds, int(prospect.room[leader]), lead.pulls)
+    longest = min(prospect.rounds + prospect.later, int(prospect.room[leader]), lead.pulls)
     if longest < _LEAST_LEAD:
         return 0
     while pulls < longest:
@@ -162,14 +172,16 @@ def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
             more = int(spare / (lead.slope - lowest))
         if more < _LEAST_PULLS:  # so few are as fast with `bound_lead`
             break
+        if prospect.notes_ones:
+            more = min(more, rounds_to_checkpoint(prospect, stretch) - pulls)
         if is_constant:
             revealed += more * mean
         else:
             ones = binomial(stream, more, mean)
             stretch.ones[leader] += ones
             revealed += ones
+        note_pulls(leader, pulls, more, prospect, stretch)
         pulls += more
-    stretch.pulls[leader] = pulls
     return pulls
 
 

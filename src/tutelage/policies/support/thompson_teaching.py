@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tutelage.binomial import binomial, stirling_error
 from tutelage.draws import exponential, gamma, random
-from tutelage.policies.base import Prospect, Stretch
+from tutelage.policies.base import Prospect, Stretch, note_pulls, note_reached, rounds_to_checkpoint
 
 _MOST_CANDIDATES = 0.25  # share of rounds beyond which comparing all draws in every round is faster
 _SHORTEST = 4  # rounds worth the computation of a bound
@@ -56,15 +56,20 @@ def pull_taught(
     pulls in it are the target's, with a binomial number of zeros that does not depend on the gap's length.  In a
     candidate round arm k is drawn with probability q_k / q and proposed with probability p_k / q_k.  Where a gap
     has more than the z zeros, it is cut right after zero z + 1, whose place among the pulls is uniform given their
-    number (:func:`find_zero`): the bounds were valid up to there, and no candidate comes before.
+    number (:func:`find_zero`): the bounds were valid up to there, and no candidate comes before.  Where ones are
+    noted at checkpoints, a gap is cut there, too: what is left of a geometric gap has the law of a new one.
     """
-    done, has_ended = 0, False
-    while done < prospect.rounds and not has_ended:
-        length, zeros, total = _plan(prospect.rounds - done, target, successes, failures, prospect, bounds)
+    rounds, done, has_ended = prospect.rounds + prospect.later, 0, False
+    while done < rounds and not has_ended:
+        length, zeros, total = _plan(rounds - done, target, successes, failures, prospect, bounds)
         if total > _MOST_CANDIDATES:
+            length = min(length, rounds_to_checkpoint(prospect, stretch) - done)
             done += _step(stream, target, successes, failures, prospect, stretch, length)
         else:
-            done += _thin(stream, target, successes, failures, prospect, stretch, bounds, total, zeros, length)
+            done = _thin(
+                stream, target, successes, failures, prospect, stretch, bounds, total, zeros, done, done + length
+            )
+        note_reached(prospect, stretch, done)
         for arm in range(failures.size):
             has_ended = has_ended or stretch.pulls[arm] == prospect.room[arm]
     return done
@@ -182,18 +187,22 @@ def _thin(
     bounds: NDArray[np.float64],
     total: float,
     zeros: int,
-    length: int,
+    done: int,
+    end: int,
 ) -> int:
-    """Play at most ``length`` rounds, until the target has more than ``zeros`` zeros or the stretch ends.
+    """Play from round ``done`` to ``end``, or until the target has more than ``zeros`` zeros or the stretch ends.
+
+    Returns the last round.
 
     ``bounds`` [K] are the q_k, 0 for the target, and ``total`` is their sum.
     """
     first, most = 1.0 + successes[target], 1.0 + failures[target] + zeros
-    done = 0
-    while done < length:
+    while done < end:
+        note_reached(prospect, stretch, done)
         rate = -math.log1p(-total)  # 0 where all bounds are too small for a number: no candidate ever comes
         gap = exponential(stream) / rate if rate > 0.0 else math.inf
-        free = min(length - done, prospect.room[target] - stretch.pulls[target])
+        last = min(end, rounds_to_checkpoint(prospect, stretch)) if prospect.notes_ones else end
+        free = min(last - done, prospect.room[target] - stretch.pulls[target])
         pulls = int(min(gap, float(free)))
         found = binomial(stream, pulls, 1.0 - prospect.means[target])
         if 1.0 + failures[target] + found > most:
@@ -201,11 +210,13 @@ def _thin(
             pulls, found = find_zero(stream, pulls, found, allowed), allowed
         successes[target] += pulls - found
         failures[target] += found
-        stretch.pulls[target] += pulls
         stretch.ones[target] += pulls - found
+        note_pulls(target, done, pulls, prospect, stretch)
         done += pulls
-        if gap >= free or 1.0 + failures[target] > most:
+        if stretch.pulls[target] == prospect.room[target] or 1.0 + failures[target] > most:
             break
+        if gap >= free:
+            continue
         done += 1
         arm = draw_candidate(stream, bounds, total)
         a, b, other = 1.0 + successes[target], 1.0 + failures[target], 1.0 + failures[arm]

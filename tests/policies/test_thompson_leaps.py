@@ -12,6 +12,7 @@ from tests.policies.thompson_laws import UNLIMITED, Case, chances_of_being_large
 
 from tutelage.policies.base import Learner, Prospect, Stretch
 from tutelage.policies.support import thompson_leading as leading
+from tutelage.policies.support import thompson_teaching as teaching
 from tutelage.policies.support.thompson_comparing import _log_acceptance, _prepare
 from tutelage.policies.support.thompson_leading import bound_above
 from tutelage.policies.support.thompson_teaching import log_chance_above
@@ -55,6 +56,16 @@ def test_first_pulls_have_their_law(name, room):
     """Pulls and ones of all arms after some rounds are as frequent as enumeration says, also in short stretches."""
     case, horizon = CASES[name]
     assert p_value_of_law(case, horizon, RUNS, room=room) > FALSE_ALARM
+
+
+# Bounds are computed for single rounds, too: any length of a part is exact.
+SHORT = {"_SHORTEST = 4": "_SHORTEST = 1"}
+
+
+def test_first_pulls_have_their_law_where_other_arms_compete():
+    """Of twenty arms several often exceed the target's draw in the same round."""
+    case, horizon = CASES["taught, twenty arms"]
+    assert p_value_of_law(case, horizon, RUNS, leap_function=mutated(teaching, SHORT)) > FALSE_ALARM
 
 
 # A leading arm is looked for where another one's is near it, and after few rounds: any such numbers are exact.

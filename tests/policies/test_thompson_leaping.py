@@ -93,6 +93,7 @@ def test_compiled_is_plain():
 
 
 FEW_ZEROS = {"zeros = int(expected + 4.0 * math.sqrt(expected))": "zeros = int(expected / 3.0)"}
+FEW_LED = EAGER | {"zeros = int(expected + 4.0 * math.sqrt(expected)) + 1": "zeros = int(expected / 3.0)"}
 MUTANTS = [
     (constant, {"gamma(stream, 1.0 + successes[arm])": "gamma(stream, 1.0)"}, "ones, history"),
     (constant, {"gamma(stream, 1.0 + successes[arm])": "gamma(stream, 2.0 + successes[arm])"}, "ones, fresh"),
@@ -127,13 +128,13 @@ MUTANTS = [
     (comparing, {"+ 0.5 * curvature": "- 0.5 * curvature"}, "any, fresh"),
     (comparing, {"math.atan2(root_a, root_b)": "math.atan2(root_b, root_a)"}, "any, history"),
     (comparing, {"= 2.0 * successes[arm] + 1.0, 2.0": "= 2.0 * successes[arm] + 2.0, 2.0"}, "any, history"),
-    (comparing, {"- 0.5 * (a + b) * math.log1p(x * x)": "+ 0.5 * (a + b) * math.log1p(x * x)"}, "any, fresh"),
+    (comparing, {"- 0.5 * (a + b) * math.log1p(x * x)": "+ 0.5 * (a + b) * math.log1p(x * x)"}, "any, skewed"),
     (leading, EAGER | {"(b - 1.0) / (1.0 - level) - (": "(b - 1.0) / (1.0 - level) + ("}, "led, two arms"),
     (leading, EAGER | {"+ math.log(a + b - 1.0)": ""}, "led, two arms"),
     (leading, EAGER | {"(a + zeros if": "(a if"}, "led, two arms"),
     (leading, EAGER | {"(b - 1.0) * math.log1p(-ahead": "(b - 1.0) * math.log1p(ahead"}, "led, two arms"),
     (leading, EAGER | {"0.0 and value > c": "0.0 and value < c"}, "led, two arms"),
-    (leading, EAGER | {"- failures[leading]) + 1  #": "- failures[leading])  #"}, "led, two arms"),
+    (leading, FEW_LED | {"- failures[leading]) + 1  #": "- failures[leading])  #"}, "led, two arms"),
     (leading, EAGER | {"1.0 - value if arm == leading": "value if arm == leading"}, "led, two arms"),
     (leading, EAGER | {"stretch.pulls[arm] += pulls": "stretch.pulls[arm] += pulls + zeros"}, "led, two arms"),
 ]
@@ -143,10 +144,15 @@ MUTANTS = [
 def test_mutants_are_caught(module, changes, name):
     """A wrong sign, factor or number in a leap's formula makes the first pulls fail the test of their law."""
     case, horizon = (CASES | LED)[name]
-    assert p_value_of_law(case, horizon, 4 * RUNS, leap_function=mutated(module, changes)) < 1e-12
+    leap = mutated(module, changes)
+    # Most are caught by few clients; with so small a limit three attempts are no easier to pass than one.
+    assert any(p_value_of_law(case, horizon, runs, leap_function=leap) < 1e-12 for runs in (2000, RUNS, 4 * RUNS))
 
 
-def test_any_number_of_zeros_is_exact():
+@pytest.mark.parametrize(
+    ("module", "changes", "name"), [(teaching, FEW_ZEROS, "taught, few failures"), (leading, FEW_LED, "led, two arms")]
+)
+def test_any_number_of_zeros_is_exact(module, changes, name):
     """Planned for too few zeros, a part is often cut after the first one too many, and the law is the same."""
-    case, horizon = CASES["taught, few failures"]
-    assert p_value_of_law(case, horizon, RUNS, leap_function=mutated(teaching, FEW_ZEROS)) > 1e-8
+    case, horizon = (CASES | LED)[name]
+    assert p_value_of_law(case, horizon, RUNS, leap_function=mutated(module, changes)) > 1e-8

@@ -2,9 +2,10 @@
 
     python benchmarks/executors.py [--workers 2] [--turns 3]
 
-There are sweeps of long runs, of BLT, and of short runs, which are sent several at a time, and one run of many
-clients, which threads and Dask workers share.  Each is played once before it is timed, so that kernels are compiled
-and workers have started; the least time of the turns counts.  Every executor must give the same bytes.
+There are sweeps of long runs, of BLT, and of short runs, which are sent several at a time, and single runs of many
+clients, stepping and leaping, which threads and Dask workers share.  Each is played once before it is timed, so that
+kernels are compiled and workers have started; the least time of the turns counts.  Every executor must give the same
+bytes.
 """
 
 import argparse
@@ -18,26 +19,37 @@ from typing import Any
 import numpy as np
 
 from tutelage import make_request, simulate_request
-from tutelage.request import SimulationRequest
+from tutelage.request import Engine, SimulationRequest
 from tutelage.results import SimulationResult
+from tutelage.simulator import DEFAULT_CHECKPOINTS
 
 FIVE = "2*ucb1,2*eps-greedy,1*ts"
-SWEEPS: dict[str, Callable[[], SimulationRequest]] = {
-    "TWL and none, T = 50,000, 100 runs each": lambda: make_request("paper", ["twl", "none"], FIVE, runs=100, seed=1),
-    "BLT, T = 50,000, 40 runs": lambda: make_request("paper", "blt", FIVE, runs=40, seed=1),
-    "TWL and none, T = 500, 2,000 runs each": lambda: make_request(
-        "paper", ["twl", "none"], FIVE, horizon=500, runs=2000, seed=1, checkpoints=1
-    ),
-    "TAL(0,0), 20,000 clients, T = 10,000, one run": lambda: make_request(
+
+
+def make_many_clients(engine: Engine) -> SimulationRequest:
+    """Return a request of one run of 20,000 clients."""
+    return make_request(
         "planted:clients=20000,arms=10,gap=.05",
         "tal(gamma1=0,gamma2=0)",
         "8000*ucb1,8000*eps-greedy,4000*ts",
         horizon=10_000,
         runs=1,
         seed=1,
-        checkpoints=10,
-        engine="step",
+        checkpoints=10 if engine == "step" else DEFAULT_CHECKPOINTS,
+        engine=engine,
+    )
+
+
+LONG_RUNS = "TWL and none, T = 50,000, 100 runs each"
+LEAPING_CLIENTS = "TAL(0,0), 20,000 clients leap, T = 10,000, one run"
+SWEEPS: dict[str, Callable[[], SimulationRequest]] = {
+    LONG_RUNS: lambda: make_request("paper", ["twl", "none"], FIVE, runs=100, seed=1),
+    "BLT, T = 50,000, 40 runs": lambda: make_request("paper", "blt", FIVE, runs=40, seed=1),
+    "TWL and none, T = 500, 2,000 runs each": lambda: make_request(
+        "paper", ["twl", "none"], FIVE, horizon=500, runs=2000, seed=1, checkpoints=1
     ),
+    "TAL(0,0), 20,000 clients step, T = 10,000, one run": lambda: make_many_clients("step"),
+    LEAPING_CLIENTS: lambda: make_many_clients("leap"),
 }
 COMPARED = ("pulls", "regret", "cost", "target", "decided_in", "event_round", "event_active")
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import processes
 from engine_speed import HORIZON, NUM_CHECKPOINTS, measure_leaping_gain, measure_long, measure_speeds
+from executors import LEAPING_CLIENTS, LONG_RUNS, SWEEPS, play
 from leaping import measure_longest_runs
 from measurements import MEBIBYTES, SECONDS, SPEEDUP, Measurement, Requirement, RivalResult, Samples, Unit, format_table
 from other_libraries import play_plain_taught
 
-from tutelage import instances, make_request, simulate_request
-from tutelage.request import SimulationRequest
+from tutelage import instances
 from tutelage.versions import package_version
 
 RUNS = 100
@@ -140,33 +140,13 @@ def measure_long_commands() -> list[Measurement]:
 
 def measure_two_cores(turns: int) -> list[Measurement]:
     """Measure how many times faster two threads are than one, for runs and for the clients of one run."""
-    sweeps = {
-        f"two threads against one: {RUNS} runs of TWL and none": make_request(
-            "paper", ["twl", "none"], "2*ucb1,2*eps-greedy,1*ts", horizon=HORIZON, runs=RUNS, seed=1
-        ),
-        "two threads against one: one run of 20,000 clients": make_request(
-            "planted:clients=20000,arms=10,gap=.05",
-            "tal(gamma1=0,gamma2=0)",
-            "8000*ucb1,8000*eps-greedy,4000*ts",
-            horizon=10_000,
-            runs=1,
-            seed=1,
-            engine="leap",
-        ),
-    }
     results = []
-    for what, request in sweeps.items():
-        _print_progress(what)
-        simulate_request(request, workers=2, executor="threads")
-        times = [[_time_request(request, workers) for workers in (1, 2)] for _ in range(turns)]
-        results.append(Measurement(what, SPEEDUP, Samples(tuple(one / two for one, two in times)), 1.8))
+    for sweep in LONG_RUNS, LEAPING_CLIENTS:
+        _print_progress(f"two threads: {sweep}")
+        request = SWEEPS[sweep]()
+        one, two = (play(request, workers, "threads", turns)[0] for workers in (1, 2))
+        results.append(Measurement(f"two threads against one: {sweep}", SPEEDUP, Samples((one / two,)), 1.8))
     return results
-
-
-def _time_request(request: SimulationRequest, workers: int) -> float:
-    began = time.perf_counter()
-    simulate_request(request, workers=workers, executor="threads")
-    return time.perf_counter() - began
 
 
 def measure_runs(simulate: Sequence[str], effort: Effort) -> Measurement:

@@ -53,7 +53,7 @@ def test_large_values_and_results():
 @forks
 @pytest.mark.usefixtures("may_fork")
 def test_a_copy_is_prepared_before_the_first_value():
-    """``start`` makes one copy, which prepares itself; a failing preparation is no failure."""
+    """``start`` makes one copy, which prepares itself; an error of its preparation is ignored."""
     prepared = []
     with BackgroundMap(lambda _: list(prepared), 2, lambda: prepared.append(os.getpid())) as background:
         background.start()

@@ -32,7 +32,7 @@ def test_a_run_does_not_depend_on_the_run_before(engine):
 
 
 def test_an_outcome_is_not_changed_by_a_later_run():
-    """What a run returns is no array of its workspace."""
+    """What a run returns does not share memory with its workspace."""
     asked = simulator.make_request("paper", "twl", CLIENTS, horizon=500, runs=2, seed=4)
     first, expected = simulate_run(asked, 0, 0), simulate_run(replace(asked), 0, 0)
     simulate_run(asked, 0, 1)

@@ -107,7 +107,7 @@ def play_in_threads(
 
 
 def is_worth_dividing(memory: Memory, calls: Sequence[ClientCall], *, has_many_clients: bool) -> bool:
-    """Return whether calls have so many clients, or may take so many steps, that threads save time."""
+    """Return whether calls have enough clients, or may take enough steps, for threads to save time."""
     if has_many_clients:
         return True
     steps = sum((call.end - int(memory.rounds[call.clients].min())) * call.clients.size for call in calls)

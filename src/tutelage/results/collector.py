@@ -1,5 +1,6 @@
 """Outcomes of runs, collected into arrays."""
 
+import dataclasses
 from collections import Counter
 from typing import Any
 
@@ -102,25 +103,11 @@ class Collector:
     def finish(self) -> SimulationResult:
         """Return the result, once every run has been put."""
         size = max(1, self.num_events)  # NetCDF would take a dimension of size 0 for an unlimited one
-        return SimulationResult(
-            request=self.request,
-            pulls=self.pulls,
-            regret=self.regret,
-            cost=self.cost,
-            final_pulls=self.final_pulls,
-            final_regret=self.final_regret,
-            final_cost=self.final_cost,
-            target=self.target,
-            decided_in=self.decided_in,
-            consultations=self.consultations,
-            reachable=self.reachable,
-            messages=self.messages,
-            noticed_in=self.noticed_in,
-            event_round=self.event_round[..., :size],
-            event_target=self.event_target[..., :size],
-            event_active=self.event_active[..., :size, :],
-            undecided=tuple(_by_number(counter) for counter in self.undecided),
-        )
+        names = {field.name for field in dataclasses.fields(SimulationResult)} - {"undecided"}
+        values = {name: getattr(self, name) for name in names}
+        events = {name: values[name][:, :, :size] for name in ("event_round", "event_target", "event_active")}
+        undecided = tuple(_by_number(counter) for counter in self.undecided)
+        return SimulationResult(**values | events, undecided=undecided)
 
 
 def _or_none(value: int | None) -> int:

@@ -39,7 +39,7 @@ class CounterSample:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Metrics(CounterSample):
-    """The numbers of a campaign, copied from its session between two groups of jobs.
+    """The numbers of a campaign, copied from its session between two groups of jobs; by default those before the start.
 
     ``evidence_pulls`` [M, K] are the pulls that are evidence.  ``quota`` [K] is the
     number of pulls that the teacher asks of every client (0: none), to be met for ``all`` arms in the quota
@@ -67,18 +67,18 @@ class Metrics(CounterSample):
     status: str
     evidence_pulls: Counts
     quota: Counts
-    mode: str
     missing: Counts
     is_evidence: NDArray[np.bool_]
-    directive: int
     active_arms: tuple[int, ...]
-    target: int | None
-    reachable: bool
-    sentence: str
     estimates: Array
     lower: Array
     upper: Array
     arm_evidence: Array
+    mode: str = "all"
+    directive: int = 1
+    target: int | None = None
+    reachable: bool = True
+    sentence: str = "not started"
     provisional_arm: int | None = None
     error_bound: str = ""
     beyond_horizon: int = 0
@@ -264,14 +264,9 @@ def read_metrics(session: Session) -> Metrics:
             pulls=nothing,
             evidence_pulls=nothing,
             quota=nothing.sum(axis=0),
-            mode="all",
             missing=nothing,
             is_evidence=np.ones(size[0], dtype=np.bool_),
-            directive=1,
             active_arms=tuple(range(size[1])),
-            target=None,
-            reachable=True,
-            sentence="not started",
             estimates=unknown,
             lower=unknown,
             upper=unknown,

@@ -7,7 +7,7 @@ campaign is stalled (:mod:`tutelage.service.monitoring.status`).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,12 +19,7 @@ from tutelage.service.monitoring.status.stalled import find_silent_clients
 from tutelage.service.monitoring.status.unservable import unservable
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-
-Value = Callable[[Metrics], float]
-TimedValue = Callable[[CampaignView, Thresholds], float]
-ClientValue = Callable[[CampaignView], Array]
-ServerValue = Callable[[ServerHealth], float | None]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -55,100 +50,85 @@ class MetricDefinition:
         return _write_metric(self.name, self.help, samples)
 
 
-CAMPAIGN_METRICS: list[MetricDefinition] = []
-TIMED_METRICS: list[MetricDefinition] = []
-CLIENT_METRICS: list[MetricDefinition] = []
-SERVER_METRICS: list[MetricDefinition] = []
+class MetricGroup(list[MetricDefinition]):
+    """Metrics whose functions get the same argument."""
+
+    def add(self, value: Function) -> Function:
+        """Add the metric that a function computes."""
+        self.append(MetricDefinition(value))
+        return value
+
+
+CAMPAIGN_METRICS = MetricGroup()  # of Metrics, with the campaign's name as the label
+TIMED_METRICS = MetricGroup()  # of CampaignView and Thresholds: these change with time, too
+CLIENT_METRICS = MetricGroup()  # of CampaignView, for every client [M]
+SERVER_METRICS = MetricGroup()  # of ServerHealth; left out while the value is None
 MOST_CLIENTS = 1_000
 LEADS_HELP = "1 if this server is the leader of the campaign, the only one that writes to it, otherwise 0."
 LEFT_OUT_HELP = "Clients left out of the metrics tutelage_client_*, because there are more than --client-metrics."
 
 
-def campaign_metric(value: Value) -> Value:
-    """Add a metric of every campaign, with its name as the label."""
-    CAMPAIGN_METRICS.append(MetricDefinition(value))
-    return value
-
-
-def timed_metric(value: TimedValue) -> TimedValue:
-    """Add a metric of every campaign that changes with time, too."""
-    TIMED_METRICS.append(MetricDefinition(value))
-    return value
-
-
-def client_metric(value: ClientValue) -> ClientValue:
-    """Add a metric of every client [M] of a campaign."""
-    CLIENT_METRICS.append(MetricDefinition(value))
-    return value
-
-
-def server_metric(value: ServerValue) -> ServerValue:
-    """Add a metric of the server, which is left out while its value is None."""
-    SERVER_METRICS.append(MetricDefinition(value))
-    return value
-
-
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def pulls_total(metrics: Metrics) -> float:
     """Pulls stored for the campaign: choices that its clients made and sent with their rewards."""
     return float(metrics.pulls.sum())
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def ledger_rows_total(metrics: Metrics) -> float:
     """Rows stored for the campaign: pulls, and events such as its start or a decision."""
     return metrics.position
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def replayed_pulls_total(metrics: Metrics) -> float:
     """Pulls that were sent again, as after a timeout, and answered as before, since this server became the leader."""
     return metrics.replays
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def beyond_horizon_pulls_total(metrics: Metrics) -> float:
     """Pulls of clients that had already made all planned pulls: they are answered but not used for decisions."""
     return metrics.beyond_horizon
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def bypassed_pulls_total(metrics: Metrics) -> float:
     """Pulls whose client used the reward that it observed, because no response came in time, and reported this."""
     return metrics.bypassed
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def refused_conflicts_total(metrics: Metrics) -> float:
     """Refused requests that reused a stored pull's id with different content, since this server became the leader."""
     return metrics.conflicts
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def round(metrics: Metrics) -> float:
     """Largest number of pulls that any client of the campaign has made, up to tutelage_horizon_rounds."""
     return metrics.round
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def horizon_rounds(metrics: Metrics) -> float:
     """Number of pulls for which the campaign is planned, for each client."""
     return metrics.horizon
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def active_arms(metrics: Metrics) -> float:
     """Arms (options that clients choose from) that may still turn out to be the best one."""
     return len(metrics.active_arms)
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def clients(metrics: Metrics) -> float:
     """Clients of the campaign, including those that an operator excluded."""
     return len(metrics.clients)
 
 
-@timed_metric
+@TIMED_METRICS.add
 def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
     """Clients, except excluded ones, that are silent.
 
@@ -158,68 +138,68 @@ def clients_silent(view: CampaignView, thresholds: Thresholds) -> float:
     return int(find_silent_clients(view, thresholds).sum())
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def directive(metrics: Metrics) -> float:
     """Serial number of the rules in force for changing rewards: 1 at the start, one more after each consultation."""
     return metrics.directive
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def quota_ratio(metrics: Metrics) -> float:
     """Progress to the next consultation (evaluation of the pulls), from 0 to 1, of the client furthest behind."""
     return metrics.quota_share
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def missing_pulls(metrics: Metrics) -> float:
     """Pulls that clients still have to make before the next consultation (evaluation of the pulls)."""
     return float(metrics.missing.sum())
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def decided(metrics: Metrics) -> float:
     """1 if the campaign has decided which arm (option) is the best, otherwise 0."""
     return float(metrics.target is not None)
 
 
-@campaign_metric
+@CAMPAIGN_METRICS.add
 def cost(metrics: Metrics) -> float:
     """Sum of the absolute changes that the server made to rewards, with rewards scaled to the range from 0 to 1."""
     return metrics.cost
 
 
-@timed_metric
+@TIMED_METRICS.add
 def pulls_per_second(view: CampaignView, thresholds: Thresholds) -> float:
     """Pulls of the campaign per second, over the last minute."""
     return view.activity.pulls_per_second
 
 
-@timed_metric
+@TIMED_METRICS.add
 def idle_seconds(view: CampaignView, thresholds: Thresholds) -> float:
     """Seconds since the last pull of any client that is not excluded, or since the campaign's last start if later."""
     return float(np.min(view.activity.silence[view.metrics.is_evidence], initial=np.inf))
 
 
-@client_metric
+@CLIENT_METRICS.add
 def client_missing_pulls(view: CampaignView) -> Array:
     """Pulls that this client still has to make before the next consultation (evaluation of the pulls)."""
     missing: Array = view.metrics.missing.sum(axis=1)
     return missing
 
 
-@client_metric
+@CLIENT_METRICS.add
 def client_silent_seconds(view: CampaignView) -> Array:
     """Seconds since the last pull of this client, or since the campaign's last start if that is later."""
     return view.activity.silence
 
 
-@server_metric
+@SERVER_METRICS.add
 def waiting_pulls(server: ServerHealth) -> float | None:
     """Pulls received but not yet written to the database."""
     return server.waiting_pulls
 
 
-@server_metric
+@SERVER_METRICS.add
 def store_failed(server: ServerHealth) -> float | None:
     """1 while the database rejects writes, otherwise 0."""
     return float(server.failure is not None)

@@ -161,22 +161,12 @@ def simulate_request(
     workers: int | None = None,
     executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
     progress: "Progress | None" = None,
-    finished: Sequence[RunOutcome] = (),
-    on_outcome: Callable[[RunOutcome], None] | None = None,
 ) -> SimulationResult:
     """Play all runs of a request.
 
     ``progress`` is called from time to time with the number of runs, of all teachers, that have been played.
-    ``finished`` are outcomes of runs that have been played before; ``on_outcome`` is called with each new one.
     """
-    return simulate_requests(
-        [request],
-        workers=workers,
-        executor=executor,
-        progress=progress,
-        finished={0: finished},
-        on_outcome=None if on_outcome is None else lambda _, outcome: on_outcome(outcome),
-    )[0]
+    return simulate_requests([request], workers=workers, executor=executor, progress=progress)[0]
 
 
 def simulate_requests(

@@ -70,21 +70,13 @@ class ChangeDetector(Teacher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self._inner, ChangeDetector):
-            raise InputError(
-                f"Invalid teacher={self.teacher!r} of change-detector: use a teacher that is not itself a "
-                "change-detector."
-            )
-        if self._inner.dependence is not None:
-            raise InputError(
-                f"Invalid teacher={self.teacher!r} of change-detector: its own test assumes independent clients, so "
-                "leave out dependence."
-            )
-        if self._inner.risk is not None:
-            raise InputError(
-                f"Invalid teacher={self.teacher!r} of change-detector: its own test needs the horizon, so leave out "
-                "risk."
-            )
+        for is_refused, reason in (
+            (isinstance(self._inner, ChangeDetector), "use a teacher that is not itself a change-detector"),
+            (self._inner.dependence is not None, "its own test assumes independent clients, so leave out dependence"),
+            (self._inner.risk is not None, "its own test needs the horizon, so leave out risk"),
+        ):
+            if is_refused:
+                raise InputError(f"Invalid teacher={self.teacher!r} of change-detector: {reason}.")
 
     @functools.cached_property
     def _inner(self) -> Teacher:

@@ -134,8 +134,8 @@ def test_regret_is_of_the_pulls_made():
         time.sleep(0.01)
     regret, untaught = clients.compute_regrets()
     gaps = np.array([0.4, 0.3, 0.2, 0.1, 0.0])  # the paper's global means are .3 .4 .5 .6 .7
-    assert regret == pytest.approx(sum(gaps @ player.learner.counts for player in clients.taught))
-    assert untaught == pytest.approx(sum(gaps @ twin.learner.counts for twin in clients.twins))
+    assert regret == pytest.approx(sum(gaps @ player.agent.learner.counts for player in clients.taught))
+    assert untaught == pytest.approx(sum(gaps @ twin.agent.learner.counts for twin in clients.twins))
     assert [twin.round for twin in clients.twins] == [600] * 5
     assert clients.all_follow(4)
     assert not clients.all_follow(3)

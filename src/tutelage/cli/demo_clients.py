@@ -6,12 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from tutelage.agents import PolicyAgent
 from tutelage.instances import load
-from tutelage.policies import POLICIES
-from tutelage.policies.base import Learner, Policy
-from tutelage.revealed_rewards import add_revealed_reward, new_revealed_rewards
 from tutelage.seeding import POLICY, REWARDS, client_generator
 
 CLIENTS = ("ucb1", "ucb1", "eps-greedy", "eps-greedy", "ts")
@@ -25,24 +21,16 @@ class DemoClient:
     """One client: its policy, its random numbers, and what it learned from revealed rewards."""
 
     def __init__(self, number: int, means: Any, seed: int) -> None:
-        self.policy: Policy = POLICIES.parse(CLIENTS[number])
-        self.means, size = means, len(means)
-        self.choices = client_generator(seed, 0, number, POLICY)
-        self.rewards = client_generator(seed, 0, number, REWARDS)
-        state = np.zeros(self.policy.state_size(size))
-        self.revealed = new_revealed_rewards(size)
-        self.learner = Learner(self.revealed.pulls, self.revealed.means, state)
-        self.parameters = np.array(self.policy.parameters())
+        self.agent = PolicyAgent(CLIENTS[number], len(means), client_generator(seed, 0, number, POLICY))
+        self.means, self.rewards = means, client_generator(seed, 0, number, REWARDS)
         self.round = 0
         self.recent_arms: deque[int] = deque(maxlen=RECENT_PULLS)
 
     def pull(self, reveal: Reveal) -> None:
         """Choose an arm, observe its reward, and learn from the revealed reward."""
-        arm = self.policy.choose(self.round + 1, self.learner, self.parameters, self.choices)
+        arm = self.agent.select()
         observed = 1.0 if self.rewards.random() < self.means[arm] else 0.0
-        revealed = reveal(arm, observed)
-        add_revealed_reward(self.revealed, arm, revealed)
-        self.policy.learn(arm, revealed, self.learner, self.parameters, self.choices)
+        self.agent.update(arm, reveal(arm, observed))
         self.recent_arms.append(arm)
         self.round += 1
 
@@ -102,7 +90,7 @@ class DemoClients:
         return self._sum_regret(self.taught), self._sum_regret(self.twins)
 
     def _sum_regret(self, clients: list[DemoClient]) -> float:
-        return float(sum(self.gaps @ client.learner.counts for client in clients))
+        return float(sum(self.gaps @ client.agent.learner.counts for client in clients))
 
     def all_follow(self, target: int) -> bool:
         """Return whether three of four recent pulls of every client were of this arm."""

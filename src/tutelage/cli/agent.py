@@ -1,14 +1,12 @@
 """``tutelage agent``: whether an agent of any library can be taught."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli.options import Json, Seed, whole_number
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.options import Json, Seed, argument, flag, option, whole_option
+from tutelage.cli.printing import Printer, print_answer
 from tutelage.errors import InputError
 from tutelage.text import format_table_number
 
@@ -30,38 +28,23 @@ def _group() -> None:
 def check(
     agent: Annotated[
         str,
-        typer.Argument(
-            metavar="AGENT",
-            show_default=False,
-            help="Function that makes the agent from the number of arms and a seed, as package.module:function, or a "
+        argument(
+            "AGENT",
+            "Function that makes the agent from the number of arms and a seed, as package.module:function, or a "
             "policy, as in ucb1.",
         ),
     ],
-    arms: Annotated[int, typer.Option(metavar="K", parser=whole_number, help="Number of arms, at least 2.")] = 5,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            metavar="N", parser=whole_number, help="Number of rounds with each constant reward, at least 10 per arm."
-        ),
-    ] = 300,
-    runs: Annotated[
-        int, typer.Option(metavar="R", parser=whole_number, help="Number of runs of each measurement, at least 2.")
-    ] = 20,
-    gamma: Annotated[float, typer.Option(metavar="G", help="Constant reward besides 0 and 1, from 0 to 1.")] = 0.5,
-    clients: Annotated[
-        int, typer.Option(metavar="M", parser=whole_number, help="Number of such clients that the bounds are for.")
-    ] = 5,
-    gap: Annotated[float, typer.Option(metavar="D", help="Gap that the bounds are for, above 0.")] = 0.2,
-    best_mean: Annotated[float, typer.Option(metavar="MU", help="Mean of the best arm that the bounds are for.")] = 0.7,
-    horizon: Annotated[int, typer.Option(metavar="T", parser=whole_number, help="Horizon that the bounds are for.")] = (
-        50_000
-    ),
+    arms: Annotated[int, whole_option("K", "Number of arms, at least 2.")] = 5,
+    rounds: Annotated[int, whole_option("N", "Number of rounds with each constant reward, at least 10 per arm.")] = 300,
+    runs: Annotated[int, whole_option("R", "Number of runs of each measurement, at least 2.")] = 20,
+    gamma: Annotated[float, option("G", "Constant reward besides 0 and 1, from 0 to 1.")] = 0.5,
+    clients: Annotated[int, whole_option("M", "Number of such clients that the bounds are for.")] = 5,
+    gap: Annotated[float, option("D", "Gap that the bounds are for, above 0.")] = 0.2,
+    best_mean: Annotated[float, option("MU", "Mean of the best arm that the bounds are for.")] = 0.7,
+    horizon: Annotated[int, whole_option("T", "Horizon that the bounds are for.")] = (50_000),
     seed: Seed = 0,
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw the measured curves: a .png, .svg or .pdf file."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --plot if it exists.")] = False,
+    plot: Annotated[str | None, option("FILE", "Draw the measured curves: a .png, .svg or .pdf file.")] = None,
+    force: Annotated[bool, flag("--force", "Replace the file of --plot if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure whether an agent can be taught, and by which teacher.
@@ -89,11 +72,7 @@ def check(
         from tutelage.plots.layout import save_figure
 
         save_figure(draw_check(found), place)
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps(found.summary()) + "\n")
-        else:
-            _print_check(found)
+    print_answer(found.summary, lambda: _print_check(found), as_json=as_json)
     if not any(each.answer == "yes" for each in found.verdicts):
         raise typer.Exit(1)
 

@@ -2,30 +2,24 @@
 
 import contextlib
 import getpass
-import json
 import platform
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tutelage.cli.options import Json
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import Json, option
+from tutelage.cli.printing import print_answer
 from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.text import format_name
 
 if TYPE_CHECKING:
+    from tutelage.service.api.schemas import AuditRecord
     from tutelage.stores.base import AuditRow
 
 _PAGE = 5_000
 
 
 def audit(
-    campaign: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Campaign whose records to print; deleted ones too."),
-    ] = None,
+    campaign: Annotated[str | None, option("NAME", "Campaign whose records to print; deleted ones too.")] = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -44,16 +38,14 @@ def audit(
         while page := reader.audit(after, _PAGE):
             rows += [row for row in page if campaign in {None, row.campaign}]
             after = page[-1].number
-    with checked_output():
-        if as_json:
-            records = [msgspec.to_builtins(describe_audit(row)) for row in rows]
-            sys.stdout.write(json.dumps({"records": records}) + "\n")
-            return
-        for row in rows:
-            record = describe_audit(row)
-            what = [record.action, *(format_name(name) for name in (row.campaign, row.subject) if name)]
-            who = format_name(row.actor) if row.actor else "without a key"
-            sys.stdout.write(f"{record.time}  {' '.join(what)}: {who}, {row.source}\n")
+    records = [describe_audit(row) for row in rows]
+    print_answer(lambda: {"records": msgspec.to_builtins(records)}, lambda: map(_describe, records), as_json=as_json)
+
+
+def _describe(record: "AuditRecord") -> str:
+    what = [record.action, *(format_name(name) for name in (record.campaign, record.subject) if name)]
+    who = format_name(record.actor) if record.actor else "without a key"
+    return f"{record.time}  {' '.join(what)}: {who}, {record.source}"
 
 
 def audit_row(action: str, campaign: str = "", subject: str = "") -> "AuditRow":

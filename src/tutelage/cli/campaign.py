@@ -1,8 +1,8 @@
 """``tutelage campaign``: create and manage campaigns of a running server, over HTTP."""
 
-import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,8 @@ import typer
 
 from tutelage.cli import interrupts
 from tutelage.cli.completion import complete_teacher
-from tutelage.cli.options import Force, Json, Yes, check_new_file, confirm, whole_number
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.options import Force, Json, Yes, argument, check_new_file, confirm, flag, option, whole_option
+from tutelage.cli.printing import Printer, print_answer
 from tutelage.cli.server_options import CampaignOfServer, Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, report_refusal, request
 from tutelage.errors import InputError
@@ -22,72 +22,47 @@ app = typer.Typer(
     short_help="Create and manage campaigns of a running server.",
 )
 Name = CampaignOfServer
-NewName = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the campaign.")]
-_FIELD_OPTIONS = {
-    "arms": "--arm",
-    "clients": "--client",
-    "open_registration": "--open-registration",
-    "binary_reveals": "--binary-reveals",
-}  # whose names differ
+NewName = Annotated[str, argument("NAME", "Name of the campaign.")]
+_FIELD_OPTIONS = {"arms": "--arm", "clients": "--client"}  # whose names differ
 
 
 @app.command()
 def create(
     name: NewName,
     file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="TOML file with the campaign's settings; options take precedence."
-        ),
+        Path | None, option("FILE", "TOML file with the campaign's settings; options take precedence.")
     ] = None,
-    arm: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", show_default=False, help="Name of an arm; repeat the option for other arms."),
-    ] = None,
+    arm: Annotated[list[str] | None, option("NAME", "Name of an arm; repeat the option for other arms.")] = None,
     client: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", show_default=False, help="Name of a client; repeat the option for other clients."),
+        list[str] | None, option("NAME", "Name of a client; repeat the option for other clients.")
     ] = None,
     open_registration: Annotated[
-        bool | None, typer.Option("--open-registration", help="Let clients be registered until the campaign starts.")
+        bool | None, flag("--open-registration", "Let clients be registered until the campaign starts.")
     ] = None,
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            metavar="T", parser=whole_number, show_default=False, help="Number of rounds of the campaign, at least 1."
-        ),
-    ] = None,
+    horizon: Annotated[int | None, whole_option("T", "Number of rounds of the campaign, at least 1.")] = None,
     teacher: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC", show_default=False, help="Teacher, as in twl or blt.", autocompletion=complete_teacher
-        ),
+        str | None, option("SPEC", "Teacher, as in twl or blt.", autocompletion=complete_teacher)
     ] = None,
-    low: Annotated[float | None, typer.Option(metavar="X", show_default="0", help="Lowest possible reward.")] = None,
-    high: Annotated[float | None, typer.Option(metavar="X", show_default="1", help="Highest possible reward.")] = None,
+    low: Annotated[float | None, option("X", "Lowest possible reward.", show_default="0")] = None,
+    high: Annotated[float | None, option("X", "Highest possible reward.", show_default="1")] = None,
     weights: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=X",
-            show_default="equal weights",
-            help="Weight of a client, above 0; repeat the option for each, or give all as in a=3,b=1, or in the "
+        option(
+            "NAME=X",
+            "Weight of a client, above 0; repeat the option for each, or give all as in a=3,b=1, or in the "
             "clients' order as in 0.75,0.25.",
+            show_default="equal weights",
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="S", parser=whole_number, show_default="0", help="Seed of the teacher's random numbers, at least 0."
-        ),
+        int | None, whole_option("S", "Seed of the teacher's random numbers, at least 0.", show_default="0")
     ] = None,
     binary_reveals: Annotated[
-        bool | None,
-        typer.Option("--binary-reveals", help="Reveal only the lowest and the highest reward, by random rounding."),
+        bool | None, flag("--binary-reveals", "Reveal only the lowest and the highest reward, by random rounding.")
     ] = None,
-    start: Annotated[bool | None, typer.Option("--start", help="Start the campaign immediately.")] = None,
+    start: Annotated[bool | None, flag("--start", "Start the campaign immediately.")] = None,
     force: Annotated[
-        bool,
-        typer.Option("--force", help="Create the campaign even if it has one arm or cannot decide before its horizon."),
+        bool, flag("--force", "Create the campaign even if it has one arm or cannot decide before its horizon.")
     ] = False,
     server: Server = None,
     as_json: Json = False,
@@ -113,7 +88,7 @@ def create(
 
     def locate(field: str) -> str:
         """Say where a field was given, or can be given."""
-        flag = _FIELD_OPTIONS.get(field, f"--{field}")
+        flag = _FIELD_OPTIONS.get(field, f"--{field.replace('_', '-')}")
         if field in options:
             return flag
         if field in content or field not in given:
@@ -130,17 +105,17 @@ def create(
 def list_campaigns(server: Server = None, as_json: Json = False) -> None:
     """List all campaigns."""
     listing = request(server, "GET", "/v1/campaigns")
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps(listing) + "\n")
-            return
-        items = {one["name"]: one["items"] for one in request(server, "GET", "/v1/status")["campaigns"]}
-        for one in listing["campaigns"]:
-            worst = _find_worst(one, items.get(one["name"], []))
-            size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
-            report = one["report"].removeprefix("learning, ")  # the status says it, or that it is stalled
-            progress = f"{format_count(one['num_pulls'], 'pull')}, {report}"
-            sys.stdout.write(f"{one['name']}: {worst}, {one['teacher']}, {size}, {progress}\n")
+    print_answer(lambda: listing, lambda: _list(listing["campaigns"], server), as_json=as_json)
+
+
+def _list(campaigns: list[dict[str, Any]], server: str | None) -> Iterator[str]:
+    items = {one["name"]: one["items"] for one in request(server, "GET", "/v1/status")["campaigns"]}
+    for one in campaigns:
+        worst = _find_worst(one, items.get(one["name"], []))
+        size = f"{format_count(len(one['clients']), 'client')}, {format_count(len(one['arms']), 'arm')}"
+        report = one["report"].removeprefix("learning, ")  # the status says it, or that it is stalled
+        progress = f"{format_count(one['num_pulls'], 'pull')}, {report}"
+        yield f"{one['name']}: {worst}, {one['teacher']}, {size}, {progress}"
 
 
 def _find_worst(campaign: dict[str, Any], items: list[dict[str, Any]]) -> str:
@@ -163,15 +138,14 @@ def show(name: Name, server: Server = None, as_json: Json = False) -> None:
 @app.command()
 def register(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the new client.")],
+    client: Annotated[str, argument("CLIENT", "Name of the new client.")],
     server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Add a client to a campaign that has not started."""
     registered = request(server, "POST", f"{campaign_path(name)}/clients", {"client": client})
     known = "was registered" if registered["added"] else "is already registered"
-    with checked_output():
-        sys.stdout.write((json.dumps(registered) if as_json else f"{client} {known} in {name}.") + "\n")
+    print_answer(lambda: registered, lambda: [f"{client} {known} in {name}."], as_json=as_json)
 
 
 @app.command()
@@ -192,7 +166,7 @@ def stop(name: Name, server: Server = None, as_json: Json = False) -> None:
 @app.command()
 def exclude(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the client.")],
+    client: Annotated[str, argument("CLIENT", "Name of the client.")],
     yes: Yes = False,
     server: Server = None,
     as_json: Json = False,
@@ -210,10 +184,8 @@ def exclude(
 @app.command()
 def assign(
     name: Name,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", show_default=False, help="Name of the client.")],
-    edge: Annotated[
-        str, typer.Option(metavar="NAME", help="Edge that answers the client's pulls; empty for the leader.")
-    ] = "",
+    client: Annotated[str, argument("CLIENT", "Name of the client.")],
+    edge: Annotated[str, option("NAME", "Edge that answers the client's pulls; empty for the leader.")] = "",
     yes: Yes = False,
     server: Server = None,
     as_json: Json = False,
@@ -233,10 +205,8 @@ def assign(
 @app.command()
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="File to write.")],
-    format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
-    ] = "ndjson",
+    out: Annotated[Path, option("FILE", "File to write.")],
+    format: Annotated[str, option("FORMAT", "Format of the rows: ndjson, csv or parquet.")] = "ndjson",
     force: Force = False,
     server: Server = None,
 ) -> None:
@@ -274,8 +244,7 @@ def delete(name: Name, yes: Yes = False, server: Server = None, as_json: Json = 
     path = campaign_path(name)
     confirm(f"Delete the campaign {name} and its ledger?", yes=yes)
     request(server, "DELETE", path)
-    with checked_output():
-        sys.stdout.write((json.dumps({"deleted": name}) if as_json else f"The campaign {name} was deleted.") + "\n")
+    print_answer(lambda: {"deleted": name}, lambda: [f"The campaign {name} was deleted."], as_json=as_json)
 
 
 def _change_status(server: str | None, name: str, act: str, status: str, *, as_json: bool) -> None:
@@ -316,29 +285,29 @@ def _split_weights(text: str) -> list[str]:
 def _print_campaign(campaign: dict[str, Any], done: str = "", *, as_json: bool) -> None:
     """Print a campaign, below a sentence that says what was done to it."""
     sys.stderr.writelines(f"Warning: {sentence}\n" for sentence in campaign.get("warnings", ()))
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps(campaign) + "\n")
-            return
-        if done:
-            sys.stdout.write(f"The campaign {campaign['name']} {done}.\n")
-        round = min(campaign["round"], campaign["horizon"])
-        beyond = campaign["beyond_horizon"]
-        excluded = f" ({len(campaign['excluded']):,} excluded)" if campaign["excluded"] else ""
-        after_end = f", {beyond:,} of them after the horizon" if beyond else ""
-        bypassed = f", {campaign['bypassed']:,} bypassed" if campaign["bypassed"] else ""
-        clients = format_count(len(campaign["clients"]), "client")
-        Printer().print_definitions(
-            [
-                ("campaign", f"{campaign['name']}, {campaign['status']}"),
-                ("teacher", f"{campaign['teacher']}: {campaign['report']}"),
-                ("target", campaign["target"] or "not decided"),
-                ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
-                ("pulls", f"{campaign['num_pulls']:,} by {clients}{excluded}{after_end}{bypassed}"),
-                ("cost", f"{campaign['cost']:.4g}"),
-                *((item["kind"], _describe_item(item)) for item in campaign.get("items", ())),
-            ]
-        )
+    print_answer(lambda: campaign, lambda: _print_figures(campaign, done), as_json=as_json)
+
+
+def _print_figures(campaign: dict[str, Any], done: str) -> None:
+    if done:
+        sys.stdout.write(f"The campaign {campaign['name']} {done}.\n")
+    round = min(campaign["round"], campaign["horizon"])
+    beyond = campaign["beyond_horizon"]
+    excluded = f" ({len(campaign['excluded']):,} excluded)" if campaign["excluded"] else ""
+    after_end = f", {beyond:,} of them after the horizon" if beyond else ""
+    bypassed = f", {campaign['bypassed']:,} bypassed" if campaign["bypassed"] else ""
+    clients = format_count(len(campaign["clients"]), "client")
+    Printer().print_definitions(
+        [
+            ("campaign", f"{campaign['name']}, {campaign['status']}"),
+            ("teacher", f"{campaign['teacher']}: {campaign['report']}"),
+            ("target", campaign["target"] or "not decided"),
+            ("round", f"{round:,} of {campaign['horizon']:,}, directive {campaign['directive']:,}"),
+            ("pulls", f"{campaign['num_pulls']:,} by {clients}{excluded}{after_end}{bypassed}"),
+            ("cost", f"{campaign['cost']:.4g}"),
+            *((item["kind"], _describe_item(item)) for item in campaign.get("items", ())),
+        ]
+    )
 
 
 def _describe_item(item: dict[str, Any]) -> str:

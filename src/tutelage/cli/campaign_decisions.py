@@ -1,12 +1,11 @@
 """``tutelage campaign decisions``: the consultations of a campaign's teacher, its decision, and exclusions."""
 
-import json
-import sys
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from tutelage.cli.options import Json
-from tutelage.cli.printing import checked_output
+from tutelage.cli.printing import print_answer
 from tutelage.cli.server_options import CampaignOfServer, Server
 from tutelage.cli.server_requests import campaign_path, connect, send
 from tutelage.text import format_name, format_number
@@ -18,15 +17,16 @@ def decisions(name: CampaignOfServer, server: Server = None, as_json: Json = Fal
     With --json each has the sums of rewards that were new to the teacher.
     """
     found = _read_decisions(name, server)
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps({"decisions": list(found)}) + "\n")
-            return
-        count = 0
-        for count, one in enumerate(found, 1):  # noqa: B007 - it is used after the loop
-            sys.stdout.write(_describe(one) + "\n")
-        if not count:
-            sys.stdout.write(f"The teacher of {name} has not been consulted yet, and no client was excluded.\n")
+    nothing = f"The teacher of {name} has not been consulted yet, and no client was excluded."
+    print_answer(lambda: {"decisions": list(found)}, lambda: _list(found, nothing), as_json=as_json)
+
+
+def _list(found: Iterator[dict[str, Any]], nothing: str) -> Iterator[str]:
+    first = next(found, None)
+    if first is None:
+        yield nothing
+    else:
+        yield from map(_describe, itertools.chain([first], found))
 
 
 def _read_decisions(name: str, server: str | None) -> Iterator[dict[str, Any]]:

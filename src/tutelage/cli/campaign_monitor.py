@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -14,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.completion import complete_campaign
-from tutelage.cli.options import number
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import argument, number_option
+from tutelage.cli.printing import checked_output, create_definitions
 from tutelage.cli.server_options import Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, send
 from tutelage.cli.table_cells import create_table
@@ -48,14 +47,9 @@ class Sample:
 
 def monitor(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", show_default="all", help="Name of the campaign.", autocompletion=complete_campaign
-        ),
+        str | None, argument("NAME", "Name of the campaign.", show_default="all", autocompletion=complete_campaign)
     ] = None,
-    every: Annotated[
-        float, typer.Option(metavar="SECONDS", parser=number, help="Seconds between two updates, from 0.2 to 3600.")
-    ] = 2.0,
+    every: Annotated[float, number_option("SECONDS", "Seconds between two updates, from 0.2 to 3600.")] = 2.0,
     server: Server = None,
 ) -> None:
     """Show a campaign, or all of them, until Ctrl-C.
@@ -174,9 +168,6 @@ def _view_all(found: list[Sample]) -> RenderableType:
 def _view_one(one: Sample, height: int) -> Iterator[RenderableType]:
     """A campaign: where it stands, its arms, and what an operator must know."""
     summary = one.summary
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
     excluded = f", {len(summary['excluded']):,} excluded" if summary["excluded"] else ""
     rounds = Table.grid(padding=(0, 2))
     rounds.add_row(
@@ -184,16 +175,16 @@ def _view_one(one: Sample, height: int) -> Iterator[RenderableType]:
         f"{summary['round']:,} of {summary['horizon']:,}",
     )
     pulls = f"{summary['num_pulls']:,} by {format_count(len(summary['clients']), 'client')}{excluded}"
-    for word, fact in (
-        ("campaign", Text(f"{summary['name']}, {summary['status']}")),
-        ("teacher", Text(f"{summary['teacher']}: {summary['report']}")),
-        ("round", rounds),
-        ("pulls", Text(f"{pulls}, {_format_rate(one.rate)} per second")),
-        ("cost", Text(format_number(summary["cost"]))),
-        ("target", Text(summary["target"] or "not decided", style="green" if summary["target"] else "")),
-    ):
-        facts.add_row(Text(word), fact)
-    yield facts
+    yield create_definitions(
+        [
+            ("campaign", Text(f"{summary['name']}, {summary['status']}")),
+            ("teacher", Text(f"{summary['teacher']}: {summary['report']}")),
+            ("round", rounds),
+            ("pulls", Text(f"{pulls}, {_format_rate(one.rate)} per second")),
+            ("cost", Text(format_number(summary["cost"]))),
+            ("target", Text(summary["target"] or "not decided", style="green" if summary["target"] else "")),
+        ]
+    )
     yield ""
     yield from _view_arms(one, max(height - 16, 3))
     for item in one.items:

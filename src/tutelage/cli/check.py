@@ -1,23 +1,20 @@
 """``tutelage check``: whether a policy or teacher keeps to the rules of its contract."""
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from tutelage.cli import options
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.options import argument
+from tutelage.cli.printing import Printer, print_answer
 from tutelage.errors import InputError
 
 
 def check(
     spec: Annotated[
         str,
-        typer.Argument(
-            metavar="SPEC",
-            show_default=False,
-            help="Policy or teacher, as in mypackage.policies:Greedy or 'mypackage.teachers:Explore(pulls=9)'.",
+        argument(
+            "SPEC", "Policy or teacher, as in mypackage.policies:Greedy or 'mypackage.teachers:Explore(pulls=9)'."
         ),
     ],
     as_json: options.Json = False,
@@ -33,12 +30,8 @@ def check(
     with ProgressBar(len(rules.rules)) as bar:
         outcomes = list(rules.check(spec, entry, lambda done: bar(done, what="checking")))
     failed = sum(each.outcome == "failed" for each in outcomes)
-    with checked_output():
-        if as_json:
-            document = {"spec": spec, "kind": kind, "failed": failed, "rules": [vars(each) for each in outcomes]}
-            sys.stdout.write(json.dumps(document) + "\n")
-        else:
-            _print_outcomes(f"{kind} {spec}", outcomes, failed)
+    document = {"spec": spec, "kind": kind, "failed": failed, "rules": [vars(each) for each in outcomes]}
+    print_answer(lambda: document, lambda: _print_outcomes(f"{kind} {spec}", outcomes, failed), as_json=as_json)
     if failed:
         raise typer.Exit(1)
 

@@ -2,11 +2,11 @@
 
 import json
 import os
-import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from tutelage.cli.options import Json
-from tutelage.cli.printing import checked_output
+from tutelage.cli.printing import print_answer
 from tutelage.cli.server_options import ConfigFile
 
 
@@ -25,15 +25,13 @@ def config(config: ConfigFile = None, as_json: Json = False) -> None:
     values |= shown
     given = find_values(file=config)
     sources = {name: given[name][0] if name in given else "default" for name in values}
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps(values | {"sources": sources}) + "\n")
-            return
+
+    def lines() -> Iterator[str]:
         for name, value in values.items():
-            if value is None:
-                sys.stdout.write(f"# {name} is not set\n")
-                continue
             comment = sources[name] + ("; the password is left out" if name in hidden else "")
-            sys.stdout.write(f"{name} = {json.dumps(value, ensure_ascii=False)}  # {comment}\n")
-        sys.stdout.writelines(f"# {sentence}\n" for sentence in describe_ignored_variables())
-        sys.stdout.write(f"# TUTELAGE_KEY is {'set' if os.environ.get('TUTELAGE_KEY') else 'not set'}\n")
+            written = f"{name} = {json.dumps(value, ensure_ascii=False)}  # {comment}"
+            yield f"# {name} is not set" if value is None else written
+        yield from (f"# {sentence}" for sentence in describe_ignored_variables())
+        yield f"# TUTELAGE_KEY is {'set' if os.environ.get('TUTELAGE_KEY') else 'not set'}"
+
+    print_answer(lambda: values | {"sources": sources}, lines, as_json=as_json)

@@ -1,6 +1,5 @@
 """``tutelage db``: create, upgrade, check, measure and back up a store."""
 
-import json
 import sys
 import time
 from dataclasses import asdict
@@ -8,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tutelage.cli.options import Json
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.options import Json, argument
+from tutelage.cli.printing import Printer, print_answer, print_lines
 from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.cli.table_cells import create_table
 from tutelage.text import UNKNOWN, format_bytes, format_rough_duration, format_second
@@ -28,8 +27,8 @@ def upgrade(store: StoreUrl = None, config: ConfigFile = None) -> None:
     """
     from tutelage import stores
 
-    with store_url(store, config) as url, checked_output():
-        sys.stdout.write(f"{stores.upgrade(url)}\n")
+    with store_url(store, config) as url:
+        print_lines([stores.upgrade(url)])
 
 
 @app.command()
@@ -42,16 +41,10 @@ def check(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fal
 
     with store_url(store, config) as url:
         faults = stores.check(url)
-    if as_json:
-        with checked_output():
-            sys.stdout.write(json.dumps({"faults": faults}) + "\n")
-    else:
-        for fault in faults:
-            sys.stderr.write(f"{fault}\n")
+    print_answer(lambda: {"faults": faults}, lambda: [] if faults else ["No damage was found."], as_json=as_json)
     if faults:
+        sys.stderr.writelines(f"{fault}\n" for fault in faults if not as_json)
         raise typer.Exit(1)
-    with checked_output():
-        sys.stdout.write("" if as_json else "No damage was found.\n")
 
 
 @app.command()
@@ -64,14 +57,10 @@ def stats(store: StoreUrl = None, config: ConfigFile = None, as_json: Json = Fal
 
     with store_url(store, config) as url:
         size = stores.measure(url)
-    with checked_output():
-        if as_json:
-            tables = [table._asdict() for table in size.tables]
-            times = {"first": _format_time(size.first), "last": _format_time(size.last)}
-            document = asdict(size) | {"tables": tables, "bytes_per_pull": size.bytes_per_pull} | times
-            sys.stdout.write(json.dumps(document) + "\n")
-        else:
-            _print_size(size)
+    tables = [table._asdict() for table in size.tables]
+    times = {"first": _format_time(size.first), "last": _format_time(size.last)}
+    document = asdict(size) | {"tables": tables, "bytes_per_pull": size.bytes_per_pull} | times
+    print_answer(lambda: document, lambda: _print_size(size), as_json=as_json)
 
 
 def _print_size(size: "StoreSize") -> None:
@@ -107,9 +96,7 @@ def _describe_time(microseconds: int | None) -> str:
 
 @app.command()
 def backup(
-    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="New file for the copy.")],
-    store: StoreUrl = None,
-    config: ConfigFile = None,
+    file: Annotated[str, argument("FILE", "New file for the copy.")], store: StoreUrl = None, config: ConfigFile = None
 ) -> None:
     """Copy a SQLite store and verify the copy.
 
@@ -117,5 +104,5 @@ def backup(
     """
     from tutelage import stores
 
-    with store_url(store, config) as url, checked_output():
-        sys.stdout.write(f"{stores.backup(url, file)}\n")
+    with store_url(store, config) as url:
+        print_lines([stores.backup(url, file)])

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tutelage.cli.completion import complete_teacher
-from tutelage.cli.options import number, whole_number
+from tutelage.cli.options import flag, number_option, option, whole_option
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,43 +30,24 @@ _TERMINAL_PACE = 30.0  # rounds per second: slow enough to watch
 
 
 def demo(
-    teacher: Annotated[
-        str, typer.Option(metavar="SPEC", help="Teacher, as in blt or twl.", autocompletion=complete_teacher)
-    ] = "blt",
-    horizon: Annotated[
-        int,
-        typer.Option(metavar="T", parser=whole_number, help="Number of rounds of the campaign, from 1 to 10000000."),
-    ] = 1_800,
+    teacher: Annotated[str, option("SPEC", "Teacher, as in blt or twl.", autocompletion=complete_teacher)] = "blt",
+    horizon: Annotated[int, whole_option("T", "Number of rounds of the campaign, from 1 to 10000000.")] = 1_800,
     pace: Annotated[
         float | None,
-        typer.Option(
-            metavar="ROUNDS",
-            parser=number,
+        number_option(
+            "ROUNDS",
+            "Pulls per second of each client, up to 1000; 0 lets them pull as fast as they can.",
             show_default="30 on a terminal, else 0",
-            help="Pulls per second of each client, up to 1000; 0 lets them pull as fast as they can.",
         ),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(
-            metavar="S",
-            parser=whole_number,
-            help="Seed of the clients' and the teacher's random numbers, from 0 to 2^53.",
-        ),
+        int, whole_option("S", "Seed of the clients' and the teacher's random numbers, from 0 to 2^53.")
     ] = 1,
     port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="PORT",
-            parser=whole_number,
-            show_default="a free one",
-            help="Port that the server listens on, from 1 to 65535.",
-        ),
+        int | None, whole_option("PORT", "Port that the server listens on, from 1 to 65535.", show_default="a free one")
     ] = None,
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Open the dashboard in the browser when the clients begin.")
-    ] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the server running afterwards, until Ctrl-C.")] = False,
+    open_page: Annotated[bool, flag("--open", "Open the dashboard in the browser when the clients begin.")] = False,
+    keep: Annotated[bool, flag("--keep", "Keep the server running afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Watch a live server teach five clients, in about a minute.
 
@@ -119,13 +98,13 @@ def _check_options(teacher: str, horizon: int, seed: int, port: int | None) -> N
     from tutelage.service.campaigns.settings import parse_teacher
 
     parse_teacher(teacher)
-    for option, value, lowest, highest in (
+    for name, value, lowest, highest in (
         ("--horizon", horizon, 1, _MAX_HORIZON),
         ("--seed", seed, 0, _MAX_SEED),
         ("--port", port, 1, 65_535),
     ):
         if value is not None and not lowest <= value <= highest:
-            raise InputError(f"Invalid {option} {value}: use a whole number from {lowest} to {highest}.")
+            raise InputError(f"Invalid {name} {value}: use a whole number from {lowest} to {highest}.")
 
 
 def _find_port(port: int | None) -> int:

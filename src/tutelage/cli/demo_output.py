@@ -9,11 +9,10 @@ from typing import Any
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.demo_clients import RECENT_PULLS, DemoClient, DemoClients
-from tutelage.cli.printing import Printer, checked_output
+from tutelage.cli.printing import Printer, checked_output, create_definitions
 from tutelage.cli.table_cells import create_table
 from tutelage.safe_console import SafeConsole
 
@@ -112,20 +111,16 @@ class DemoOutput:
             style = "green" if campaign["target"] == f"arm {arm}" else ""
             cells = (f"{client.round:,}", Text(arm, style=style), share, _format_favourite(twin)[0])
             table.add_row(name, *cells[: len(headings)])
-        facts = Table.grid(padding=(0, 2))
-        facts.add_column(no_wrap=True)
-        facts.add_column(overflow="fold")
         seconds = time.monotonic() - self._started
-        for word, fact in (
+        facts = (
             ("round", f"{campaign['round']:,} of {campaign['horizon']:,}, after {seconds:.0f} s"),
             ("active arms", _list_arms(campaign)),
             ("teacher", _explain_state(campaign["report"])),
             ("regret", f"{regret:,.0f} taught, {untaught:,.0f} untaught: {untaught - regret:,.0f} saved"),
             ("cost", f"{campaign['cost']:,.0f}"),
             ("balance", f"{_compute_balance(campaign, clients):+,.0f} euros"),
-        ):
-            facts.add_row(Text(word, style="bold"), Text(fact))
-        return Group(table, "", facts)
+        )
+        return Group(table, "", create_definitions((word, Text(fact)) for word, fact in facts))
 
     def print_end(self, address: str, *, is_kept: bool) -> None:
         """Say what was taught, and which commands to try next."""

@@ -1,7 +1,6 @@
 """``tutelage key``: create, list, rotate and revoke the keys of a live server, in its store."""
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -11,8 +10,8 @@ from typing import Annotated
 import typer
 
 from tutelage.cli.audit import audit_row
-from tutelage.cli.options import Json, Yes, confirm
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import Json, Yes, argument, confirm, option
+from tutelage.cli.printing import print_answer
 from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
 from tutelage.stores.base import CampaignNotFound, KeyRow, Keys, Reader
 from tutelage.text import format_second
@@ -20,38 +19,25 @@ from tutelage.text import format_second
 app = typer.Typer(help="Create, list, rotate and revoke keys of the live server.")
 
 Expires = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME",
-        show_default=False,
-        help="When the key ends: a duration, as in 12h or 90d, or a time in UTC, as in 2030-01-31.",
-    ),
+    str | None, option("TIME", "When the key ends: a duration, as in 12h or 90d, or a time in UTC, as in 2030-01-31.")
 ]
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    name: Annotated[str, argument("NAME", "Name of the key.")],
     role: Annotated[
-        str,
-        typer.Option(
-            metavar="ROLE",
-            show_default=False,
-            help="What the key permits: admin (everything), reporter (pulls) or viewer (reading).",
-        ),
+        str, option("ROLE", "What the key permits: admin (everything), reporter (pulls) or viewer (reading).")
     ],
     campaign: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", show_default="all", help="Only campaign that the key is valid for; a reporter needs one."
-        ),
+        str | None, option("NAME", "Only campaign that the key is valid for; a reporter needs one.", show_default="all")
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
+        option(
+            "NAME",
+            "Client that a reporter may send pulls for; repeat the option for other clients.",
             show_default="all",
-            help="Client that a reporter may send pulls for; repeat the option for other clients.",
         ),
     ] = None,
     expires: Expires = None,
@@ -84,23 +70,19 @@ def list_keys(store: StoreUrl = None, config: ConfigFile = None, as_json: Json =
 
     with store_url(store, config) as url, contextlib.closing(open_reader(url)) as keys:
         rows = keys.keys()
-    with checked_output():
-        if as_json:
-            sys.stdout.write(json.dumps({"keys": [_as_json(row) for row in rows]}) + "\n")
-        now = time.time_ns() // 1000
-        for row in rows if not as_json else []:
-            sys.stdout.write(_describe(row, now) + "\n")
+    now = time.time_ns() // 1000
+    print_answer(
+        lambda: {"keys": [_as_json(row) for row in rows]},
+        lambda: (_describe(row, now) for row in rows),
+        as_json=as_json,
+    )
 
 
 @app.command()
 def rotate(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    name: Annotated[str, argument("NAME", "Name of the key.")],
     overlap: Annotated[
-        str,
-        typer.Option(
-            metavar="DURATION",
-            help="How long the old secret stays valid, as in 30s, 15min, 12h or 7d; 0 ends it at once.",
-        ),
+        str, option("DURATION", "How long the old secret stays valid, as in 30s, 15min, 12h or 7d; 0 ends it at once.")
     ] = "1h",
     expires: Expires = None,
     yes: Yes = False,
@@ -130,7 +112,7 @@ def rotate(
 
 @app.command()
 def revoke(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Name of the key.")],
+    name: Annotated[str, argument("NAME", "Name of the key.")],
     yes: Yes = False,
     store: StoreUrl = None,
     config: ConfigFile = None,
@@ -146,8 +128,7 @@ def revoke(
         keys.revoke_key(name, now, audit_row("revoke key", "", name))
         row = _find_key(keys, name)
     done = "was revoked" if row.revoked == now else f"was already revoked {format_second(row.revoked or 0)}"
-    with checked_output():
-        sys.stdout.write((json.dumps(_as_json(row)) if as_json else f"The key {name} {done}.") + "\n")
+    print_answer(lambda: _as_json(row), lambda: [f"The key {name} {done}."], as_json=as_json)
 
 
 @contextlib.contextmanager
@@ -168,9 +149,7 @@ def _find_key(keys: Keys, name: str) -> KeyRow:
 
 def _print_secret(name: str, secret: str, url: str, notes: Iterable[str], *, as_json: bool) -> None:
     """Print a secret on standard output, and what there is to say about it on standard error."""
-    with checked_output():
-        printed = json.dumps({"name": name, "key": secret, "store": url}) if as_json else secret
-        sys.stdout.write(f"{printed}\n")
+    print_answer(lambda: {"name": name, "key": secret, "store": url}, lambda: [secret], as_json=as_json)
     sys.stderr.writelines(f"{line}\n" for line in notes)
 
 

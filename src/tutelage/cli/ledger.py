@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -13,8 +12,8 @@ import typer
 
 from tutelage.cli.audit import audit_row
 from tutelage.cli.completion import complete_stored_campaign
-from tutelage.cli.options import Json
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import Json, argument, option
+from tutelage.cli.printing import checked_output, print_answer, print_lines
 from tutelage.cli.server_options import ConfigFile, StoredCampaign, StoreUrl, store_url
 from tutelage.dependence_test import describe_finding
 from tutelage.errors import InputError
@@ -27,9 +26,7 @@ app = typer.Typer(help="Verify, export and import the ledgers in a store.", no_a
 def verify(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME", show_default="all", help="Name of the campaign.", autocompletion=complete_stored_campaign
-        ),
+        argument("NAME", "Name of the campaign.", show_default="all", autocompletion=complete_stored_campaign),
     ] = None,
     store: StoreUrl = None,
     config: ConfigFile = None,
@@ -51,12 +48,9 @@ def verify(
             if not found and not as_json:
                 agree = "row agrees" if position == 1 else "rows agree"
                 sys.stdout.write(f"{one}: {position:,} {agree}.\n")
-        if as_json:
-            sys.stdout.write(json.dumps({"campaigns": documents}) + "\n")
-        elif not documents:
-            sys.stdout.write("The store contains no campaigns.\n")
-    for fault in faults if not as_json else []:
-        sys.stderr.write(f"{fault}\n")
+    nothing = [] if documents else ["The store contains no campaigns."]
+    print_answer(lambda: {"campaigns": documents}, lambda: nothing, as_json=as_json)
+    sys.stderr.writelines(f"{fault}\n" for fault in faults if not as_json)
     if faults:
         raise typer.Exit(1)
 
@@ -70,12 +64,10 @@ def dependence(name: StoredCampaign, store: StoreUrl = None, config: ConfigFile 
     """
     from tutelage.service.monitoring.dependence_reader import find_dependence_in_ledger
 
-    with _reader(store, config) as reader, checked_output():
+    with _reader(store, config) as reader:
         num_clients, finding = find_dependence_in_ledger(reader, name)
-        if as_json:
-            sys.stdout.write(json.dumps({"name": name, "clients": num_clients, **asdict(finding)}) + "\n")
-        else:
-            sys.stdout.write(f"{name}: {describe_finding(finding, num_clients)}\n")
+    document = {"name": name, "clients": num_clients, **asdict(finding)}
+    print_answer(lambda: document, lambda: [f"{name}: {describe_finding(finding, num_clients)}"], as_json=as_json)
     if finding.noticed_after is not None:
         raise typer.Exit(1)
 
@@ -83,9 +75,7 @@ def dependence(name: StoredCampaign, store: StoreUrl = None, config: ConfigFile 
 @app.command()
 def export(
     name: StoredCampaign,
-    format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="Format of the rows: ndjson, csv or parquet.")
-    ] = "ndjson",
+    format: Annotated[str, option("FORMAT", "Format of the rows: ndjson, csv or parquet.")] = "ndjson",
     store: StoreUrl = None,
     config: ConfigFile = None,
 ) -> None:
@@ -112,12 +102,7 @@ def export(
 
 @app.command(name="import")
 def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Ledger that was exported as NDJSON."
-        ),
-    ],
+    file: Annotated[Path, argument("FILE", "Ledger that was exported as NDJSON.", exists=True, dir_okay=False)],
     store: StoreUrl = None,
     config: ConfigFile = None,
 ) -> None:
@@ -130,8 +115,7 @@ def import_(
 
     with store_url(store, config) as url, contextlib.closing(open_store(url)) as opened, file.open("rb") as lines:
         name, position = import_ledger(opened, lines, audit_row("import campaign"))
-    with checked_output():
-        sys.stdout.write(f"{name}: {position:,} rows imported.\n")
+    print_lines([f"{name}: {position:,} rows imported."])
 
 
 @contextlib.contextmanager

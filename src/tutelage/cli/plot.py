@@ -1,14 +1,11 @@
 """``tutelage plot``: pictures of saved results."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tutelage.cli import interrupts, options
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import argument, option
+from tutelage.cli.printing import print_answer
 from tutelage.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,67 +20,58 @@ _MOST_LETTERS = 200  # of the files' names in the name of a picture; file system
 def plot(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            show_default=False,
-            help="Results that tutelage simulate --out saved; several are drawn in panels of one figure.",
-        ),
+        argument("FILE...", "Results that tutelage simulate --out saved; several are drawn in panels of one figure."),
     ],
     kind: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KIND",
+        option(
+            "KIND",
+            "Kind of picture: curves, scatter, pulls or clients; repeat the option for several.",
             show_default="all kinds; curves for one file",
-            help="Kind of picture: curves, scatter, pulls or clients; repeat the option for several.",
         ),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATH",
+        option(
+            "PATH",
+            "Folder for a PDF and a PNG of each kind, or one file that ends in .pdf, .png or .svg.",
             show_default="the folder of the first FILE",
-            help="Folder for a PDF and a PNG of each kind, or one file that ends in .pdf, .png or .svg.",
         ),
     ] = None,
     log: Annotated[
         str,
-        typer.Option(
-            metavar="AXIS",
-            help="Logarithmic axis of curves and clients: none, time, quantity (regret and cost), both, or auto: "
+        option(
+            "AXIS",
+            "Logarithmic axis of curves and clients: none, time, quantity (regret and cost), both, or auto: "
             "quantity where a linear axis would hide differences.",
         ),
     ] = "auto",
     band: Annotated[
         str,
-        typer.Option(
-            metavar="BAND",
-            help="Band around curves: runs (80 % of them), or mean (95 % confidence band of the means, for all "
+        option(
+            "BAND",
+            "Band around curves: runs (80 % of them), or mean (95 % confidence band of the means, for all "
             "curves and rounds together).",
         ),
     ] = "runs",
     teacher: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SPEC", show_default="all in the results", help="Teacher to draw; repeat the option for several."
-        ),
+        option("SPEC", "Teacher to draw; repeat the option for several.", show_default="all in the results"),
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(
-            metavar="WIDTH",
+        option(
+            "WIDTH",
+            "Width of the figure: column (3.5 in) or page (7.16 in) of a journal.",
             show_default="column for scatter of one result, else page",
-            help="Width of the figure: column (3.5 in) or page (7.16 in) of a journal.",
         ),
     ] = None,
-    title: Annotated[
-        str, typer.Option(metavar="TEXT", show_default=False, help="Title above all panels of the figure.")
-    ] = "",
+    title: Annotated[str, option("TEXT", "Title above all panels of the figure.")] = "",
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=TEXT",
-            show_default=False,
-            help="Text to print in the figure for a teacher, named by its label or SPEC, or, if several results are "
+        option(
+            "NAME=TEXT",
+            "Text to print in the figure for a teacher, named by its label or SPEC, or, if several results are "
             "drawn, for the file NAME.nc; repeat the option for others.",
         ),
     ] = None,
@@ -130,15 +118,15 @@ def plot(
         interrupts.remove_unfinished_in(path.parent)
         remove_unfinished(path.parent)
         write_atomically(path, content)
-    with checked_output():
-        if as_json:
-            pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]
-            sys.stdout.write(json.dumps({"results": [str(file) for file in files], "pictures": pictures}) + "\n")
-        else:
-            sys.stdout.writelines(f"{path} shows {each}\n" for path, (each, _) in drawn.items())
-            if {"curves", "clients"} & set(kinds):
-                few = [sentence for dataset in loaded.values() for sentence in plots.warn_of_few_samples(dataset)]
-                sys.stdout.writelines(f"{sentence}\n" for sentence in dict.fromkeys(few))
+    pictures = [{"kind": each, "file": str(path)} for path, (each, _) in drawn.items()]
+    shown = [f"{each['file']} shows {each['kind']}" for each in pictures]
+    few = [sentence for dataset in loaded.values() for sentence in plots.warn_of_few_samples(dataset)]
+    warnings = dict.fromkeys(few) if {"curves", "clients"} & set(kinds) else ()
+    print_answer(
+        lambda: {"results": [str(file) for file in files], "pictures": pictures},
+        lambda: [*shown, *warnings],
+        as_json=as_json,
+    )
 
 
 def _check_choices(kinds: tuple[str, ...], log: str, width: str | None, band: str) -> None:

@@ -2,15 +2,17 @@
 
 import contextlib
 import io
+import json
 import os
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tutelage.text import format_controls
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 _PIPE_COLUMNS = 80
 
@@ -27,6 +29,38 @@ def checked_output() -> Iterator[None]:
         raise OSError(error.errno, f"cannot be written: {error.strerror}", "Standard output") from error
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines.  Raises ``OSError`` that names standard output."""
+    with checked_output():
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def print_answer(
+    document: Callable[[], Any],
+    text: Callable[[], Iterable[str] | None],
+    *,
+    as_json: bool,
+    encode: Callable[[Any], str] = json.dumps,
+) -> None:
+    """Print the answer of a command: one JSON document, or the lines that ``text`` returns or prints itself."""
+    with checked_output():
+        lines = [encode(document())] if as_json else text() or ()
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def create_definitions(pairs: "Iterable[tuple[str, RenderableType]]") -> "Table":
+    """Return a table of words, each with its explanation."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for word, explanation in pairs:
+        table.add_row(Text(word), explanation)
+    return table
+
+
 class Printer:
     """Prints text and tables to standard output; in a pipe no line ends with spaces."""
 
@@ -41,16 +75,10 @@ class Printer:
             self._print_one(Text(format_controls(thing)) if isinstance(thing, str) else thing)
 
     def print_definitions(self, pairs: list[tuple[str, str]]) -> None:
-        """Print words with their explanations, in two columns."""
-        from rich.table import Table
+        """Print words, each with its explanation."""
         from rich.text import Text
 
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column(overflow="fold")
-        for word, explanation in pairs:
-            table.add_row(Text(word), Text(format_controls(explanation)))
-        self.print(table)
+        self.print(create_definitions((word, Text(format_controls(explanation))) for word, explanation in pairs))
 
     def _print_one(self, thing: "RenderableType") -> None:
         from tutelage.safe_console import SafeConsole

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tutelage import simulator
 from tutelage.cli import options
-from tutelage.cli.options import whole_number
+from tutelage.cli.options import argument, option, whole_option
 from tutelage.cli.run import run_experiments, with_engine
 from tutelage.errors import InputError
 
@@ -17,50 +15,31 @@ _MOVIELENS = "ml-latest-small"
 def reproduce(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[FIGURE]...",
+        argument(
+            "[FIGURE]...",
+            "Figures to make: fig2a to fig2l, fig3a, fig3b; fig2 and fig3 mean all of their panels.",
             show_default="all",
-            help="Figures to make: fig2a to fig2l, fig3a, fig3b; fig2 and fig3 mean all of their panels.",
         ),
     ] = None,
     runs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="R",
-            parser=whole_number,
-            show_default="100",
-            help="Number of runs on each fixed instance, at least 1.",
-        ),
+        int | None, whole_option("R", "Number of runs on each fixed instance, at least 1.", show_default="100")
     ] = None,
     horizon: Annotated[
-        int | None,
-        typer.Option(
-            metavar="T", parser=whole_number, show_default="50000", help="Number of rounds in a run, at least 1."
-        ),
+        int | None, whole_option("T", "Number of rounds in a run, at least 1.", show_default="50000")
     ] = None,
     runs_per_instance: Annotated[
         int | None,
-        typer.Option(
-            metavar="R",
-            parser=whole_number,
-            show_default="1",
-            help="Number of runs on each random instance of fig2i to fig2l, at least 1.",
-        ),
+        whole_option("R", "Number of runs on each random instance of fig2i to fig2l, at least 1.", show_default="1"),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="S", parser=whole_number, show_default="1", help="Seed of all random numbers, at least 0."
-        ),
-    ] = None,
+    seed: Annotated[int | None, whole_option("S", "Seed of all random numbers, at least 0.", show_default="1")] = None,
     movielens: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "PATH",
+            "Data set ml-latest-small for fig3: its folder or archive, or the folder that contains it.",
             "--movielens",
             "--data",
-            metavar="PATH",
             show_default="TUTELAGE_DATA",
-            help="Data set ml-latest-small for fig3: its folder or archive, or the folder that contains it.",
         ),
     ] = None,
     workers: options.Workers = None,
@@ -68,10 +47,7 @@ def reproduce(
     engine: options.OwnEngine = None,
     out: Annotated[
         Path,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder for results, pictures and report; results that are already there are used again.",
-        ),
+        option("FOLDER", "Folder for results, pictures and report; results that are already there are used again."),
     ] = Path("out/paper"),
     as_json: options.Json = False,
 ) -> None:

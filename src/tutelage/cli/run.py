@@ -1,16 +1,13 @@
 """``tutelage run``: one's own experiment, from a file."""
 
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tutelage import simulator
 from tutelage.cli import interrupts, options
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import argument, option
+from tutelage.cli.printing import print_answer
 from tutelage.paths import expand_path
 from tutelage.progress_bar import ProgressBar
 from tutelage.text import format_count
@@ -21,24 +18,18 @@ if TYPE_CHECKING:
 
 
 def run(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", show_default=False, help="TOML file that describes the experiment.")
-    ],
+    file: Annotated[Path, argument("FILE", "TOML file that describes the experiment.")],
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
+        option(
+            "FOLDER",
+            "Folder for results and report; results that are already there are used again.",
             show_default="out/NAME",
-            help="Folder for results and report; results that are already there are used again.",
         ),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(
-            metavar="FOLDER",
-            show_default="TUTELAGE_DATA",
-            help="Folder with the real data sets, for instances that need one.",
-        ),
+        option("FOLDER", "Folder with the real data sets, for instances that need one.", show_default="TUTELAGE_DATA"),
     ] = None,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
@@ -68,9 +59,8 @@ def run_experiments(
     chosen: "Sequence[Experiment]", folder: Path, *, workers: int | None, executor: str, data: str | None, as_json: bool
 ) -> None:
     """Simulate and draw the experiments, write their report and print a summary."""
-    import msgspec
-
     from tutelage.report import build_report
+    from tutelage.results import encode_json
 
     place = expand_path(folder).resolve()
     for each in (place, place / "cells"):
@@ -87,26 +77,19 @@ def run_experiments(
             data=data,
             drawing=lambda what: bar.describe(f"drawing {what}"),
         )
-    with checked_output():
-        if as_json:
-            document = msgspec.to_builtins(build.document())
-            sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
-        elif build.result is None:
-            _print_up_to_date(build)
-        else:
-            from tutelage.cli import run_output
-
-            run_output.print_experiments(build.result, build.files.page)
+    print_answer(build.document, lambda: _describe(build), as_json=as_json, encode=encode_json)
 
 
-def _print_up_to_date(build: "ReportBuild") -> None:
-    from tutelage.cli.run_output import group_by_remedy
+def _describe(build: "ReportBuild") -> Iterator[str]:
+    """Print what was simulated, or yield that nothing was."""
+    from tutelage.cli.run_output import group_by_remedy, print_experiments
 
+    if build.result is not None:
+        print_experiments(build.result, build.files.page)
+        return
     cells = format_count(len(build.preparation.cells), "cell")
     pictures = format_count(sum(map(len, build.files.pictures.values())), "picture")
-    sys.stdout.write(
-        f"Everything is up to date ({cells}, {pictures}); nothing was run. The report is {build.files.page}.\n"
-    )
-    sys.stdout.writelines(f"{warning}\n" for warning in build.preparation.warnings)
+    yield f"Everything is up to date ({cells}, {pictures}); nothing was run. The report is {build.files.page}."
+    yield from build.preparation.warnings
     for remedy, names in group_by_remedy(build.preparation.missing).items():
-        sys.stdout.write(f"Left out: {', '.join(names)}. {remedy}\n")
+        yield f"Left out: {', '.join(names)}. {remedy}"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from tutelage.cli.completion import complete_campaign, complete_stored_campaign
+from tutelage.cli.options import argument, option
 from tutelage.errors import InputError, RefusalError
 from tutelage.service.configuration import SETTINGS, load_setting
 from tutelage.service.settings_field import Setting
@@ -80,18 +81,10 @@ def shown_place(setting: str, place: str) -> str:
 
 
 _CAMPAIGN_HELP = "Name of the campaign."
-CampaignOfServer = Annotated[
-    str, typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_campaign)
-]
-StoredCampaign = Annotated[
-    str,
-    typer.Argument(metavar="NAME", show_default=False, help=_CAMPAIGN_HELP, autocompletion=complete_stored_campaign),
-]
+CampaignOfServer = Annotated[str, argument("NAME", _CAMPAIGN_HELP, autocompletion=complete_campaign)]
+StoredCampaign = Annotated[str, argument("NAME", _CAMPAIGN_HELP, autocompletion=complete_stored_campaign)]
 StoreUrl = Annotated[str | None, setting_option(SETTINGS["store"])]
 Server = Annotated[str | None, setting_option(SETTINGS["server"])]
 ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", show_default="tutelage.toml", help="TOML file with the server's settings."
-    ),
+    Path | None, option("FILE", "TOML file with the server's settings.", "--config", show_default="tutelage.toml")
 ]

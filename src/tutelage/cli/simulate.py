@@ -1,7 +1,6 @@
 """``tutelage simulate``: compare teachers on one instance."""
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 from tutelage import simulator
 from tutelage.cli import interrupts, options
 from tutelage.cli.completion import complete_teacher
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import flag, number_option, option
+from tutelage.cli.printing import print_answer
 from tutelage.conditions import with_options
 from tutelage.errors import InputError
 from tutelage.instances import load
@@ -25,10 +25,10 @@ def simulate(
     instance: options.OptionalInstance = None,
     teacher: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SPEC",
+        option(
+            "SPEC",
+            "Teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; repeat the option to compare several.",
             show_default="all built-in ones except jun, ace and change-detector",
-            help="Teacher, as in twl or 'tal(gamma1=0,gamma2=0)'; repeat the option to compare several.",
             autocompletion=complete_teacher,
         ),
     ] = None,
@@ -38,61 +38,46 @@ def simulate(
     seed: options.Seed = simulator.DEFAULT_SEED,
     checkpoints: Annotated[
         str,
-        typer.Option(
-            metavar="SPEC",
-            help="Rounds whose values --out saves: linear(count=200), logarithmic(count=200), or only their number.",
+        option(
+            "SPEC", "Rounds whose values --out saves: linear(count=200), logarithmic(count=200), or only their number."
         ),
     ] = simulator.DEFAULT_CHECKPOINTS,
     activity: options.Activity = None,
     delay: options.Delay = None,
     stop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M:T",
-            show_default=False,
-            help="Let client M stop pulling after round T; repeat the option for other clients.",
-        ),
+        list[str] | None, option("M:T", "Let client M stop pulling after round T; repeat the option for other clients.")
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="M:T",
-            show_default=False,
-            help="Exclude client M after round T: the teacher goes on without its pulls; repeat the option for others.",
+        option(
+            "M:T",
+            "Exclude client M after round T: the teacher goes on without its pulls; repeat the option for others.",
         ),
     ] = None,
     exclude_after: Annotated[
         float | None,
-        typer.Option(
-            metavar="INTERVALS",
-            parser=options.number,
-            show_default="never",
-            help="Exclude a client that has been silent for more than this many times its usual interval "
+        number_option(
+            "INTERVALS",
+            "Exclude a client that has been silent for more than this many times its usual interval "
             "between pulls, at least 1.",
+            show_default="never",
         ),
     ] = None,
     binary_reveals: Annotated[
-        bool, typer.Option("--binary-reveals", help="Reveal only 0 and 1, for agents that refuse fractions.")
+        bool, flag("--binary-reveals", "Reveal only 0 and 1, for agents that refuse fractions.")
     ] = False,
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     engine: options.Engine = simulator.DEFAULT_ENGINE,
     from_file: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            show_default=False,
-            help="Simulate again what this result holds, instead of an INSTANCE and options.",
-        ),
+        option("FILE", "Simulate again what this result holds, instead of an INSTANCE and options.", "--from"),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="NetCDF file in which to save every run.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "NetCDF file in which to save every run.")] = None,
     force: options.Force = False,
     as_json: options.Json = False,
     show_list: Annotated[
-        bool, typer.Option("--list", help="List all instances, policies, teachers and reward distributions, and exit.")
+        bool, flag("--list", "List all instances, policies, teachers and reward distributions, and exit.")
     ] = False,
 ) -> None:
     """Simulate teachers and compare them.
@@ -103,8 +88,7 @@ def simulate(
     from tutelage.progress_bar import ProgressBar
 
     if show_list:
-        with checked_output():
-            spec_list.print_specs(as_json=as_json)
+        spec_list.print_specs(as_json=as_json)
         return
     if instance is None and from_file is None:
         raise InputError(
@@ -144,11 +128,12 @@ def simulate(
                 save(result.to_dataset(), out)
             except (InputError, OSError, MemoryError) as error:
                 unsaved = error  # raised after the result is printed, so that it is not lost
-    with checked_output():
-        if as_json:
-            sys.stdout.write(encode_json(result.summary()) + "\n")
-        else:
-            simulate_output.print_result(result, None if unsaved else out)
+    print_answer(
+        result.summary,
+        lambda: simulate_output.print_result(result, None if unsaved else out),
+        as_json=as_json,
+        encode=encode_json,
+    )
     if unsaved is not None:
         raise unsaved
 

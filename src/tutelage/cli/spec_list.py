@@ -1,15 +1,13 @@
 """``tutelage simulate --list``: every name that a SPEC can have."""
 
 import dataclasses
-import json
-import sys
 from typing import Any
 
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tutelage.cli.printing import Printer
+from tutelage.cli.printing import Printer, print_answer
 from tutelage.distributions import DISTRIBUTIONS
 from tutelage.instances import INSTANCES
 from tutelage.policies import POLICIES
@@ -26,10 +24,14 @@ _TABLES = (
 
 def print_specs(*, as_json: bool) -> None:
     """Print all instances, policies, teachers and reward distributions with their parameters."""
-    if as_json:
-        listed = {table.plural: [_as_json(table, name) for name in table] for table, _ in _TABLES}
-        sys.stdout.write(json.dumps(listed) + "\n")
-        return
+    print_answer(
+        lambda: {table.plural: [_as_json(table, name) for name in table] for table, _ in _TABLES},
+        _print_tables,
+        as_json=as_json,
+    )
+
+
+def _print_tables() -> None:
     printer = Printer()
     for table, where in _TABLES:
         printer.print(Text.assemble((table.plural.capitalize(), "bold"), f" ({where})"))

@@ -7,10 +7,8 @@ import sys
 import threading
 from typing import Annotated
 
-import typer
-
 from tutelage.cli.completion import complete_campaign
-from tutelage.cli.options import number, whole_number
+from tutelage.cli.options import argument, number_option, option, whole_option
 from tutelage.cli.server_options import Server
 from tutelage.cli.server_requests import campaign_path, connect, report_refusal
 from tutelage.errors import InputError
@@ -21,56 +19,32 @@ _LONGEST_NAME = 80  # characters of a stream's name, which ids of pulls begin wi
 
 def stream(
     url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL",
-            envvar="TUTELAGE_REDIS",
-            show_default=False,
-            help="Redis server, as in redis://HOST:PORT or unix:///SOCKET.",
-        ),
+        str, argument("URL", "Redis server, as in redis://HOST:PORT or unix:///SOCKET.", envvar="TUTELAGE_REDIS")
     ],
-    campaign: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", show_default=False, help="Name of the campaign.", autocompletion=complete_campaign
-        ),
-    ],
-    pulls: Annotated[
-        str, typer.Option(metavar="STREAM", help="Name of the stream to read pulls from, at most 80 characters.")
-    ] = "pulls",
-    responses: Annotated[
-        str, typer.Option(metavar="STREAM", help="Name of the stream to write responses to.")
-    ] = "responses",
+    campaign: Annotated[str, option("NAME", "Name of the campaign.", autocompletion=complete_campaign)],
+    pulls: Annotated[str, option("STREAM", "Name of the stream to read pulls from, at most 80 characters.")] = "pulls",
+    responses: Annotated[str, option("STREAM", "Name of the stream to write responses to.")] = "responses",
     group: Annotated[
-        str, typer.Option(metavar="NAME", help="Consumer group of the adapters that share the stream of pulls.")
+        str, option("NAME", "Consumer group of the adapters that share the stream of pulls.")
     ] = "tutelage",
     consumer: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
+        option(
+            "NAME",
+            "Name of this adapter in the consumer group, different for each adapter.",
             show_default="the host's name",
-            help="Name of this adapter in the consumer group, different for each adapter.",
         ),
     ] = None,
-    batch: Annotated[
-        int,
-        typer.Option(metavar="N", parser=whole_number, help="Maximum number of pulls in a request, from 1 to 10000."),
-    ] = 1_000,
+    batch: Annotated[int, whole_option("N", "Maximum number of pulls in a request, from 1 to 10000.")] = 1_000,
     claim_after: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
-            parser=number,
-            help="Take over pulls that another adapter has left unanswered for this many seconds, from 1 to 86400.",
+        number_option(
+            "SECONDS",
+            "Take over pulls that another adapter has left unanswered for this many seconds, from 1 to 86400.",
         ),
     ] = 60.0,
     max_responses: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=whole_number,
-            help="Approximate number of newest responses to keep in the stream; 0 keeps all.",
-        ),
+        int, whole_option("N", "Approximate number of newest responses to keep in the stream; 0 keeps all.")
     ] = 0,
     server: Server = None,
 ) -> None:
@@ -80,9 +54,9 @@ def stream(
     the server is read from TUTELAGE_KEY.
     """
     consumer = consumer or socket.gethostname()
-    for option, name in (("--pulls", pulls), ("--responses", responses), ("--group", group)):
-        if not name or not name.isprintable() or (option == "--pulls" and len(name) > _LONGEST_NAME):
-            raise InputError(f"Invalid {option} {name!r}: use printable text, for --pulls at most 80 characters.")
+    for name, value in (("--pulls", pulls), ("--responses", responses), ("--group", group)):
+        if not value or not value.isprintable() or (name == "--pulls" and len(value) > _LONGEST_NAME):
+            raise InputError(f"Invalid {name} {value!r}: use printable text, for --pulls at most 80 characters.")
     if pulls == responses:
         raise InputError(f"--pulls and --responses are the same stream {pulls!r}: use two.")
     if not 1 <= batch <= 10_000:

@@ -1,6 +1,5 @@
 """``tutelage verify``: whether a saved result can be reproduced here."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,14 +7,13 @@ import typer
 
 from tutelage import simulator
 from tutelage.cli import options
-from tutelage.cli.printing import checked_output
+from tutelage.cli.options import argument
+from tutelage.cli.printing import print_answer
 from tutelage.text import format_count
 
 
 def verify(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", show_default=False, help="Result that tutelage simulate --out saved.")
-    ],
+    file: Annotated[Path, argument("FILE", "Result that tutelage simulate --out saved.")],
     workers: options.Workers = None,
     executor: options.Executor = simulator.DEFAULT_EXECUTOR,
     as_json: options.Json = False,
@@ -28,22 +26,14 @@ def verify(
 
     saved = results.load(file)
     verification = simulator.verify(saved, workers=workers, executor=executor, progress=True)
-    with checked_output():
-        if as_json:
-            document = {
-                "file": str(file),
-                "reproduced": verification.reproduced,
-                "differences": verification.differences,
-                "saved": verification.saved,
-                "here": verification.here,
-                "command": saved.attrs.get("command", ""),
-            }
-            sys.stdout.write(results.encode_json(document) + "\n")
-        else:
-            runs = f"{format_count(saved.sizes['run'], 'run')} with {format_count(saved.sizes['teacher'], 'teacher')}"
-            sys.stdout.writelines(
-                f"{line}\n" for line in _describe(file, runs, saved.attrs.get("command", ""), verification)
-            )
+    command = saved.attrs.get("command", "")
+    runs = f"{format_count(saved.sizes['run'], 'run')} with {format_count(saved.sizes['teacher'], 'teacher')}"
+    print_answer(
+        lambda: {"file": str(file), "reproduced": verification.reproduced, **vars(verification), "command": command},
+        lambda: _describe(file, runs, command, verification),
+        as_json=as_json,
+        encode=results.encode_json,
+    )
     if not verification.reproduced:
         raise typer.Exit(1)
 

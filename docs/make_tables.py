@@ -36,7 +36,7 @@ def settings_table() -> Iterator[Sequence[str]]:
     """Every setting of the server but the thresholds."""
     yield "option", "line of `tutelage.toml`", "value", "default", "meaning"
     for name, setting in settings_of(ServerSettings).items():
-        value = setting.metavar if setting.type is str else setting.allowed
+        value = setting.allowed if setting.choices or setting.type is not str else setting.metavar
         default = f"`{setting.shown_default}`" if setting.shown_default else ""
         yield f"`{setting.option}`", f"`{name}`", value, default, setting.help
 

@@ -117,27 +117,25 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 def _read_parameters(cls: type) -> tuple[Parameter, ...]:
     if not dataclasses.is_dataclass(cls):
         return ()
-    hints = typing.get_type_hints(cls)
-    found = []
-    for field in dataclasses.fields(cls):
-        if "help" not in field.metadata:
-            continue
-        bounds, hint = field.metadata["bounds"], hints[field.name]
-        choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-        added = f": {join_words(choices)}" if choices else f", {bounds.describe()}".removesuffix(", ")
-        found.append(
-            Parameter(
-                name=field.name,
-                type=_plain_type(hint),
-                default=field.default,
-                help=field.metadata["help"] + added,
-                bounds=bounds,
-                choices=choices,
-                is_optional=type(None) in typing.get_args(hint),
-                names_arm=field.metadata["names_arm"],
-            )
-        )
-    return tuple(found)
+    hints, fields = typing.get_type_hints(cls), dataclasses.fields(cls)
+    return tuple(read_parameter(field, hints[field.name]) for field in fields if "help" in field.metadata)
+
+
+def read_parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
+    """Read what :func:`parameter` noted of a field; ``hint`` is its type."""
+    bounds, choices = field.metadata["bounds"], typing.get_args(hint)
+    choices = choices if typing.get_origin(hint) is typing.Literal else ()
+    added = f": {join_words(choices)}" if choices else f", {bounds.describe()}".removesuffix(", ")
+    return Parameter(
+        name=field.name,
+        type=_plain_type(hint),
+        default=field.default,
+        help=field.metadata["help"] + added,
+        bounds=bounds,
+        choices=choices,
+        is_optional=type(None) in typing.get_args(hint),
+        names_arm=field.metadata["names_arm"],
+    )
 
 
 def check_parameters(thing: Any) -> None:

@@ -82,41 +82,41 @@ class ServerSettings:
     server: str = setting(
         "http://127.0.0.1:8321",
         metavar="URL",
-        check=_check_address,
+        refine=_check_address,
         help="Server that tutelage campaign talks to, and that commands shown on the dashboard act on.",
     )
     advertise: str | None = setting(
         None,
         metavar="URL",
-        check=_check_address,
+        refine=_check_address,
         help="Address at which other servers that share the store reach this one.",
     )
     upstream: str | None = setting(
         None,
         metavar="URL",
-        check=_check_address,
+        refine=_check_address,
         help="Leader for whose campaigns this server answers pulls, as an edge; needs --edge too.",
     )
     edge: str | None = setting(
         None,
         metavar="NAME",
-        check=_check_edge,
+        refine=_check_edge,
         help="Name of this server as an edge, different for each edge of a leader.",
     )
     root_path: str = setting(
-        "", metavar="PATH", check=_check_root_path, help="Path prefix under which a proxy publishes the server."
+        "", metavar="PATH", refine=_check_root_path, help="Path prefix under which a proxy publishes the server."
     )
     cors_origins: str = setting(
         "",
         metavar="ORIGINS",
-        check=_check_origins,
+        refine=_check_origins,
         help="Origins of pages that may call the API, as in https://shop.example.org, separated by commas.",
     )
     insecure: bool = setting(False, help="Accept requests from any machine while no key exists.")
     own_teachers: str = setting(
         "",
         metavar="NAMES",
-        check=_check_teachers,
+        refine=_check_teachers,
         help="Teachers of installed packages that campaigns may use: package.module:Name, separated by commas.",
     )
     migrate: bool = setting(True, help="Create a missing store and update an old schema at start.")

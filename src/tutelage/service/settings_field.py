@@ -10,31 +10,25 @@ settings table in docs/operating.md.
 import dataclasses
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from tutelage.validation import Bounds, read_whole
-
-_KEY = "setting"
+from tutelage.registry import Parameter, parameter, read_parameter
+from tutelage.validation import read_whole
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class Setting(Parameter):
     """One setting: its name, the values that it allows, and what people read about it.
 
-    ``type`` is ``str``, ``int``, ``float``, ``bool`` or a ``Literal`` of words; ``default`` is None where the
-    setting need not be given.  ``bounds`` are those of a number.  ``check`` gets a value of
-    the right type and returns the one to use, or raises ``ValueError`` with what is allowed.
+    ``type`` is ``str``, ``int``, ``float`` or ``bool``; a ``Literal`` of words gives ``str`` with ``choices``.
+    ``default`` is None where the setting need not be given.  ``refine`` gets a value that is allowed and returns the
+    one to use, or raises ``ValueError`` with what is allowed.
     """
 
-    name: str
-    type: Any
-    default: Any
-    help: str
-    metavar: str
-    bounds: Bounds
-    check: Callable[[Any], Any] | None
+    metavar: str = ""
+    refine: Callable[[Any], Any] | None = None
 
     @property
     def option(self) -> str:
@@ -53,19 +47,6 @@ class Setting:
             return str(self.default).lower()
         return "" if self.default is None else str(self.default).removesuffix(".0")
 
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The words that are allowed, where only some are."""
-        return typing.get_args(self.type) if typing.get_origin(self.type) is Literal else ()
-
-    @property
-    def allowed(self) -> str:
-        """Describe the allowed values, as in "a whole number in [0, 65535]"."""
-        if self.choices:
-            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
-        nouns = {int: "a whole number", float: "a number", bool: "true or false"}
-        return self.bounds.describe_allowed(nouns.get(self.type, "text"))
-
     def convert(self, value: Any) -> Any:
         """Check a value from an option, a variable or a file, and return it in the setting's type.
 
@@ -75,12 +56,12 @@ class Setting:
         if self.type is int and isinstance(value, str):
             value = read_whole(value)
         try:
-            found = msgspec.convert(value, self.type, strict=not isinstance(value, str))
+            found: Any = msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except msgspec.ValidationError:
             raise ValueError(self.allowed) from None
-        if isinstance(found, int | float) and not self.bounds.contains(found):
+        if not self.allows(found):
             raise ValueError(self.allowed)
-        return found if self.check is None else self.check(found)
+        return found if self.refine is None else self.refine(found)
 
 
 def setting(
@@ -91,11 +72,11 @@ def setting(
     minimum: float | None = None,
     above: float | None = None,
     maximum: float | None = None,
-    check: Callable[[Any], Any] | None = None,
+    refine: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return a dataclass field that is a setting (see :class:`Setting`)."""
-    described = {"help": help, "metavar": metavar, "bounds": Bounds(minimum, maximum, above), "check": check}
-    return dataclasses.field(default=default, metadata={_KEY: described})
+    field = parameter(default, help=help, minimum=minimum, above=above, maximum=maximum)
+    return dataclasses.field(default=default, metadata=field.metadata | {"metavar": metavar, "refine": refine})
 
 
 def settings_of(cls: type) -> Mapping[str, Setting]:
@@ -103,13 +84,8 @@ def settings_of(cls: type) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(cls)
     return {
         field.name: Setting(
-            name=field.name, type=_without_none(hints[field.name]), default=field.default, **field.metadata[_KEY]
+            **vars(read_parameter(field, hints[field.name]))
+            | {name: field.metadata[name] for name in ("help", "metavar", "refine")}
         )
         for field in dataclasses.fields(cls)
     }
-
-
-def _without_none(hint: Any) -> Any:
-    """``str`` for ``str | None``."""
-    members = [member for member in typing.get_args(hint) if member is not type(None)]
-    return members[0] if type(None) in typing.get_args(hint) else hint

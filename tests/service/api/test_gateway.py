@@ -127,15 +127,13 @@ def test_a_body_has_limits(serve, route):
     assert send(b"{}", "text/plain").status_code == 415
 
 
-@writing
-def test_a_body_has_its_time(serve, route):
-    """One that stays away is not waited for."""
-    server = serve(body_timeout=0.05)
-    server.create()
-    sent = []
+def send_slowly(server, route, parts, *, is_whole):
+    """Send a body in parts, each of which is waited for, and then nothing; return the messages of the answer."""
+    sent, left = [], list(parts)
 
     async def receive():
-        await asyncio.sleep(60)
+        await asyncio.sleep(0.001 if left else 60)
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left) or not is_whole}
 
     async def send(message):
         sent.append(message)
@@ -150,8 +148,30 @@ def test_a_body_has_its_time(serve, route):
         "scheme": "http",
     }
     server.loop.run_until_complete(server.gateway(scope, receive, send))
+    return sent
+
+
+@writing
+@pytest.mark.parametrize("parts", [(), (b'{"pulls":',)])
+def test_a_body_has_its_time(serve, route, parts):
+    """One that stays away, as a whole or in part, is not waited for."""
+    server = serve(body_timeout=0.05)
+    server.create()
+    sent = send_slowly(server, route, parts, is_whole=False)
     assert sent[0]["status"] == 408
     assert dict(sent[0]["headers"])[b"connection"] == b"close"
+
+
+@pytest.mark.parametrize("size", [1, 20, 1_000])
+def test_a_body_that_arrives_in_parts_is_read_whole(server, size):
+    """Also if its first part is waited for."""
+    server.create()
+    body = b'{"id":"1","client":"a","arm":"x","reward":0.5}'
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    sent = send_slowly(server, QUICK, parts, is_whole=True)
+    assert sent[0]["status"] == 200
+    answer = json.loads(sent[1]["body"])
+    assert (answer["id"], answer["reward"] - answer["adjustment"]) == ("1", 0.5)
 
 
 @pytest.mark.parametrize("role", ["viewer", "reporter"])

@@ -303,7 +303,7 @@ def _check_loopback(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) ->
         reason = "the request comes from another machine"
     elif not _names_loopback(host):
         reason = "the request names another host than this machine"
-    elif not _PROXY_HEADERS.isdisjoint(headers) or any(name.startswith(b"x-forwarded-") for name in headers):
+    elif not _PROXY_HEADERS.isdisjoint(headers) or b" x-forwarded-" in b" " + b" ".join(headers):
         reason = "the request was passed on by a proxy"
     elif scope.get("http_version") == "1.0":
         reason = "the request uses HTTP/1.0, as proxies do"

@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -133,7 +133,8 @@ class Gateway:
         if self.root_path and path == self.root_path:  # relative addresses need its slash
             await reply.send_redirect(path.rpartition("/")[2] + "/")
             return
-        if [name for name, _ in scope["headers"]].count(b"host") > 1:
+        sent = scope["headers"]
+        if len(sent) > len(headers) and [name for name, _ in sent].count(b"host") > 1:
             raise HttpProblem("malformed", "The request has more than one Host header.")
         methods, parameters = self.table.find(path)
         name = parameters.get("name")
@@ -157,7 +158,7 @@ class Gateway:
             _check_encoding(headers)
         if content or route.body is not None:
             _check_content_type(headers, _FORM if route.is_form else _JSON)
-        inner = scope | {"root_path": self.root_path, "path": self.root_path + path}
+        inner = scope | {"root_path": self.root_path, "path": self.root_path + path} if self.root_path else scope
         call = Call(inner, caller, reply.request_id, parameters, content)
         call.body = reply.body = route.read_body(content)
         call.query = route.read_query(scope.get("query_string", b""))
@@ -199,19 +200,19 @@ class Gateway:
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self.max_body:
             raise self._describe_too_large()
+        first = _Begun(receive())
+        if first.message is not None and not first.message.get("more_body", False):  # as nearly always
+            return self._check_part(first.message, 0)
         parts, size = [], 0
         try:
             async with asyncio.timeout(self.body_timeout):
+                message = await first
                 while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise HttpProblem("malformed", "The body was cut off.")
-                    parts.append(message.get("body", b""))
+                    parts.append(self._check_part(message, size))
                     size += len(parts[-1])
-                    if size > self.max_body:
-                        raise self._describe_too_large()
                     if not message.get("more_body", False):
                         return b"".join(parts)
+                    message = await receive()
         except TimeoutError:
             raise HttpProblem(
                 "timeout",
@@ -219,9 +220,39 @@ class Gateway:
                 headers={"Connection": "close"},
             ) from None
 
+    def _check_part(self, message: Any, size: int) -> bytes:
+        """Return the part of a body in a message; ``size`` is that of the parts before."""
+        if message["type"] == "http.disconnect":
+            raise HttpProblem("malformed", "The body was cut off.")
+        part: bytes = message.get("body", b"")
+        if size + len(part) > self.max_body:
+            raise self._describe_too_large()
+        return part
+
     def _describe_too_large(self) -> HttpProblem:
         limit = f"The body is longer than {self.max_body} bytes: send at most {MAX_PULLS} pulls at a time."
         return HttpProblem("too-large", limit, headers={"Connection": "close"})
+
+
+class _Begun:
+    """A coroutine of which everything has run that needs no wait.
+
+    ``message`` is its result, or None if it waits; awaiting the object then goes on where it stopped.  A time limit
+    costs a third of what the gateway does for a pull, and is not needed where the result is there at once.
+    """
+
+    def __init__(self, coroutine: Awaitable[Any]) -> None:
+        self._rest, self._waits_for, self.message = coroutine.__await__(), None, None
+        try:
+            self._waits_for = next(self._rest)
+        except StopIteration as end:
+            self.message = end.value
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        if self.message is not None:
+            return self.message
+        yield self._waits_for
+        return (yield from self._rest)
 
 
 class _Reply:

@@ -127,7 +127,7 @@ class Call:
 
 
 class RouteTable:
-    """Finds the routes of a path.  Earlier routes win."""
+    """Finds the routes of a path.  Paths with frequent routes are tried first; of the others earlier ones win."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
@@ -138,7 +138,8 @@ class RouteTable:
             if "GET" in methods:
                 methods["HEAD"] = methods["GET"]
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
-        self._patterns = [(compile_path(path)[0], methods) for path, methods in by_path.items() if "{" in path]
+        patterns = [(compile_path(path)[0], methods) for path, methods in by_path.items() if "{" in path]
+        self._patterns = sorted(patterns, key=lambda each: not any(route.is_frequent for route in each[1].values()))
 
     def find(self, path: str) -> tuple[Mapping[str, Route], Mapping[str, str]]:
         """Return the routes of a path by method, none if nothing is there, and the path's fields."""

@@ -310,17 +310,17 @@ class Engine:
         self._recovered()
 
     def _recovered(self) -> None:
-        if not self.broken:
+        if self.failure is not None and not self.broken:
             self.failure, self.failed_full = None, -math.inf
             self.faults.end("writer")
 
     def fail(self, error: Exception) -> None:
         """Note a failure, here or of a reader; from any thread."""
-        self.failure = str(error)
         if isinstance(error, base.StoreFull):
             self.failed_full = time.monotonic()
         self.broken = self.broken or isinstance(error, base.StoreBroken)
-        self.faults.report("writer", self.failure)
+        self.faults.report("writer", str(error))
+        self.failure = str(error)  # last, so that the next success ends what was reported
 
     def _group(self, jobs: Sequence[Job]) -> None:
         """Answer these jobs, commit and deliver them."""

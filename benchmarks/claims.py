@@ -27,7 +27,7 @@ from tutelage.experiments.claims import Balance, Below
 from tutelage.experiments.data_sets import find_data_set, locate
 from tutelage.experiments.verdicts import at_horizon, count_decided, judge_claim
 from tutelage.instances.base import Instance
-from tutelage.planning.reach import likely_horizon, likely_round
+from tutelage.planning.decision_times import likely_horizon, likely_round
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.blt.teacher import BLT
 from tutelage.theory import epoch_end, horizon_needed, pulls_of_blt, setting_of

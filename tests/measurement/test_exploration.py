@@ -14,7 +14,7 @@ from tutelage.errors import InputError
 from tutelage.measurement.exploration import Exploration, sufficient_exploration
 from tutelage.policies.base import no_learning
 from tutelage.policies.ucb1 import UCB1
-from tutelage.theory.clients import ExplorationBound
+from tutelage.theory.client_bounds import ExplorationBound
 
 RARE = 1e-6
 

@@ -7,7 +7,7 @@ from tests import paper_epochs
 
 from tutelage import load_instance, planning, simulator
 from tutelage.errors import InputError
-from tutelage.planning.reach import likely_horizon
+from tutelage.planning.decision_times import likely_horizon
 from tutelage.policies import POLICIES
 from tutelage.teachers import TEACHERS
 from tutelage.theory import guarantee

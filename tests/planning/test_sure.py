@@ -9,7 +9,7 @@ from tutelage import load_instance, planning
 from tutelage.cli.app import execute
 from tutelage.conditions import Conditions
 from tutelage.errors import InputError
-from tutelage.planning.reach import compute_reachability, sure_horizon
+from tutelage.planning.decision_times import compute_reachability, sure_horizon
 from tutelage.simulator import parse_clients
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.baselines import KnownTarget

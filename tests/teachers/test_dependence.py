@@ -11,7 +11,7 @@ from tests.teachers.evidence import UNEVEN
 from tutelage.epoch_schedule import confidence_radius, epoch_pulls
 from tutelage.errors import InputError
 from tutelage.instances import load
-from tutelage.planning.reach import likely_round
+from tutelage.planning.decision_times import likely_round
 from tutelage.policies.ucb1 import UCB1
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Evidence, Problem, describe_assumptions

@@ -12,7 +12,7 @@ import tutelage
 from tutelage.epoch_schedule import confidence_radius, log_term
 from tutelage.errors import InputError
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.planning.reach import likely_round
+from tutelage.planning.decision_times import likely_round
 from tutelage.policies.ucb1 import UCB1
 from tutelage.rules import Lift
 from tutelage.teachers import TEACHERS

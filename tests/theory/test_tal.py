@@ -13,7 +13,7 @@ from tutelage import simulator, theory
 from tutelage.instances import load
 from tutelage.instances.base import Instance, equal_weights
 from tutelage.teachers import TEACHERS
-from tutelage.theory.clients import WarmStartBound
+from tutelage.theory.client_bounds import WarmStartBound
 
 PAPER = load("paper")
 HORIZON = 100_000

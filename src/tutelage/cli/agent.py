@@ -127,7 +127,7 @@ def _print_check(found: "AgentCheck") -> None:
 
 
 def _create_measures_table(found: "AgentCheck") -> "Table":
-    from tutelage.cli.table_cells import create_table
+    from tutelage.cli.result_tables import create_table
 
     table = create_table("untried", "eta low", "eta high", "outside", "iota", "late", first="constant")
     for sharing, history in zip(found.measures.sharings, found.measures.histories, strict=True):

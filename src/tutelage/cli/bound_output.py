@@ -8,7 +8,7 @@ from rich.table import Table
 from tutelage.bound_comparison import BoundComparison
 from tutelage.cli.floor_table import create_floor_table, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import create_table
+from tutelage.cli.result_tables import create_table
 from tutelage.registry import parameters_of
 from tutelage.request import SimulationRequest
 from tutelage.results import SimulationResult, describe_floors

@@ -15,9 +15,9 @@ from rich.text import Text
 from tutelage.cli.completion import complete_campaign
 from tutelage.cli.options import argument, number_option
 from tutelage.cli.printing import checked_output, create_definitions
+from tutelage.cli.result_tables import create_table
 from tutelage.cli.server_options import Server
 from tutelage.cli.server_requests import campaign_path, connect, name_server, send
-from tutelage.cli.table_cells import create_table
 from tutelage.errors import InputError, RefusalError
 from tutelage.safe_console import SafeConsole
 from tutelage.text import UNKNOWN, format_count, format_name, format_number, format_second, shorten_name

@@ -9,8 +9,8 @@ import typer
 
 from tutelage.cli.options import Json, argument
 from tutelage.cli.printing import Printer, print_answer, print_lines
+from tutelage.cli.result_tables import create_table
 from tutelage.cli.server_options import ConfigFile, StoreUrl, store_url
-from tutelage.cli.table_cells import create_table
 from tutelage.text import UNKNOWN, format_bytes, format_rough_duration, format_second
 
 if TYPE_CHECKING:

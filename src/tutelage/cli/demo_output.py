@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tutelage.cli.demo_clients import RECENT_PULLS, DemoClient, DemoClients
 from tutelage.cli.printing import Printer, checked_output, create_definitions
-from tutelage.cli.table_cells import create_table
+from tutelage.cli.result_tables import create_table
 from tutelage.safe_console import SafeConsole
 
 _LINE_SECONDS = 5.0  # between two lines in a pipe

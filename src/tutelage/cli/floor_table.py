@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from tutelage.cli.table_cells import create_table
+from tutelage.cli.result_tables import create_table
 from tutelage.policies import POLICIES
 from tutelage.policies.base import Policy
 from tutelage.policies.epsilon_greedy import EpsilonGreedy

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import (
+from tutelage.cli.result_tables import (
     SPEC_WIDTH,
     create_table,
     explain_outlying_mean,
@@ -19,7 +19,7 @@ from tutelage.cli.table_cells import (
 from tutelage.metrics import summarize_runs
 from tutelage.planning import Plan
 from tutelage.planning.choice import Assessment, Choice
-from tutelage.planning.reach import DecisionTime, has_formula, kind_of
+from tutelage.planning.decision_times import DecisionTime, has_formula, kind_of
 from tutelage.planning.remedy import Remedy, Trial
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import describe_assumptions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import SPEC_WIDTH, create_table, fold_spec, format_mean
+from tutelage.cli.result_tables import SPEC_WIDTH, create_table, fold_spec, format_mean
 from tutelage.experiments.verdicts import LEVEL
 from tutelage.text import format_count
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from tutelage.cli.comparison import choose_reference, describe_comparison
 from tutelage.cli.floor_table import choose_largest, explain_floors, name_unknown
 from tutelage.cli.printing import Printer
-from tutelage.cli.table_cells import (
+from tutelage.cli.result_tables import (
     SPEC_WIDTH,
     create_table,
     explain_outlying_mean,
@@ -22,6 +21,7 @@ from tutelage.cli.table_cells import (
     format_most,
     format_percents,
 )
+from tutelage.cli.teacher_comparison import choose_reference, describe_comparison
 from tutelage.inference import RISK, Difference, select_differences, warn_of_few
 from tutelage.instances import Instance
 from tutelage.metrics import compute_pull_share, summarize_runs

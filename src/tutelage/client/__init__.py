@@ -9,10 +9,10 @@ reports that are not delivered yet, reports outlive the process.
 This package needs only httpx and imports no other part of the project.  docs/client.md describes it.
 """
 
+from tutelage.client.agent_play import play, play_async
 from tutelage.client.async_client import AsyncClient
 from tutelage.client.blocking_wrapper import Client
 from tutelage.client.counters import Counters
-from tutelage.client.playing import play, play_async
 from tutelage.client.pull_messages import CheckFailure, ObservedReward, PullRefusal, RevealedReward, new_id
 from tutelage.client.spool import Spool
 

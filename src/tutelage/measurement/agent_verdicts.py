@@ -12,7 +12,7 @@ from tutelage.errors import InputError
 from tutelage.inference import interval_of_mean, interval_of_share
 from tutelage.teachers.blt.teacher import BLT
 from tutelage.theory.blt import pulls_of_blt
-from tutelage.theory.clients import ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.client_bounds import ClientBound, ExplorationBound, WarmStartBound
 from tutelage.theory.setting import TheorySetting
 from tutelage.theory.tal import performance_of_tal
 

@@ -22,7 +22,7 @@ from tutelage.policies.epsilon_greedy import EpsilonGreedy
 from tutelage.policies.ucb1 import UCB1
 from tutelage.simulator import Checkpoints, make_request, simulate_request
 from tutelage.theory import arguments
-from tutelage.theory.clients import ExplorationBound
+from tutelage.theory.client_bounds import ExplorationBound
 from tutelage.theory.eps_greedy import exploration_of_eps_greedy
 from tutelage.theory.ucb1 import exploration_of_ucb1
 from tutelage.validation import check_number

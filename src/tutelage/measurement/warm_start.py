@@ -27,7 +27,7 @@ from tutelage.rules import KEEP, Rule, Set
 from tutelage.simulator import Checkpoints, make_request, simulate_request
 from tutelage.teachers.base import Directive, Evidence, Problem, Quota, Report, Teacher
 from tutelage.theory import arguments
-from tutelage.theory.clients import WarmStartBound
+from tutelage.theory.client_bounds import WarmStartBound
 from tutelage.theory.eps_greedy import warm_start_of_eps_greedy
 from tutelage.theory.ucb1 import warm_start_of_ucb1
 

@@ -15,7 +15,7 @@ from tutelage.planning.answers import PlanAnswers, answer
 from tutelage.planning.candidates import CandidateSimulator, shift_progress
 from tutelage.planning.cases import AssumedInstance, Case, KnownInstance
 from tutelage.planning.choice import Choice, SelectionRule, choose
-from tutelage.planning.reach import Reachability, compute_reachability, rounds_per_pull
+from tutelage.planning.decision_times import Reachability, compute_reachability, rounds_per_pull
 from tutelage.planning.remedy import Remedy, RemedySearch, find_failing, find_remedy, is_enough
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest

@@ -9,7 +9,14 @@ from typing import Any, TypeGuard
 from tutelage.instances.base import Instance
 from tutelage.planning.candidates import CandidateSimulator
 from tutelage.planning.choice import Assessment, Choice, SelectionRule
-from tutelage.planning.reach import has_formula, kind_of, likely_horizon, likely_round, sure_horizon, sure_round
+from tutelage.planning.decision_times import (
+    has_formula,
+    kind_of,
+    likely_horizon,
+    likely_round,
+    sure_horizon,
+    sure_round,
+)
 from tutelage.policies.base import Policy
 from tutelage.teachers.base import Teacher
 from tutelage.teachers.tal import TAL

@@ -5,8 +5,7 @@ it bounds; its docstring gives the paper's label and any departure from the pape
 """
 
 from tutelage.theory.blt import cost_of_levelling, deciding_pulls_of_blt, performance_of_blt, pulls_of_blt
-from tutelage.theory.bounds import Bound, Guarantee
-from tutelage.theory.clients import ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.client_bounds import ClientBound, ExplorationBound, WarmStartBound
 from tutelage.theory.epochs import (
     epoch_end,
     good_event_failure,
@@ -32,6 +31,7 @@ from tutelage.theory.floors import (
     least_pulls,
     least_pulls_of_ucb1,
 )
+from tutelage.theory.guarantees import Bound, Guarantee
 from tutelage.theory.setting import TheorySetting, always_acts, setting_of
 from tutelage.theory.tal import (
     learning_phase_of_tal,

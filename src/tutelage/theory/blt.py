@@ -13,7 +13,7 @@ from tutelage.policies.ucb1 import UCB1
 from tutelage.teachers.base import Problem
 from tutelage.teachers.blt.teacher import BLT
 from tutelage.theory import arguments
-from tutelage.theory.bounds import Bound, Guarantee
+from tutelage.theory.guarantees import Bound, Guarantee
 from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import total_pulls_of_ucb1
 

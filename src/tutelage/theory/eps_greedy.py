@@ -8,7 +8,7 @@ import sys
 
 from tutelage.errors import InputError
 from tutelage.theory import arguments
-from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.client_bounds import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
 
 
 def exploration_of_eps_greedy(num_arms: int, horizon: int, num_clients: int = 1) -> ExplorationBound:

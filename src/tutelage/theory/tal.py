@@ -1,6 +1,6 @@
 """Teaching-After-Learning: what learning costs, what teaching costs, and both (Shi et al., section VI).
 
-The general theorem holds for any clients that come with a :class:`~tutelage.theory.clients.ClientBound`, each
+The general theorem holds for any clients that come with a :class:`~tutelage.theory.client_bounds.ClientBound`, each
 with its own, so also for mixes; Theorems tal_UCB and tal_epsilon are it with the lemmas of one policy.
 
 In the round in which the server decides, pulls are chosen under the old rules and revealed under the new ones
@@ -10,10 +10,10 @@ In the round in which the server decides, pulls are chosen under the old rules a
 from collections.abc import Callable, Sequence
 
 from tutelage.theory import arguments
-from tutelage.theory.bounds import Bound, Guarantee
-from tutelage.theory.clients import ClientBound, ExplorationBound
+from tutelage.theory.client_bounds import ClientBound, ExplorationBound
 from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch
 from tutelage.theory.eps_greedy import eps_greedy_client
+from tutelage.theory.guarantees import Bound, Guarantee
 from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import ucb1_client
 

@@ -17,9 +17,9 @@ from tutelage.teachers.tal import TAL
 from tutelage.teachers.twl import TWL
 from tutelage.theory import arguments
 from tutelage.theory.blt import performance_of_blt
-from tutelage.theory.bounds import Guarantee
-from tutelage.theory.clients import ClientBound, ExplorationBound
+from tutelage.theory.client_bounds import ClientBound, ExplorationBound
 from tutelage.theory.eps_greedy import eps_greedy_client, exploration_of_eps_greedy
+from tutelage.theory.guarantees import Guarantee
 from tutelage.theory.setting import TheorySetting, setting_of
 from tutelage.theory.tal import (
     learning_time_of_tal,

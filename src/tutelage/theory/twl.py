@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tutelage.errors import InputError
 from tutelage.theory import arguments
-from tutelage.theory.bounds import Bound, Guarantee
-from tutelage.theory.clients import LEAST_LEAD
+from tutelage.theory.client_bounds import LEAST_LEAD
 from tutelage.theory.epochs import epoch_end, good_event_failure, horizon_needed, last_epoch, separating_epoch
+from tutelage.theory.guarantees import Bound, Guarantee
 from tutelage.theory.setting import TheorySetting
 from tutelage.theory.ucb1 import learning_time_of_ucb1, total_pulls_of_ucb1, warm_start_of_ucb1
 

@@ -7,8 +7,8 @@ import math
 
 from tutelage.errors import InputError
 from tutelage.theory import arguments
-from tutelage.theory.bounds import Bound, Guarantee
-from tutelage.theory.clients import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.client_bounds import LEAST_LEAD, ClientBound, ExplorationBound, WarmStartBound
+from tutelage.theory.guarantees import Bound, Guarantee
 from tutelage.theory.setting import TheorySetting
 
 _TAIL = 2.0  # the pull that crosses the threshold, and sum over t >= 2 of t^-3 = 0.2021

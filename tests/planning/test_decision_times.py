@@ -14,7 +14,7 @@ from tutelage.distributions.base import Samples, reward_variances
 from tutelage.distributions.empirical import Empirical
 from tutelage.epoch_schedule import confidence_radius, make_schedule
 from tutelage.instances.base import Instance, equal_weights
-from tutelage.planning.reach import (
+from tutelage.planning.decision_times import (
     compute_reachability,
     likely_decision,
     likely_horizon,

@@ -4,8 +4,8 @@ import numpy as np
 
 from tutelage import simulator
 from tutelage.cli.app import execute
-from tutelage.cli.comparison import describe_comparison
-from tutelage.cli.table_cells import explain_outlying_mean
+from tutelage.cli.result_tables import explain_outlying_mean
+from tutelage.cli.teacher_comparison import describe_comparison
 
 
 def compare(*teachers, **options):

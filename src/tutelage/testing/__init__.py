@@ -42,7 +42,8 @@ def __getattr__(name: str) -> Any:
         if name == "StoreContract":
             import pytest
 
-            pytest.register_assert_rewrite("tutelage.testing.stores")  # failures show the values that were compared
+            for module in ("stores", "access_contract"):  # failures show the values that were compared
+                pytest.register_assert_rewrite(f"tutelage.testing.{module}")
         return getattr(import_module(f"tutelage.testing.{_HOMES[name]}"), name)
     except ImportError as error:
         raise ImportError(

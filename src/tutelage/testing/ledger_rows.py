@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tutelage.stores.base import Change, EntryRow, Head, PullRow, Snapshot, Store
+from tutelage.stores.base import Change, EntryRow, Head, KeyRow, PullRow, Snapshot, Store
 
 TIME = 1_790_000_000_000_000
 
@@ -54,3 +54,15 @@ def grow(
     rows = [pull(after + i + 1, f"{prefix}-{after + i + 1:08d}") for i in range(num_pulls)]
     store.append([change(token, after, *rows, name=name, **options)])
     return after + num_pulls
+
+
+def stop_and_export(store: Store, token: Any, position: int) -> int:
+    """Stop and export a campaign; return its new position."""
+    store.append([change(token, position, entry(position + 1, "stopped"), status="stopped")])
+    store.append([change(token, position + 1, entry(position + 2, "exported"), status="stopped")])
+    return position + 2
+
+
+def make_key(name: str, role: Any = "admin", campaign: str | None = None, clients: tuple[str, ...] = ()) -> KeyRow:
+    """Make a key whose digest follows from its name."""
+    return KeyRow(name, name.encode().ljust(32, b"\xff"), role, campaign, clients, created=5)

@@ -1,7 +1,6 @@
 """The conformance suite of stores."""
 
 import contextlib
-import dataclasses
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -14,21 +13,19 @@ from hypothesis import strategies as st
 from tutelage import stores
 from tutelage.errors import InputError
 from tutelage.stores.base import (
-    AuditRow,
     CampaignExists,
     CampaignListing,
     CampaignNotFound,
     Head,
-    KeyRow,
     LeaseLost,
-    SessionRow,
     Snapshot,
     Store,
     StoredCampaign,
     StoreError,
     pages,
 )
-from tutelage.testing.ledger_rows import change, entry, grow, pull
+from tutelage.testing.access_contract import AccessContract
+from tutelage.testing.ledger_rows import change, entry, grow, make_key, pull, stop_and_export
 
 Opener = Callable[[Any], Any]
 Leading = tuple[Any, Any, list[int]]
@@ -42,17 +39,7 @@ def _bits(row: Any) -> tuple[bytes, type, type]:
     return struct.pack("dd", row.observed, row.revealed), type(row.observed), type(row.revealed)
 
 
-def _stop_and_export(store: Store, token: Any, position: int) -> int:
-    store.append([change(token, position, entry(position + 1, "stopped"), status="stopped")])
-    store.append([change(token, position + 1, entry(position + 2, "exported"), status="stopped")])
-    return position + 2
-
-
-def _key(name: str, role: Any = "admin", campaign: str | None = None, clients: tuple[str, ...] = ()) -> KeyRow:
-    return KeyRow(name, name.encode().ljust(32, b"\xff"), role, campaign, clients, created=5)
-
-
-class StoreContract:
+class StoreContract(AccessContract):
     """What every store keeps to.  A subclass gives the fixture ``address``: the URL of an empty store."""
 
     @pytest.fixture
@@ -392,7 +379,7 @@ class StoreContract:
         store.append([change(token, 6, entry(7, "bypassed", "pull-00000001"), status="stopped")])
         with pytest.raises(InputError, match=r"since its last pull or bypass report: .* administrator's key"):
             store.delete("c")
-        _stop_and_export(store, token, 7)
+        stop_and_export(store, token, 7)
         store.delete("c")
         assert [stored.name for stored in store.campaigns()] == ["d"]
         assert store.read("c", 0, 100) == []
@@ -412,10 +399,10 @@ class StoreContract:
     def test_a_deleted_campaigns_name_is_free_again(self, store: Any) -> None:
         """The next of the name has none of the first one's rows, ids, tokens or keys."""
         token = store.lead("c", "here")
-        _stop_and_export(store, token, grow(store, token, 0, 3))
-        store.create_key(_key("of c", role="reporter", campaign="c"))
-        store.create_key(_key("admin of c", campaign="c"))
-        store.create_key(_key("of all", role="reporter"))
+        stop_and_export(store, token, grow(store, token, 0, 3))
+        store.create_key(make_key("of c", role="reporter", campaign="c"))
+        store.create_key(make_key("admin of c", campaign="c"))
+        store.create_key(make_key("of all", role="reporter"))
         store.delete("c")
         store.create("c", "{}", 1, 1, "{}")
         with pytest.raises(LeaseLost):
@@ -425,100 +412,6 @@ class StoreContract:
         assert grow(store, token, 0, 3) == 3
         assert [key.name for key in list(store.keys())] == ["of all"]
 
-    def test_keys_are_listed_and_revoked(self, store: Any) -> None:
-        """A key comes back as it was made; the first revocation counts, and frees the name, not the secret."""
-        keys = [_key("é"), _key("b", "reporter", "c", ("x", "🎰")), _key("a", "viewer")]
-        for key in keys:
-            store.create_key(key)
-        assert store.keys() == [keys[2], keys[1], keys[0]]
-        store.revoke_key("b", 100)
-        store.revoke_key("b", 200)
-        assert [key.revoked for key in list(store.keys())] == [None, 100, None]
-        with pytest.raises(CampaignExists, match="'a'"):
-            store.create_key(_key("a"))
-        again = dataclasses.replace(_key("b"), digest=b"another secret")
-        store.create_key(again)
-        assert store.keys()[1] == again
-        with pytest.raises(CampaignNotFound, match="'z'"):
-            store.revoke_key("z", 1)
-
-    def test_a_key_is_rotated_once_by_its_old_digest(self, store: Any) -> None:
-        """Secret and times are new, name and rights are not; not after another rotation, or a revocation."""
-        first = dataclasses.replace(_key("é", "reporter", "c", ("x",)), expires=2**60)
-        store.create_key(first)
-        assert store.keys() == [first]
-        new = dataclasses.replace(first, digest=b"new", created=7, expires=9, old_digest=first.digest, old_until=8)
-        store.rotate_key(new)
-        assert store.keys() == [new]
-        for stale in (new, dataclasses.replace(new, name="z", old_digest=b"new")):
-            with pytest.raises(CampaignNotFound, match="meanwhile"):
-                store.rotate_key(stale)
-        store.revoke_key("é", 10)
-        with pytest.raises(CampaignNotFound):
-            store.rotate_key(dataclasses.replace(new, digest=b"newest", old_digest=b"new"))
-        assert store.keys() == [dataclasses.replace(new, revoked=10)]
-
-    def test_the_last_use_of_a_key_is_the_latest(self, store: Any) -> None:
-        """Whichever of two servers says it last; a replaced secret is unused, and an unknown one changes nothing."""
-        first, second = _key("a"), _key("b")
-        for key in (first, second):
-            store.create_key(key)
-        store.note_key_uses({first.digest: 2**50, b"unknown": 1})
-        store.note_key_uses({first.digest: 40, second.digest: 3})
-        assert [key.used for key in list(store.keys())] == [2**50, 3]
-        store.rotate_key(dataclasses.replace(first, digest=b"new", old_digest=first.digest, old_until=6))
-        store.note_key_uses({first.digest: 2**51})
-        assert [key.used for key in list(store.keys())] == [None, 3]
-
-    def test_sessions_are_listed_until_they_end(self, store: Any) -> None:
-        """By their digests; one that has expired goes when the next begins, and an end may come twice."""
-        first, second = (SessionRow(bytes([number]) * 32, b"key", number, number + 10) for number in (1, 5))
-        late = dataclasses.replace(first, digest=b"late", created=11, expires=30)
-        audit = AuditRow(17, "böss", "192.0.2.1", "sign in")
-        store.open_session(first, audit)
-        store.open_session(second)
-        assert sorted(store.sessions(), key=lambda row: row.created) == [first, second]
-        store.open_session(late)
-        assert sorted(store.sessions(), key=lambda row: row.created) == [second, late]
-        for _ in range(2):
-            store.end_session(second.digest, dataclasses.replace(audit, action="sign out"))
-        assert store.sessions() == [late]
-        assert [row.action for row in store.audit(0, 9)] == ["sign in", "sign out"]
-
-    def test_the_audit_log_outlives_what_it_is_about(self, store: Any) -> None:
-        """Each row comes with its act or not at all, in order, and stays when the campaign or key is gone."""
-
-        def act(action: str, subject: str = "") -> AuditRow:
-            return AuditRow(17, "böss", "192.0.2.1", action, "c", subject)
-
-        with pytest.raises(CampaignExists):
-            store.create("c", "{}", 3, 17, "{}", act("create campaign"))
-        token = store.lead("c", "here")
-        started = dataclasses.replace(change(token, 0, entry(1, "started")), audit=[act("start campaign")])
-        store.append([started])
-        with pytest.raises(LeaseLost):
-            store.append([started])
-        store.append([dataclasses.replace(change(token, 1, entry(2, "excluded")), audit=[act("exclude client", "é")])])
-        _stop_and_export(store, token, 2)
-        store.delete("c", act("delete campaign"))
-        store.create_key(_key("k"), act("create key", "k"))
-        store.revoke_key("k", 9, act("revoke key", "k"))
-        store.revoke_key("k", 10, act("revoke key", "k"))
-        with pytest.raises(CampaignNotFound):
-            store.revoke_key("unknown", 9, act("revoke key", "unknown"))
-        rows = store.audit(0, 100)
-        found = [(row.action, row.subject) for row in rows]
-        assert found == [
-            ("start campaign", ""),
-            ("exclude client", "é"),
-            ("delete campaign", ""),
-            ("create key", "k"),
-            ("revoke key", "k"),
-        ]
-        assert dataclasses.replace(rows[0], number=0) == act("start campaign")
-        assert store.audit(rows[1].number, 2) == rows[2:4]
-        assert [row.number for row in rows] == sorted({row.number for row in rows})
-
     def test_its_size_counts_rows_and_times(self, store: Any, address: str) -> None:
         """Rows of each table, also while the store is open, with the first and the last time."""
         before = stores.measure(address)
@@ -526,7 +419,7 @@ class StoreContract:
         token = store.lead("c", "here")
         grow(store, token, 0, 500)
         store.append([change(token, 500, entry(501))])
-        store.create_key(_key("k"))
+        store.create_key(make_key("k"))
         store.create("empty", "{}", 1, 12, "{}")
         size = stores.measure(address)
         rows = {table.name: table.rows for table in size.tables}
@@ -539,21 +432,6 @@ class StoreContract:
             assert 40 * 500 < bytes["pulls"] == 500 * (size.bytes_per_pull or 0)
             assert max(bytes.values()) == bytes["pulls"]
         assert size.bytes > 0
-
-    def test_keys_are_made_beside_a_server_and_without_one(self, address: str, opened: Opener) -> None:
-        """The first key needs no server; another is made, and seen, while one runs."""
-        with_none = opened(stores.open_keys(address))
-        with_none.create_key(_key("first"))
-        with_none.close()
-        store = opened(stores.open_store(address))
-        other_keys = opened(stores.open_keys(address))
-        other_keys.create_key(_key("second"))
-        assert [key.name for key in list(store.keys())] == ["first", "second"]
-        other_keys.revoke_key("first", 9)
-        assert store.keys()[0].revoked == 9
-        store.create("c", "{}", 1, 1, "{}")
-        assert grow(store, store.lead("c", "here"), 0, 5) == 5
-        assert len(opened(stores.open_reader(address)).read("c", 0, 10)) == 5
 
     def test_a_failure_within_leaves_no_transaction_open(self, store: Any) -> None:
         """After an error of the caller's own the store goes on."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tutelage import experiments, results, simulator
 from tutelage.atomic_files import lock_folder
 from tutelage.errors import InputError
-from tutelage.experiments import execution, preparation
+from tutelage.experiments import preparation
 from tutelage.experiments.parsing import parse_experiment
 
 
@@ -66,20 +66,6 @@ def test_panels_of_the_same_cells_share_them(experiment, folder):
     assert [verdict.text for verdict in result.panels[0].verdicts] == ["Knowing is better than not teaching."]
     assert result.panels[0].verdicts[0].figures.startswith("regret: known ")
     assert result.panels[1].verdicts == []
-
-
-def test_a_panel_is_made_as_soon_as_its_cells_are_there(experiment, tmp_path):
-    """The panels of the first cells come before the simulation of the others, and all are in the usual order."""
-    events = []
-    prepared = preparation.prepare(experiment, tmp_path)
-    preparation.make_cells_folder(tmp_path)
-    result = execution.run_prepared(
-        prepared,
-        progress=lambda done, total, cell: events.append(cell),
-        on_panel=lambda data: events.append(data.panel.name),
-    )
-    assert events.index("curves") < events.index("random-all-twl-300") < events.index("dots")
-    assert [data.panel.name for data in result.panels] == ["curves", "costs", "dots"]
 
 
 def test_only_new_cells_are_simulated(experiment, folder):

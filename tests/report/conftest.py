@@ -10,7 +10,7 @@ from msgspec import structs
 from tests.report.small_report import NAMES, parse_small
 from tutelage import experiments
 from tutelage.experiments import MissingPanel
-from tutelage.report import build_report, panel_parts, write_report
+from tutelage.report import build_report, report_files, write_report
 
 
 @pytest.fixture(scope="session")
@@ -85,9 +85,9 @@ def sketched_folder(finished_folder, tmp_path, monkeypatch):
     """A finished folder whose pictures are only their titles: quick, for tests of what is written when."""
 
     def sketch(data):
-        return [f"{data.panel.title} {data.panel.name}{ending}".encode() for ending in panel_parts.ENDINGS]
+        return [f"{data.panel.title} {data.panel.name}{ending}".encode() for ending in report_files.ENDINGS]
 
-    monkeypatch.setattr(panel_parts, "draw_pictures", sketch)
+    monkeypatch.setattr(report_files, "draw_pictures", sketch)
     monkeypatch.setattr("tutelage.report.interactive.write_panel_json", lambda *_: "{}")
     folder = tmp_path / "sketched"
     shutil.copytree(finished_folder / "cells", folder / "cells")

@@ -4,11 +4,10 @@ One cell at a time is simulated, its runs on all cores.  A cell's file appears o
 then its finished runs are in a journal, so an interruption costs at most the runs being simulated.
 """
 
-import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 CellProgress = Callable[[float, int, str], None]  # runs done, runs to do, name of the current cell
 Announcement = Callable[[str], None]  # called once with a sentence, before the first simulation
-PanelConsumer = Callable[["PanelResult"], None]  # called with each panel once its cells are there
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +179,8 @@ def run_prepared(
     executor: str | Executor = simulator.DEFAULT_EXECUTOR,
     progress: CellProgress | None = None,
     announce: Announcement | None = None,
-    on_panel: PanelConsumer | None = None,
 ) -> ExperimentResult:
-    """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked.
-
-    ``on_panel`` is called with each panel as soon as its cells are there, between two simulations.
-    """
+    """Do the work of :func:`run_experiment`, in a folder that exists and that the caller has locked."""
     cells_folder = preparation.folder / CELLS
     for place in (preparation.folder, cells_folder):
         remove_unfinished(place)
@@ -198,68 +192,25 @@ def run_prepared(
         warnings=preparation.warnings,
     )
     resources = _Resources(workers, executor, progress, announce)
-    panels = _PanelMaker(preparation, on_panel)
-    _load_or_simulate(preparation.cells, cells_folder, result, resources, panels)
-    result.panels.extend(panels.list_results())
+    datasets = _load_or_simulate(preparation.cells, cells_folder, result, resources)
+    for matrix in preparation.matrices:
+        _add_panels(matrix, datasets, result)
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class _PanelGroup:
-    """Panels of the same cells, which share one dataset; ``numbers`` are their places among all panels."""
-
-    experiment: Experiment
-    cells: list[ExperimentCell]
-    numbers: list[int] = field(default_factory=list)
-    panels: list[Panel] = field(default_factory=list)
-
-
-class _PanelMaker:
-    """Makes panels of the datasets of cells, in whatever order these come."""
-
-    def __init__(self, preparation: Preparation, on_panel: PanelConsumer | None) -> None:
-        self.on_panel = on_panel
-        self.datasets: dict[str, xr.Dataset] = {}  # by file name
-        self.results: dict[int, PanelResult] = {}
-        self.waiting: list[_PanelGroup] = []
-        numbers = itertools.count()
-        for matrix in preparation.matrices:
-            self.waiting.extend(_group_panels(matrix, numbers))
-
-    def add(self, cell: ExperimentCell, dataset: "xr.Dataset") -> None:
-        """Make the panels for which this is the last cell."""
-        self.datasets[cell.file_name] = dataset
-        for group in list(self.waiting):
-            if all(each.file_name in self.datasets for each in group.cells):
-                self.waiting.remove(group)
-                self._make(group)
-
-    def _make(self, group: _PanelGroup) -> None:
-        dataset = _join_cells(group.cells, self.datasets)
-        for number, panel in zip(group.numbers, group.panels, strict=True):
-            data = PanelResult(panel, dataset, judge_claims(panel, dataset), group.experiment)
-            self.results[number] = data
-            if self.on_panel is not None:
-                self.on_panel(data)
-
-    def list_results(self) -> list[PanelResult]:
-        """Return all panels, in the order of the experiments."""
-        return [self.results[number] for number in sorted(self.results)]
-
-
-def _group_panels(matrix: CellMatrix, numbers: Iterator[int]) -> list[_PanelGroup]:
-    """Group an experiment's panels by their cells, and number them; panels whose data is missing are left out."""
-    groups: dict[tuple[str, str, int | None], _PanelGroup] = {}
+def _add_panels(matrix: CellMatrix, datasets: "dict[str, xr.Dataset]", result: ExperimentResult) -> None:
+    """Add an experiment's panels to the result; panels of the same cells share one dataset."""
+    joined: dict[tuple[str, str, int | None], xr.Dataset] = {}
     for panel in matrix.experiment.all_panels():
         if panel.instance in matrix.unavailable:
             continue
         place = (panel.instance, panel.clients, panel.horizon)
-        if place not in groups:
+        if place not in joined:
             cells = [cell for key, cell in matrix.cells.items() if (key[0], key[1], key[3]) == place]
-            groups[place] = _PanelGroup(matrix.experiment, cells)
-        groups[place].numbers.append(next(numbers))
-        groups[place].panels.append(panel)
-    return list(groups.values())
+            joined[place] = _join_cells(cells, datasets)
+        dataset = joined[place]
+        verdicts = judge_claims(panel, dataset)
+        result.panels.append(PanelResult(panel, dataset, verdicts, matrix.experiment))
 
 
 def _join_cells(cells: list[ExperimentCell], datasets: "dict[str, xr.Dataset]") -> "xr.Dataset":
@@ -274,9 +225,10 @@ def _join_cells(cells: list[ExperimentCell], datasets: "dict[str, xr.Dataset]") 
 
 
 def _load_or_simulate(
-    cells: list[ExperimentCell], folder: Path, result: ExperimentResult, resources: _Resources, panels: _PanelMaker
-) -> None:
-    """Make the panels of all cells, simulating those that the folder lacks."""
+    cells: list[ExperimentCell], folder: Path, result: ExperimentResult, resources: _Resources
+) -> "dict[str, xr.Dataset]":
+    """Return the dataset of every cell by file name, simulating those that the folder lacks."""
+    datasets: dict[str, xr.Dataset] = {}
     waiting: list[ExperimentCell] = []
     for cell in cells:
         dataset, reason = read_cell(cell, folder)
@@ -285,7 +237,7 @@ def _load_or_simulate(
         if dataset is None:
             waiting.append(cell)
         else:
-            panels.add(cell, dataset)
+            datasets[cell.file_name] = dataset
     if waiting:
         check_writable_folder(folder)
         warm_up(*(cell.requests[0] for cell in waiting))
@@ -294,15 +246,15 @@ def _load_or_simulate(
         resources.announce(_describe_work(waiting, journals, resources.workers))
     total, done = sum(cell.num_runs for cell in waiting), 0
     for cell, journal in zip(waiting, journals, strict=True):
-        dataset = cell.make_dataset(_simulate_cell(cell, journal, resources, done, total))
-        results.save(dataset, folder / cell.file_name)
+        datasets[cell.file_name] = cell.make_dataset(_simulate_cell(cell, journal, resources, done, total))
+        results.save(datasets[cell.file_name], folder / cell.file_name)
         journal.remove()
         done += cell.num_runs
-        panels.add(cell, dataset)
     new = {cell.file_name for cell in waiting}
     result.cells.extend(
         CellFile(cell.name, folder / cell.file_name, cell.digest, cell.file_name in new) for cell in cells
     )
+    return datasets
 
 
 def _describe_work(cells: list[ExperimentCell], journals: list[RunJournal], workers: int | None) -> str:

@@ -10,14 +10,7 @@ from tutelage.engine.executors import check_workers
 from tutelage.experiments import Experiment, ExperimentResult
 from tutelage.experiments.execution import Announcement, CellProgress, check_callback, run_prepared
 from tutelage.experiments.preparation import CELLS, Preparation, make_cells_folder, prepare
-from tutelage.report.panel_parts import PanelParts
-from tutelage.report.report_files import (
-    DrawingProgress,
-    ReportFiles,
-    find_finished_report,
-    may_be_drawn_again,
-    write_locked,
-)
+from tutelage.report.report_files import DrawingProgress, ReportFiles, find_finished_report, write_locked
 from tutelage.report.summary import (
     CellSummary,
     ExperimentSettings,
@@ -92,28 +85,7 @@ def build_report(
     import tutelage.plots  # noqa: F401 - whether anything can be drawn shows before the first simulation
 
     make_cells_folder(folder)
-    with lock_folder(preparation.folder), PanelParts(workers) as parts:
-        is_drawn = may_be_drawn_again(preparation)
-        if is_drawn:
-            parts.start()
-        result = run_prepared(
-            preparation,
-            workers=workers,
-            executor=executor,
-            progress=_also_advance(parts, progress),
-            announce=announce,
-            on_panel=parts.add if is_drawn else None,
-        )
-        files = write_locked(result, preparation.folder, parts, drawing)
+    with lock_folder(preparation.folder):
+        result = run_prepared(preparation, workers=workers, executor=executor, progress=progress, announce=announce)
+        files = write_locked(result, preparation.folder, drawing, workers)
     return ReportBuild(preparation, files, result, summarize_panels(result))
-
-
-def _also_advance(parts: PanelParts, progress: CellProgress | None) -> CellProgress:
-    """Return a function that reports progress and gives idle copies of this process something to draw."""
-
-    def report(done: float, total: int, cell: str) -> None:
-        parts.advance()
-        if progress is not None:
-            progress(done, total, cell)
-
-    return report

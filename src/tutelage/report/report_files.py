@@ -1,18 +1,23 @@
 """The files of a report: one page, and a PDF and a PNG of every panel."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tutelage.atomic_files import lock_folder, remove_unfinished, write_atomically
-from tutelage.experiments import ExperimentResult
+from tutelage.engine.parallel_map import parallel_map
+from tutelage.experiments import ExperimentResult, PanelResult
 from tutelage.experiments.execution import check_callback, check_writable_folder
 from tutelage.experiments.preparation import CELLS, Preparation
-from tutelage.report.panel_parts import ENDINGS, PanelParts
 from tutelage.report.record import PageRecord, compute_page_fingerprint, hash_bytes, hash_files, read_record, seal_page
 from tutelage.report.summary import PanelSummary, summarize_panels
 
+if TYPE_CHECKING:
+    from tutelage.report.page import PagePanel
+
 PAGE = "report.html"
+ENDINGS = (".pdf", ".png")  # of the pictures of a panel
 DrawingProgress = Callable[[str], None]  # called with the name of what is drawn next
 
 
@@ -37,8 +42,8 @@ def write_report(
     check_callback("drawing", drawing)
     folder = result.folder if folder is None else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(folder), PanelParts() as parts:
-        return write_locked(result, folder, parts, drawing)
+    with lock_folder(folder):
+        return write_locked(result, folder, drawing)
 
 
 def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[PanelSummary]] | None:
@@ -57,7 +62,7 @@ def find_finished_report(preparation: Preparation) -> tuple[ReportFiles, list[Pa
 
 
 def write_locked(
-    result: ExperimentResult, folder: Path, parts: PanelParts, drawing: DrawingProgress | None = None
+    result: ExperimentResult, folder: Path, drawing: DrawingProgress | None = None, workers: int | None = None
 ) -> ReportFiles:
     """Do the work of :func:`write_report` in a folder that the caller has locked.
 
@@ -72,13 +77,15 @@ def write_locked(
         return ReportFiles(page, pictures, is_new=False)
     check_writable_folder(folder)
     remove_unfinished(folder)
-    for data in result.panels:
-        parts.add(data)
-    drawn = _draw_pictures(result, pictures, drawing, parts)
-    if drawing is not None:
-        drawing(PAGE)
     from tutelage.report.page import render_page
 
+    drawn: dict[Path, bytes] = {}
+    page_panels = []
+    for data, (contents, page_panel) in zip(result.panels, _draw_panels(result.panels, drawing, workers), strict=True):
+        drawn |= zip(pictures[data.panel.name], contents, strict=True)
+        page_panels.append(page_panel)
+    if drawing is not None:
+        drawing(PAGE)
     changed = {path: content for path, content in drawn.items() if not _has_content(path, content)}
     record = PageRecord(
         fingerprint,
@@ -86,7 +93,7 @@ def write_locked(
         {path.name: hash_bytes(content) for path, content in drawn.items()},
         summarize_panels(result),
     )
-    content = seal_page(render_page(result, record, [parts.make_page_panel(data) for data in result.panels]))
+    content = seal_page(render_page(result, record, page_panels))
     if any(path.exists() for path in changed):
         page.unlink(missing_ok=True)
     for path, picture in changed.items():
@@ -95,37 +102,42 @@ def write_locked(
     return ReportFiles(page, pictures, is_new=True)
 
 
-def may_be_drawn_again(preparation: Preparation) -> bool:
-    """Whether page or pictures are missing, damaged or of other settings, whatever the cells are."""
-    record = read_record(preparation.folder / PAGE)
-    pictures = _picture_paths(preparation.folder, (panel.name for panel in preparation.panels))
-    fingerprint = compute_page_fingerprint(preparation.fingerprint)
-    return record is None or record.fingerprint != fingerprint or not _has_pictures(record, pictures)
-
-
 def _picture_paths(folder: Path, names: Iterable[str]) -> dict[str, list[Path]]:
     return {name: [folder / f"{name}{ending}" for ending in ENDINGS] for name in names}
 
 
 def _is_current(record: PageRecord, fingerprint: str, cells: Iterable[Path], pictures: dict[str, list[Path]]) -> bool:
     """Whether a page was made from these cells and pictures, and none has changed since."""
-    return record.fingerprint == fingerprint and _has_pictures(record, pictures) and record.cells == hash_files(cells)
+    return (
+        record.fingerprint == fingerprint
+        and record.pictures == hash_files(path for paths in pictures.values() for path in paths)
+        and record.cells == hash_files(cells)
+    )
 
 
-def _has_pictures(record: PageRecord, pictures: dict[str, list[Path]]) -> bool:
-    return record.pictures == hash_files(path for paths in pictures.values() for path in paths)
-
-
-def _draw_pictures(
-    result: ExperimentResult, pictures: dict[str, list[Path]], drawing: DrawingProgress | None, parts: PanelParts
-) -> dict[Path, bytes]:
-    """Return the content of every picture."""
-    drawn: dict[Path, bytes] = {}
-    for data in result.panels:
+def _draw_panels(
+    panels: Sequence[PanelResult], drawing: DrawingProgress | None, workers: int | None
+) -> "Iterator[tuple[list[bytes], PagePanel]]":
+    """Yield the pictures of each panel, one for each of the endings, and what the page shows of it."""
+    drawn = parallel_map(_draw_panel, panels, workers)
+    for data in panels:
         if drawing is not None:
             drawing(data.panel.name)
-        drawn |= zip(pictures[data.panel.name], parts.draw_pictures(data), strict=True)
-    return drawn
+        yield next(drawn)
+
+
+def _draw_panel(data: PanelResult) -> "tuple[list[bytes], PagePanel]":
+    from tutelage.report.page import make_page_panel
+
+    return draw_pictures(data), make_page_panel(data)
+
+
+def draw_pictures(data: PanelResult) -> list[bytes]:
+    """Return the pictures of a panel, one for each of the endings."""
+    from tutelage import plots
+
+    figure = plots.draw_panel(data.dataset, data.panel.quantity, data.panel.title or data.panel.name)
+    return [plots.render_figure(figure, ending) for ending in ENDINGS]
 
 
 def _has_content(path: Path, content: bytes) -> bool:

@@ -1,6 +1,7 @@
 """A live server for an example: a process of its own with a temporary store and one campaign."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +17,11 @@ CAMPAIGN = "example"
 
 @contextmanager
 def run_campaign(settings):
-    """Start a server with a campaign of these settings, and return its address; end the server afterwards."""
+    """Start a server with a campaign of these settings, and return its address; end the server afterwards.
+
+    SIGTERM ends the example, too, as Ctrl-C does, so that its server never outlives it.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TUTELAGE_")}

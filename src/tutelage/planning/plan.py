@@ -20,6 +20,7 @@ from tutelage.planning.remedy import Remedy, RemedySearch, find_failing, find_re
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import SimulationRequest
 from tutelage.results import describe_instance
+from tutelage.simulator.requests import list_teachers
 from tutelage.teachers import TEACHERS
 from tutelage.teachers.base import Teacher, describe_assumptions
 from tutelage.theory import arguments
@@ -178,15 +179,9 @@ def make_request(
 
 def _candidates(teachers: str | Teacher | Sequence[str | Teacher] | None) -> list[Teacher]:
     """The candidates as objects, and the baselines that are not among them."""
-    named: Sequence[str | Teacher] = CANDIDATES
-    if teachers is not None:
-        is_one = isinstance(teachers, str) or not isinstance(teachers, Sequence)
-        named = [cast("str | Teacher", teachers)] if is_one else cast("Sequence[str | Teacher]", teachers)
-    if not named:
-        raise InputError("The list of teachers is empty: name at least one, or leave it out.")
-    chosen = [TEACHERS.parse(each) if isinstance(each, str) else each for each in named]
+    chosen = list_teachers(CANDIDATES if teachers is None else teachers)
     specs = [TEACHERS.spec(each) for each in chosen]
-    return chosen + [TEACHERS.parse(spec) for spec in BASELINES if spec not in specs]
+    return [*chosen, *(TEACHERS.parse(spec) for spec in BASELINES if spec not in specs)]
 
 
 def plan(

@@ -55,7 +55,7 @@ def make_request(
     runs = check_whole("number of runs", runs, 1, 2**31 - 1)
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     rounds = checkpoint_rounds(checkpoints, horizon)
-    listed = _list_teachers(teachers)
+    listed = side_by_side() if teachers is None else list_teachers(teachers)
     loaded = instance if isinstance(instance, Instance) else instances.load(instance)
     chosen = _number_arms(listed, loaded)
     if conditions is not None:
@@ -150,9 +150,8 @@ def _resolve_policy(given: Any) -> Policy:
     return POLICIES.resolve(given)
 
 
-def _list_teachers(teachers: "str | Teacher | Sequence[str | Teacher] | None") -> "tuple[Teacher, ...]":
-    if teachers is None:
-        return side_by_side()
+def list_teachers(teachers: "str | Teacher | Sequence[str | Teacher]") -> "tuple[Teacher, ...]":
+    """Return one teacher, or all of a list, as objects."""
     listed = [teachers] if isinstance(teachers, str) or not isinstance(teachers, Sequence) else teachers
     if not listed:
         raise InputError("The list of teachers is empty: name at least one, or leave it out for the default.")

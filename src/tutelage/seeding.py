@@ -12,8 +12,6 @@ The bit generator is SFC64.  Its state of four words fits in one row of an array
 thousands of streams without a Python object for each (docs/decisions/0002-streams.md).
 """
 
-import math
-
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 from numpy.typing import NDArray
@@ -62,13 +60,6 @@ def shock_key(seed: int, run: int) -> NDArray[np.uint64]:
 def rounding_key(seed: int, run: int) -> NDArray[np.uint64]:
     """Return the key of the run's numbers that round revealed rewards, uint64 [1] (``rules.round_reveal``)."""
     return SeedSequence(seed, spawn_key=(run, 3)).generate_state(1, np.uint64).astype(np.uint64)
-
-
-def mix_clients_seed(seed: int, run: int) -> tuple[NDArray[np.uint32], int]:
-    """Return the pool [4] of ``SeedSequence`` that the keys of a run's clients continue, and its number of words."""
-    sequence = SeedSequence(seed, spawn_key=(run, 1))
-    num_words = [max(1, math.ceil(number.bit_length() / 32)) for number in (int(seed), int(run), 1)]
-    return sequence.pool, max(sequence.pool_size, num_words[0]) + num_words[1] + num_words[2]
 
 
 def client_streams(seed: int, run: int, num_clients: int) -> NDArray[np.uint64]:

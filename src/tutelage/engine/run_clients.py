@@ -9,6 +9,7 @@ gives.
 Clients of a call may be divided into shares, which threads play at the same time.  Shapes: M clients, K arms.
 """
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -34,12 +35,11 @@ from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED
 from tutelage.engine.policy_groups import policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
-from tutelage.engine.run_record import RunRecord
 from tutelage.engine.workspace import leave_workspace, new_trace, take_workspace
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
-from tutelage.rule_memory import OFF_TARGET
+from tutelage.rule_memory import OFF_TARGET, RuleArrays
 from tutelage.rules import NO_ROUNDING, make_rule_arrays
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import rounding_key
@@ -82,6 +82,9 @@ class ClientOutcome(NamedTuple):
     trace: PullTrace
 
 
+_share_rule_arrays = functools.lru_cache(maxsize=256)(make_rule_arrays)  # kernels know arrays that they had before
+
+
 class RunClients:
     """The clients of one run: all, or those whose numbers are in ``own``, which must begin a piece (run_record.py).
 
@@ -114,7 +117,7 @@ class RunClients:
             self.policies = replace(self.policies, parameters=read_only(self.agents.fill(self.policies.parameters)))
         self.memory, self.quota = workspace.memory, workspace.quota
         self.can_go_back = self.agents is None and not request.sums_clients
-        self.record = RunRecord(request, num_clients)
+        self.record = workspace.record
         self.prospect, self.stretch = workspace.prospect, workspace.stretch
         self.trace = new_trace(num_clients, request.horizon) if trace else workspace.no_trace
         self.all_clients, self.is_evidence = workspace.all_clients, workspace.is_evidence
@@ -127,7 +130,7 @@ class RunClients:
         """Put a directive in force."""
         published = (directive.rules, directive.active_arms, directive.leading_arm, directive.target)
         if published != self.published:  # most often only the quota is new
-            self.published, self.rule_arrays = published, make_rule_arrays(*published, self.rounding_key)
+            self.published, self.rule_arrays = published, self._find_rule_arrays(directive)
         self.directive: Directive = directive
         memory = self.memory
         if change.restarts:
@@ -229,8 +232,16 @@ class RunClients:
         """Return what was recorded, at the horizon; nothing else may be asked after it."""
         self.record.note_clients(self.memory, self.request.horizon)
         record, noticed = self.record, self.memory.noticed_in[:, 0].copy()
-        leave_workspace(self.request, self.teacher, self.own, self.workspace)
-        return ClientOutcome(record.pulls, record.costs, noticed, record.piece_pulls, record.piece_costs, self.trace)
+        pulls, costs = record.pulls, record.costs
+        if leave_workspace(self.request, self.teacher, self.own, self.workspace):
+            pulls, costs = pulls.copy(), costs.copy()
+        return ClientOutcome(pulls, costs, noticed, record.piece_pulls, record.piece_costs, self.trace)
+
+    def _find_rule_arrays(self, directive: Directive) -> RuleArrays:
+        """Return the rules of a directive as arrays."""
+        rules, active = tuple(directive.rules), tuple(directive.active_arms)
+        rule_arrays = _share_rule_arrays(rules, active, directive.leading_arm, directive.target)
+        return rule_arrays._replace(rounding_key=self.rounding_key) if self.rounding_key.size else rule_arrays
 
     def _next_any(self, last: int) -> int | None:
         """Do the same for a quota that any one listed arm meets.

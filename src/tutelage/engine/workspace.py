@@ -16,15 +16,15 @@ from tutelage.engine.kernels import RepeatedCalls
 from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import Memory, new_memory
 from tutelage.engine.policy_groups import PolicyGroups, group_clients
+from tutelage.engine.run_record import RunRecord
 from tutelage.engine.stream_seeds import StreamSeeder
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
 from tutelage.run_outcome import PullTrace
-from tutelage.seeding import shock_key
 from tutelage.teachers.checks import ask_segments
 
-_MOST_BYTES = 1 << 17  # of a memory that is worth keeping, for each request and teacher
+_MOST_BYTES = 1 << 17  # of a memory, and of a record, that is worth keeping, for each request and teacher
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +48,14 @@ class Workspace:
     is_evidence: NDArray[np.bool_]
     quota: NDArray[np.int64]
     no_trace: PullTrace
+    record: RunRecord
     shock_key: NDArray[np.uint64]  # which `reward_arrays` show read-only
 
     def begin(self, seed: int, run: int, first_client: int) -> None:
         """Let everything be as before the first pull of a run."""
         if self.initial is not self.memory.block:  # a large one is used once: segments not reached take no memory
             np.copyto(self.memory.block, self.initial)
-        self.seeder.fill(seed, run, first_client, self.memory.streams)
-        self.shock_key[...] = shock_key(seed, run)
+        self.seeder.fill(seed, run, first_client, self.memory.streams, self.shock_key)
         self.is_evidence[...] = True
 
 
@@ -83,10 +83,16 @@ def take_workspace(request: SimulationRequest, teacher: int, own: slice) -> Work
     return _make_workspace(request, shared, teacher, own)
 
 
-def leave_workspace(request: SimulationRequest, teacher: int, own: slice, workspace: Workspace) -> None:
-    """Let a later run use the workspace of one that has ended."""
-    if own == slice(0, request.instance.num_clients) and workspace.initial.nbytes <= _MOST_BYTES:
+def leave_workspace(request: SimulationRequest, teacher: int, own: slice, workspace: Workspace) -> bool:
+    """Let a later run use the workspace of one that has ended; return whether it may.
+
+    A later run writes each entry of the record again; only sums over many clients begin at 0.
+    """
+    is_small = max(workspace.initial.nbytes, workspace.record.pulls.nbytes) <= _MOST_BYTES
+    is_kept = is_small and own == slice(0, request.instance.num_clients) and not request.sums_clients
+    if is_kept:
         _share_arrays(request).unused.setdefault(teacher, []).append(workspace)
+    return is_kept
 
 
 def _make_workspace(request: SimulationRequest, shared: _SharedArrays, teacher: int, own: slice) -> Workspace:
@@ -116,6 +122,7 @@ def _make_workspace(request: SimulationRequest, shared: _SharedArrays, teacher: 
         is_evidence=all_clients.copy(),
         quota=np.zeros(num_arms, dtype=np.int64),
         no_trace=new_trace(num_clients, 0),
+        record=RunRecord(request, num_clients),
         shock_key=key,
     )
 

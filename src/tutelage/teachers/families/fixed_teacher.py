@@ -82,14 +82,12 @@ class FixedTarget(FixedTeacher):
 
     def begin(self, problem: Problem, generator: Generator) -> FixedState:
         """Start with the target, or the problem's best arm.  Raises ``InputError`` if it is not an arm."""
-        name = TEACHERS.spec(self).partition("(")[0]
         chosen = problem.best_arm if self.target is None else self.target
+        if isinstance(chosen, int) and chosen < problem.num_arms:
+            return FixedState(problem.num_arms, chosen)
+        name = TEACHERS.spec(self).partition("(")[0]
         if chosen is None:
             raise InputError(f"The teacher {name} needs target=ARM here, because the best arm is not known.")
         if not isinstance(chosen, int):
             raise InputError(f"The teacher {name} cannot find target={chosen} by its name here: use its number.")
-        if chosen >= problem.num_arms:
-            raise InputError(
-                f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}."
-            )
-        return FixedState(problem.num_arms, chosen)
+        raise InputError(f"Invalid target={chosen} of the teacher {name}: the arms are 0 to {problem.num_arms - 1}.")

@@ -93,6 +93,8 @@ def test_compiled_is_plain():
 
 
 FEW_ZEROS = {"zeros = int(expected + 4.0 * math.sqrt(expected))": "zeros = int(expected / 3.0)"}
+LOGARITHMS = {"_MOST_FACTORS, _FACTORS = 48": "_MOST_FACTORS, _FACTORS = 0"}
+SHORT_PRODUCTS = {"_FACTORS = 48, 16": "_FACTORS = 48, 2"}
 FEW_LED = EAGER | {"zeros = int(expected + 4.0 * math.sqrt(expected)) + 1": "zeros = int(expected / 3.0)"}
 MUTANTS = [
     (constant, {"gamma(stream, 1.0 + successes[arm])": "gamma(stream, 1.0)"}, "ones, history"),
@@ -105,7 +107,9 @@ MUTANTS = [
     (constant, {"-random(stream) * chance)": "-random(stream))"}, "zeros, near ties"),
     (constant, {"range(num_arms, 1, -1)": "range(num_arms - 1, 1, -1)"}, "zeros, two arms"),
     (constant, {"+ index(stream, num_arms - rank)": ""}, "zeros, near ties"),
-    (teaching, {"-a / (total + other)": "-a / total"}, "taught, history"),
+    (teaching, LOGARITHMS | {"-a / (total + other)": "-a / total"}, "taught, history"),
+    (teaching, {"int(few), b, b + many": "int(few), b, b + few"}, "taught, history"),
+    (teaching, SHORT_PRODUCTS | {"left - factors\n": "left - factors - 1\n"}, "taught, history"),
     (teaching, {"a, b + zeros, failures": "a, b, failures"}, "taught, history"),
     (teaching, {"pulls, 1.0 - prospect": "pulls, prospect"}, "taught, history"),
     (teaching, FEW_ZEROS | {"left = number": "left = number + 1"}, "taught, few failures"),
@@ -116,7 +120,7 @@ MUTANTS = [
     (teaching, {"done += 1\n        arm = draw": "arm = draw"}, "taught, history"),
     (learning, {"+ successes[arm], start)": "+ successes[arm], start + 9.0)"}, "learning, ruled out"),
     (learning, {"pulled / (pulled + start)": "0.2 * pulled / (pulled + start)"}, "learning, two ruled out"),
-    (learning, {"bounds[best] >= math": "bounds[best] < math"}, "learning, ruled out"),
+    (learning, {"bounds[best] >= chance": "bounds[best] < chance"}, "learning, ruled out"),
     (learning, {"(active_sum if place < 0 else 0.0)": "0.0"}, "learning, two ruled out"),
     (learning, {"elif value > highest": "elif value < highest"}, "learning, two ruled out"),
     (

@@ -15,7 +15,7 @@ from tutelage.policies.support import thompson_leading as leading
 from tutelage.policies.support import thompson_teaching as teaching
 from tutelage.policies.support.thompson_comparing import _log_acceptance, _prepare
 from tutelage.policies.support.thompson_leading import bound_above
-from tutelage.policies.support.thompson_teaching import log_chance_above
+from tutelage.policies.support.thompson_teaching import chance_above, log_chance_above
 from tutelage.policies.thompson import ThompsonSampling
 
 RUNS = 4000
@@ -151,13 +151,20 @@ def test_steps_where_no_leap_is_known(case, options):
 
 def test_chance_of_exceeding_the_target():
     """It is B(a, b + k) / B(a, b), within 10^-11 of scipy's where that is exact, and for large counts of a product."""
-    for a, b, other in [(1.0, 1.0, 1.0), (3.0, 40.0, 7.0), (40.0, 3.0, 2.0), (200.0, 90.0, 30.0)]:
-        assert log_chance_above(a, b, other) == pytest.approx(
-            special.betaln(a, b + other) - special.betaln(a, b), rel=1e-11
-        )
-    a, b, other = 3e8, 2e8, 50
-    factors = math.fsum(math.log((b + j) / (a + b + j)) for j in range(other))
-    assert log_chance_above(a, b, float(other)) == pytest.approx(factors, rel=1e-11)
+    for a, b, other in [
+        *[(1.0, 1.0, 1.0), (3.0, 40.0, 7.0), (40.0, 3.0, 2.0), (200.0, 90.0, 30.0)],
+        *[(5.5, 2.25, 16.0), (5.5, 2.25, 17.0), (17.0, 4.5, 6.75), (33.0, 8.0, 90.5), (1.5, 2.5, 3.5)],
+        *[(48.0, 7.0, 70.0), (70.0, 7.0, 48.0), (49.0, 7.0, 70.0), (300.0, 200.0, 100.0)],
+    ]:
+        expected = special.betaln(a, b + other) - special.betaln(a, b)
+        assert log_chance_above(a, b, other) == pytest.approx(expected, rel=1e-11)
+        assert math.log(chance_above(a, b, other)) == pytest.approx(expected, rel=1e-11)
+    for a, b, other in [(3e8, 2e8, 50), (3e8, 2e8, 40), (1e18, 2e18, 30), (20, 2e15, 10**15)]:
+        pairs = ((b + j, a + b + j) for j in range(other)) if other < a else ((b + j, b + other + j) for j in range(a))
+        factors = math.fsum(math.log(above / below) for above, below in pairs)
+        if other < a:
+            assert log_chance_above(float(a), float(b), float(other)) == pytest.approx(factors, rel=1e-11)
+        assert chance_above(float(a), float(b), float(other)) == pytest.approx(math.exp(factors), rel=1e-12)
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.0, 9.0), (400.0, 90.0), (1.0, 50.0), (3000.0, 5.0)])

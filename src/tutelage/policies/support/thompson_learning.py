@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tutelage.draws import beta, exponential, random
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.policies.support.thompson_constant import share_ones
-from tutelage.policies.support.thompson_teaching import draw_candidate, log_chance_above
+from tutelage.policies.support.thompson_teaching import chance_above, draw_candidate
 
 _MOST_CANDIDATES = 0.25  # share of rounds beyond which comparing all draws in every round is faster
 _SHORTEST, _SHARE = 4, 0.125  # rounds of a part: at least, and as a share of the active arms' successes
@@ -56,8 +56,8 @@ def pull_learning(
         for arm in range(num_arms):
             bounds[arm] = 0.0
             if prospect.means[arm] == 0.0:
-                chance = log_chance_above(1.0 + failures[arm], 1.0 + successes[arm], start)
-                bounds[arm] = min(1.0, math.exp(chance) * _GUARD)
+                chance = chance_above(1.0 + failures[arm], 1.0 + successes[arm], start)
+                bounds[arm] = min(1.0, chance * _GUARD)
             total += bounds[arm]
         length = min(prospect.rounds - done, most - active)
         compares = total > _MOST_CANDIDATES
@@ -108,7 +108,7 @@ def _draw_other(
     if not compares:
         best = draw_candidate(stream, bounds, total)
         a, b = 1.0 + successes[best], 1.0 + failures[best]
-        if random(stream) * bounds[best] >= math.exp(log_chance_above(b, a, active_sum)):
+        if random(stream) * bounds[best] >= chance_above(b, a, active_sum):
             return -1
     candidate = best
     for place in range(-1, successes.size):  # first the candidate, if there is one

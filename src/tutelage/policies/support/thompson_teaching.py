@@ -16,11 +16,36 @@ from tutelage.policies.base import Prospect, Stretch, note_pulls, note_reached, 
 
 _MOST_CANDIDATES = 0.25  # share of rounds beyond which comparing all draws in every round is faster
 _SHORTEST = 4  # rounds worth the computation of a bound
+_MOST_FACTORS, _FACTORS = 48, 16  # of a product, and of a part of it, which no numbers below 10^19 let overflow
 _GUARD = 1.0 + 1e-9  # above the relative rounding error of a probability, so that bounds are bounds
 
 
+def chance_above(a: float, b: float, other: float) -> float:
+    """P(theta > X), theta ~ Beta(1, other) and X ~ Beta(a, b): E (1 - X)^other = B(a, b + other) / B(a, b).
+
+    As Gamma(x + 1) = x Gamma(x), this is the product of (b + i) / (a + b + i) for i = 0 .. other - 1 if ``other`` is a
+    whole number, and that of (b + i) / (b + other + i) for i = 0 .. a - 1 if ``a`` is.  Few factors take less time than
+    logarithms.
+    """
+    few, many = min(a, other), max(a, other)
+    if few > _MOST_FACTORS or few != math.floor(few):
+        few, many = many, few
+    if few > _MOST_FACTORS or few != math.floor(few):
+        return math.exp(log_chance_above(a, b, other))
+    chance, left, above, below = 1.0, int(few), b, b + many
+    while left > 0:
+        factors = min(left, _FACTORS)
+        product, divisor = above, below
+        for _ in range(factors - 1):
+            above, below = above + 1.0, below + 1.0
+            product, divisor = product * above, divisor * below
+        chance *= product / divisor
+        above, below, left = above + 1.0, below + 1.0, left - factors
+    return chance
+
+
 def log_chance_above(a: float, b: float, other: float) -> float:
-    """log P(theta > X), theta ~ Beta(1, other) and X ~ Beta(a, b): E (1 - X)^other = B(a, b + other) / B(a, b).
+    """log P(theta > X), theta ~ Beta(1, other) and X ~ Beta(a, b), for numbers of any size.
 
     Of the four log-gamma functions, by Stirling's formula, only differences of close numbers are taken.
     """
@@ -98,7 +123,8 @@ def _plan(
     while length >= _SHORTEST:
         expected = length * (1.0 - prospect.means[target])
         zeros = int(expected + 4.0 * math.sqrt(expected))
-        total = _bound(1.0 / length, target, a, b + zeros, failures, bounds)
+        most_total = 1.0 / length if zeros > few else _MOST_CANDIDATES
+        total = _bound(1.0 / length, most_total, target, a, b + zeros, failures, bounds)
         if total * length <= 1.0 or (total <= _MOST_CANDIDATES and zeros <= few):
             return length, zeros, total
         length //= 2
@@ -106,25 +132,34 @@ def _plan(
 
 
 def _bound(
-    enough: float, target: int, a: float, b: float, failures: NDArray[np.float64], bounds: NDArray[np.float64]
+    enough: float,
+    most: float,
+    target: int,
+    a: float,
+    b: float,
+    failures: NDArray[np.float64],
+    bounds: NDArray[np.float64],
 ) -> float:
     """Write a bound of P(theta_k > X), X ~ Beta(a, b), in ``bounds`` [K], 0 for the target; return their sum.
 
     As theta_k ~ Beta(1, a_k), all are at most that of the smallest a_k, which is the bound of each if the sum is at
-    most ``enough``: one probability is computed instead of K - 1.
+    most ``enough``, and which is returned if it alone is above ``most`` and the bounds are not needed: one probability
+    is computed instead of K - 1.
     """
     least = math.inf
     for arm in range(failures.size):
         if arm != target:
             least = min(least, 1.0 + failures[arm])
-    highest = math.exp(log_chance_above(a, b, least)) * _GUARD
+    highest = chance_above(a, b, least) * _GUARD
+    if highest > most:
+        return highest
     is_enough, total = highest * (failures.size - 1) <= enough, 0.0
     for arm in range(failures.size):
         bounds[arm] = 0.0
         if arm != target:
             bounds[arm] = highest
             if not is_enough and failures[arm] + 1.0 > least:
-                bounds[arm] = math.exp(log_chance_above(a, b, 1.0 + failures[arm])) * _GUARD
+                bounds[arm] = chance_above(a, b, 1.0 + failures[arm]) * _GUARD
         total += bounds[arm]
     return total
 
@@ -220,7 +255,7 @@ def _thin(
         done += 1
         arm = draw_candidate(stream, bounds, total)
         a, b, other = 1.0 + successes[target], 1.0 + failures[target], 1.0 + failures[arm]
-        is_pulled = random(stream) * bounds[arm] < math.exp(log_chance_above(a, b, other))
+        is_pulled = random(stream) * bounds[arm] < chance_above(a, b, other)
         if is_pulled and _exceeds_others(stream, target, arm, a, b, failures):
             bounds[arm] *= (most + other) / (first + most + other)  # q_k with a_k one larger
             total = 0.0

@@ -108,7 +108,7 @@ MUTANTS = [
     (constant, {"range(num_arms, 1, -1)": "range(num_arms - 1, 1, -1)"}, "zeros, two arms"),
     (constant, {"+ index(stream, num_arms - rank)": ""}, "zeros, near ties"),
     (teaching, LOGARITHMS | {"-a / (total + other)": "-a / total"}, "taught, history"),
-    (teaching, {"int(few), b, b + many": "int(few), b, b + few"}, "taught, history"),
+    (teaching, {"int(few), b, b + many": "int(few), b, b + many + few"}, "taught, history"),
     (teaching, SHORT_PRODUCTS | {"left - factors\n": "left - factors - 1\n"}, "taught, history"),
     (teaching, {"a, b + zeros, failures": "a, b, failures"}, "taught, history"),
     (teaching, {"pulls, 1.0 - prospect": "pulls, prospect"}, "taught, history"),

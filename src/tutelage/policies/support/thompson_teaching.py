@@ -144,7 +144,8 @@ def _bound(
 
     As theta_k ~ Beta(1, a_k), all are at most that of the smallest a_k, which is the bound of each if the sum is at
     most ``enough``, and which is returned if it alone is above ``most`` and the bounds are not needed: one probability
-    is computed instead of K - 1.
+    is computed instead of K - 1.  Those of the others are found from it: E (1 - X)^(m + n) is E (1 - X)^m with b,
+    multiplied by E (1 - X)^n with b + m.
     """
     least = math.inf
     for arm in range(failures.size):
@@ -159,7 +160,7 @@ def _bound(
         if arm != target:
             bounds[arm] = highest
             if not is_enough and failures[arm] + 1.0 > least:
-                bounds[arm] = chance_above(a, b, 1.0 + failures[arm]) * _GUARD
+                bounds[arm] = highest * chance_above(a, b + least, 1.0 + failures[arm] - least)
         total += bounds[arm]
     return total
 
@@ -232,9 +233,9 @@ def _thin(
     ``bounds`` [K] are the q_k, 0 for the target, and ``total`` is their sum.
     """
     first, most = 1.0 + successes[target], 1.0 + failures[target] + zeros
+    rate = -math.log1p(-total)  # 0 where all bounds are too small for a number: no candidate ever comes
     while done < end:
         note_reached(prospect, stretch, done)
-        rate = -math.log1p(-total)  # 0 where all bounds are too small for a number: no candidate ever comes
         gap = exponential(stream) / rate if rate > 0.0 else math.inf
         last = min(end, rounds_to_checkpoint(prospect, stretch)) if prospect.notes_ones else end
         free = min(last - done, prospect.room[target] - stretch.pulls[target])
@@ -261,6 +262,7 @@ def _thin(
             total = 0.0
             for each in range(bounds.size):
                 total += bounds[each]
+            rate = -math.log1p(-total)
         else:
             arm = target
         _pull(stream, arm, arm == target, successes, failures, prospect, stretch)

@@ -68,15 +68,15 @@ class Played:
 def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_time=False):
     """Play the case with many clients, independent of each other.
 
-    ``leap`` replaces the policy's own; ``plain`` plays the same loop in plain Python; ``asks_each_time`` asks a policy
-    for each arm that it also could bound the lead of.
+    ``leap``, UCB1's, replaces the policy's own together with ``bound_lead``; ``plain`` plays the same loop in plain
+    Python; ``asks_each_time`` asks a policy for each arm that it also could bound the lead of.
     """
     simulation, past = prepare(case, num_clients, engine, seed)
     memory, record = simulation.memory, simulation.record
     policy, rewards = simulation.request.policies[0], simulation.request.instance.rewards
     functions = functions_of(policy, rewards, engine)
     if leap is not None:
-        functions = (*functions[:2], leap, *functions[3:])
+        functions = (*functions[:2], leap, *functions[3:5], leap.__globals__["bound_lead"])
     if asks_each_time:
         functions = (*functions[:5], None)
     if plain:
@@ -108,7 +108,8 @@ def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_t
 def eager_leap():
     """UCB1's leap that also leaps over few rounds, for which it does not pay."""
     names = {**vars(ucb1), "_LEAST_LEAD": 8, "_LEAST_PULLS": 2}
-    names["_lead"] = FunctionType(ucb1._lead.__code__, names)
+    for name in ("_lead", "bound_lead", "_bound_lead"):
+        names[name] = FunctionType(getattr(ucb1, name).__code__, names)
     return FunctionType(ucb1.leap.__code__, names)
 
 

@@ -47,7 +47,7 @@ def wrong_notes():
     stream, flags, rounds = np.random.default_rng(9), np.array([False, True, True]), 40
     for policy, parameters in ((epsilon_greedy, (360.0, 1.0)), (ucb1, ())):
         counts, means = np.array([9000, 900, 900]), np.array([0.8, 0.0, 0.0])
-        learner, longest = Learner(counts, means, np.zeros(5)), 400
+        learner, longest = Learner(counts, means, np.zeros(10)), 400
         checkpoints, totals = 7 + np.array([rounds, 2 * rounds, 3 * rounds]), [Counter() for _ in range(3)]
         for _ in range(500):
             stretch = new_stretch(3)
@@ -162,7 +162,7 @@ def uncertain_leads():
         means, stretch = rng.random(3), Stretch(*np.zeros((2, 3), dtype=np.int64))
         prospect = Prospect(means, flags, flags, np.full(3, 4000), 4000, False)
         draws.clear()
-        rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(5)), prospect, stretch, means, rng)
+        rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(10)), prospect, stretch, means, rng)
         leader, passed, ones = stretch.pulls.argmax(), 0, 0
         for trials, found in draws:
             for zeros in range(trials - found + 1):
@@ -188,7 +188,7 @@ def uneven_turns():
         counts = np.array([*(rng.integers(20, 300) + rng.integers(0, 3, size=3)), rng.integers(3, 60)])
         first, stretch = int(counts.sum()) + 1, Stretch(*np.zeros((2, 4), dtype=np.int64))
         prospect = Prospect(means, settled, settled, rng.integers(5, 200, size=4), int(rng.integers(10, 300)), False)
-        rounds = ucb1.leap(first, Learner(counts, means, np.zeros(5)), prospect, stretch, numbers, rng)
+        rounds = ucb1.leap(first, Learner(counts, means, np.zeros(10)), prospect, stretch, numbers, rng)
         if rounds == 0 or stretch.pulls[3] > 0:  # the last arm leads
             continue
         stepped = counts.copy()

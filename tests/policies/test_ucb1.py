@@ -94,6 +94,24 @@ def test_bounded_lead_is_that_of_a_full_ranking(num_arms, seed, pattern):
     assert drawn < 1000  # some leads are bounded
 
 
+@pytest.mark.parametrize("num_arms", [2, 3])
+def test_choices_and_bounded_leads_mix(num_arms):
+    """Whether a lead is bounded or an arm chosen, pulls and draws are those of a full ranking."""
+    for seed in range(20):
+        client, plain = SingleClient("ucb1", num_arms, seed), reference.UCB1(num_arms)
+        stream, rng, round = reference.generator(seed, 0, 1, 0, 1), np.random.default_rng(seed), 1
+        while round <= 400:
+            for asks in (True,) * int(rng.integers(1, 4)) + (False,) * int(rng.integers(9)):
+                lead = bound_lead(round, client.learner, np.zeros(0)) if not asks else None
+                is_led = lead is not None and lead.pulls > 0 and lead.least < 0.0
+                arm = lead.arm if is_led else client.choose_arm(round)
+                assert arm == plain.choose(round, stream)
+                reward = float(rng.random() < 0.5)
+                client.see(arm, reward)
+                plain.learn(arm, reward, stream)
+                round += 1
+
+
 def test_bounded_lead_is_long():
     """A clearly leading arm is played in few parts."""
     client, round, parts = SingleClient("ucb1", 3), 1, 0

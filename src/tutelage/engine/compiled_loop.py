@@ -21,7 +21,7 @@ from tutelage.policies.base import Learner, Prospect, Stretch, no_learning
 from tutelage.read_only_arrays import read_only
 from tutelage.revealed_rewards import RevealedRewards, add_revealed_reward
 from tutelage.rule_memory import RuleArrays, RuleMemory, clip
-from tutelage.rules import ALIGN_KIND, KEEP_KIND, SET_KIND, cost, reveal, round_reveal
+from tutelage.rules import ALIGN_KIND, KEEP_KIND, LIFT_KIND, SET_KIND, cost, reveal, round_reveal
 from tutelage.run_outcome import PullTrace
 from tutelage.seeding import ACTIVITY, POLICY, REWARDS
 
@@ -82,6 +82,9 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
     With REPEATS, a client that acts in every round may pull a leading arm many times without asking its policy, up to
     where a leap would end; these are the same pulls.
 
+    An arm whose lead is bounded is pulled without asking the policy; a leap that the bound shows to be in vain
+    (``Lead.least_leap``) is an attempt without a leap.
+
     With LEAPS, a client that has no pull pending and acts in every round may leap over many rounds, at most to
     the one before ``end``; the leap may pass checkpoints.  After an attempt without a leap it steps 1, 2, 4 rounds
     and so on; after a leap these numbers begin again at a fourth.  With REPEATS, which makes single rounds cheap except
@@ -128,6 +131,10 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
             next_attempt, pause, has_constant = 0, 1, False
             may_repeat = REPEATS and acts_always and trace.arms.shape[1] == 0 and not rule_arrays.watches_wander
             may_repeat = may_repeat and rule_arrays.rounding_key.size == 0
+            remembers_other_arms = not LEAPS  # in leaps LIFT alone needs it
+            for kind in rule_arrays.kinds:
+                remembers_other_arms = remembers_other_arms or kind == LIFT_KIND
+            lead, lead_number = no_lead(0, learner, policy_parameters), 0
             arm, reward, pending = (
                 memory.pending_arm[client],
                 memory.pending_reward[client],
@@ -159,8 +166,19 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                     checkpoint += 1
                 if round >= end:
                     break
-                if LEAPS:  # noqa: SIM102 - numba compiles neither branch where its constant is False
-                    if may_leap and (has_constant or round >= next_attempt):
+                attempts = repeats = is_short = False
+                if LEAPS:  # numba compiles neither branch where its constant is False
+                    attempts = may_leap and (has_constant or round >= next_attempt)
+                if REPEATS:
+                    repeats = may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND
+                    if (attempts or repeats) and lead_number <= number:
+                        lead, lead_number = bound_lead(number + 1, learner, policy_parameters), number + 1
+                    if attempts and 0 < lead.pulls < lead.least_leap:
+                        is_short = not REWARDS_ARE_CONSTANT and is_random(
+                            rule_arrays.kinds, reward_arrays.local_means[client], lead.arm
+                        )
+                if LEAPS:  # noqa: SIM102
+                    if attempts:
                         played, added, met = play_stretch(
                             leap,
                             learner,
@@ -170,7 +188,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             stretch,
                             number,
                             round,
-                            0 if is_first_left_out else min(end - 1, stops_after) - round,
+                            0 if is_first_left_out or is_short else min(end - 1, stops_after) - round,
                             record.rounds,
                             checkpoint,
                             missing if stop == STOP_AT_ALL else NOT_REACHED,
@@ -206,20 +224,18 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             next_attempt = round if played > 0 else round + pause // 2
                         continue
                 if REPEATS:  # noqa: SIM102
-                    if may_repeat and arm >= 0 and rule_arrays.kinds[arm] == KEEP_KIND:
+                    if repeats:
                         latest = record.rounds[checkpoint] if checkpoint < record.rounds.size else end
-                        repeated, leading, met = repeat_pulls(
-                            bound_lead,
+                        repeated, met = repeat_pulls(
+                            lead,
                             draw,
-                            learner,
-                            policy_parameters,
                             client,
-                            number,
                             round,
                             min(end - 1, latest, round + LONGEST_PAUSE if may_leap else end) - round,
                             missing if stop == STOP_AT_ALL else NOT_REACHED,
                             rule_arrays,
                             rule_memory,
+                            remembers_other_arms,
                             reward_arrays,
                             revealed_rewards,
                             noticing,
@@ -234,7 +250,7 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                         )
                         round, number, missing = round + repeated, number + repeated, missing - met
                         if repeated > 0:
-                            arm = leading
+                            arm = lead.arm
                             continue
                 round += 1
                 if not acts_always:
@@ -246,7 +262,10 @@ def advance(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its variables s
                             break
                         continue
                 number += 1
-                arm = choose(number, learner, policy_parameters, policy_stream)
+                if REPEATS and lead_number == number and lead.pulls > 0 and lead.least < 0.0:
+                    arm = lead.arm
+                else:
+                    arm = choose(number, learner, policy_parameters, policy_stream)
                 if not 0 <= arm < all_pulls.size:
                     raise IndexError
                 if LEAPS:  # noqa: SIM102
@@ -299,6 +318,12 @@ def acts(round: int, wait: int, activity: float, stops_after: int, stream: Any) 
     if round > stops_after or wait > 0:
         return False
     return activity == 1.0 or random(stream) < activity
+
+
+def is_random(kinds: NDArray[np.int64], local_means: NDArray[np.float64], arm: int) -> bool:
+    """Return whether an arm's rewards of 0 and 1 are revealed as they are and are not certain."""
+    is_kept = kinds[arm] in (KEEP_KIND, LIFT_KIND)
+    return is_kept and 0.0 < local_means[arm] < 1.0
 
 
 def count_missing(pulls: NDArray[np.int64], quota: NDArray[np.int64]) -> int:

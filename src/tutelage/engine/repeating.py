@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import Draw, RewardArrays, in_round
 from tutelage.draws import hold, release
 from tutelage.noticing import Noticing, compare_halves
-from tutelage.policies.base import BoundLead, Lead, Learner
+from tutelage.policies.base import Lead, Learner
 from tutelage.revealed_rewards import RevealedRewards, set_later_sum
 from tutelage.rule_memory import OFF_TARGET, RuleArrays, RuleMemory, clip
 from tutelage.rules import KEEP_KIND, OFF_TARGET_WINDOW
@@ -20,21 +20,19 @@ from tutelage.rules import KEEP_KIND, OFF_TARGET_WINDOW
 
 def no_lead(round: int, learner: Learner, parameters: NDArray[np.float64]) -> Lead:
     """Stand in for the ``bound_lead`` of a policy that has none."""
-    return Lead(0, 0, 0.0, 0.0)
+    return Lead(0, 0, 0.0, 0.0, 0)
 
 
 def repeat_pulls(
-    bound_lead: BoundLead,
+    lead: Lead,
     draw: Draw,
-    learner: Learner,
-    parameters: NDArray[np.float64],
     client: int,
-    number: int,
     round: int,
     rounds: int,
     missing: int,
     rule_arrays: RuleArrays,
     rule_memory: RuleMemory,
+    remembers_other_arms: bool,
     reward_arrays: RewardArrays,
     revealed: RevealedRewards,
     noticing: Noticing,
@@ -46,17 +44,16 @@ def repeat_pulls(
     quota: NDArray[np.int64],
     quota_rounds: NDArray[np.int64],
     reward_stream: Any,
-) -> tuple[int, int, int]:
-    """Pull the leading arm up to ``rounds`` times; return how often, which arm, and how many counts that met.
+) -> tuple[int, int]:
+    """Pull the leading arm up to ``rounds`` times; return how often, and how many counts that met.
 
-    The client has made ``number`` pulls in ``round`` rounds.  The arm's rewards must be revealed as they are, and not
-    all equal so far.  The client stops where none of its counts is ``missing`` any more, with its pull pending.
+    The client has played ``round`` rounds.  The arm's rewards must be revealed as they are, and not all equal so far.
+    The client stops where none of its counts is ``missing`` any more, with its pull pending.
     """
-    lead = bound_lead(number + 1, learner, parameters)
     arm = lead.arm
     pulls, segment, most = revealed.pulls[arm], segments[arm], min(rounds, lead.pulls)
     if rule_arrays.kinds[arm] != KEEP_KIND or revealed.first_reward_counts[arm] == pulls or missing == 0:
-        return 0, arm, 0
+        return 0, 0
     most = min(most, next_power(pulls) - pulls)
     if segment < cuts.size:
         most = min(most, cuts[segment] - evidence_pulls[arm])
@@ -79,7 +76,7 @@ def repeat_pulls(
         revealed_sum += reward
         in_segment += reward
     if count == 0:
-        return 0, arm, 0
+        return 0, 0
     release(reward_stream, held)
     rule_memory.observed[arm], rule_memory.revealed[arm] = observed_sum, revealed_sum
     set_later_sum(revealed, arm, later_sum, count)
@@ -87,15 +84,16 @@ def repeat_pulls(
     all_pulls[arm] += count
     rule_memory.pulls[arm] += count
     evidence_pulls[arm] += count
-    forget_other_arms(arm, count, rule_arrays, rule_memory)
+    if remembers_other_arms:
+        forget_other_arms(arm, count, rule_arrays, rule_memory)
     if segment < cuts.size:
         sums[arm, segment] = in_segment
         if evidence_pulls[arm] == cuts[segment]:
             segments[arm] = segment + 1
     if evidence_pulls[arm] == quota[arm]:
         quota_rounds[arm] = round + count
-        return count, arm, 1
-    return count, arm, 0
+        return count, 1
+    return count, 0
 
 
 def forget_other_arms(arm: int, count: int, rule_arrays: RuleArrays, rule_memory: RuleMemory) -> None:

@@ -25,7 +25,8 @@ One that learns nothing beyond counts and means may have another one, so that ``
 
 ``bound_lead(round, learner, parameters) -> Lead``
     The arm that ``choose`` certainly returns, without drawing, and for how long.  ``round`` is the number of the
-    coming pull.  The engine plays the same pulls with the same draws as with ``choose``.
+    coming pull.  The engine plays the same pulls with the same draws as with ``choose``.  It may be called at any time
+    and not be called, so what it writes in ``learner.state`` must not change what ``choose`` returns or draws.
 """
 
 import dataclasses
@@ -90,12 +91,16 @@ class Lead(NamedTuple):
 
     The pull j, counted from 0, is one of this arm for all j < ``pulls`` if for each i from 0 to j the i pulls before
     it have revealed rewards that sum to more than ``least`` + i ``slope``.
+
+    Where ``pulls`` is above 0 but below ``least_leap`` and the arm's revealed rewards are random, the policy's ``leap``
+    would return 0 without drawing, so the engine does not call it.
     """
 
     arm: int
     pulls: int  # 0: nothing is known
     least: float
     slope: float
+    least_leap: int = 0
 
 
 Choose = Callable[[int, Learner, NDArray[np.float64], Any], int]

@@ -22,8 +22,9 @@ from tutelage.policies.base import (
 
 # Slots of the state: an arm in the lead (counted from 1; 0 for none), the last round for which that is
 # known, 2 log of the round in which it was found, what no other arm exceeds until then, and the winner of
-# the latest ranking.
+# the latest ranking; the latest pull whose lead was bounded, and the lead.
 _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
+_BOUNDED_FOR, _ARM, _PULLS, _LEAST, _SLOPE = 5, 6, 7, 8, 9
 _WINDOW = 64
 _LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
 _LEAST_LEAD, _LEAST_PULLS = 128, 16  # rounds for which a leap of the leading arm pays, and pulls of a binomial number
@@ -58,11 +59,14 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
         return arm
     log = 2.0 * math.log(round)
     best, ties, highest = 0, 0, -math.inf
+    value, count, mean = 0.0, 0, 0.0
     for arm in range(counts.size):
-        value = ucb_index(means[arm], log, counts[arm])
-        if value > highest:
-            best, ties, highest = arm, 1, value
-        elif value == highest:
+        if counts[arm] != count or means[arm] != mean:  # else the same index
+            count, mean = counts[arm], means[arm]
+            value = ucb_index(mean, log, count)
+            if value > highest:
+                best, ties, highest = arm, 0, value
+        if value == highest:
             ties += 1
     if ties > 1:
         best = _among_equal(learner, log, highest, index(stream, ties))
@@ -74,8 +78,12 @@ def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream
 
 def _among_equal(learner: Learner, log: float, highest: float, skipped: int) -> int:
     """The arm with this index that comes after ``skipped`` others with it."""
+    value, count, mean = 0.0, 0, 0.0
     for arm in range(learner.counts.size):
-        if ucb_index(learner.means[arm], log, learner.counts[arm]) == highest:
+        if learner.counts[arm] != count or learner.means[arm] != mean:
+            count, mean = learner.counts[arm], learner.means[arm]
+            value = ucb_index(mean, log, count)
+        if value == highest:
             if skipped == 0:
                 return arm
             skipped -= 1
@@ -95,6 +103,20 @@ def _keep_lead(round: int, learner: Learner, log: float, leader: int) -> None:
 
 
 def bound_lead(round: int, learner: Learner, parameters: NDArray[np.float64]) -> Lead:
+    """The arm with the largest index, and for how long it has; computed once for a pull.
+
+    What :func:`choose` knows of a lead is forgotten, since pulls may follow of which it is not asked.
+    """
+    state = learner.state
+    if state[_BOUNDED_FOR] != round:
+        lead = _bound_lead(round, learner)
+        state[_LEADER] = state[_WINNER] = 0.0
+        state[_BOUNDED_FOR], state[_ARM], state[_PULLS] = round, lead.arm, lead.pulls
+        state[_LEAST], state[_SLOPE] = lead.least, lead.slope
+    return Lead(int(state[_ARM]), int(state[_PULLS]), state[_LEAST], state[_SLOPE], _LEAST_LEAD)
+
+
+def _bound_lead(round: int, learner: Learner) -> Lead:
     """The arm with the largest index, and for how long it has.
 
     Proof.  No other arm is pulled meanwhile.  sqrt(2 log t) is concave, so j rounds later the index of another arm
@@ -109,11 +131,15 @@ def bound_lead(round: int, learner: Learner, parameters: NDArray[np.float64]) ->
     """
     counts, means = learner.counts, learner.means
     log, best, highest, others, fewest = 2.0 * math.log(round), 0, -math.inf, -math.inf, math.inf
+    value, count, mean = 0.0, -1.0, 0.0
     for arm in range(counts.size):
-        count = float(counts[arm])
+        if counts[arm] == count and means[arm] == mean:  # the same index
+            others = max(others, value)
+            continue
+        count, mean = float(counts[arm]), means[arm]
         if count == 0.0:
-            return Lead(0, 0, 0.0, 0.0)
-        value = ucb_index(means[arm], log, count)
+            return Lead(0, 0, 0.0, 0.0, _LEAST_LEAD)
+        value = ucb_index(mean, log, count)
         if value > highest:
             best, highest, others = arm, value, highest
         else:
@@ -121,14 +147,14 @@ def bound_lead(round: int, learner: Learner, parameters: NDArray[np.float64]) ->
         fewest = min(fewest, count)
     lead = highest - others - _MARGIN
     if not lead > 0.0:
-        return Lead(best, 0, 0.0, 0.0)
+        return Lead(best, 0, 0.0, 0.0, _LEAST_LEAD)
     count, mean, root = float(counts[best]), means[best], math.sqrt(log)
     growth = 1.0 / (round * root * math.sqrt(fewest))
     window = min(float(_LONGEST_WINDOW), 1.0 + lead / (growth + root / (2.0 * count * math.sqrt(count))))
     last, others = count + window, others + _MARGIN
     least = count * (others - mean) - root * math.sqrt(count)
     gained = last * (others + window * growth) - root * math.sqrt(last) - count * mean - least
-    return Lead(best, int(window), least, gained / window)
+    return Lead(best, int(window), least, gained / window, _LEAST_LEAD)
 
 
 def leap(
@@ -145,8 +171,6 @@ def leap(
     rounds = _fill(round, lead.arm, learner, prospect, stretch)
     if rounds == 0 and not prospect.is_settled[lead.arm]:
         rounds = _lead(lead, prospect, stretch, stream)
-    if rounds > 0:
-        learner.state[_LEADER] = learner.state[_WINNER] = 0.0
     return rounds
 
 
@@ -227,11 +251,11 @@ def _can_fill(turns: int, round: int, best: int, learner: Learner, prospect: Pro
             room = room and pulls < prospect.room[arm]
     if not room or rounds > prospect.rounds or (prospect.one_arm and arms > 1):
         return False
-    first, last = math.sqrt(2.0 * math.log(round)), math.sqrt(2.0 * math.log(round + rounds - 1))
     for arm in range(counts.size):
         if not (settled[arm] and means[arm] == means[best]):
             growth = 1.0 / math.sqrt(counts[arm]) - 1.0 / math.sqrt(level - 1)
-            if max(first * growth, last * growth) >= means[best] - means[arm] - _MARGIN:
+            worst = round if growth < 0.0 else round + rounds - 1
+            if math.sqrt(2.0 * math.log(worst)) * growth >= means[best] - means[arm] - _MARGIN:
                 return False
     return True
 
@@ -245,4 +269,4 @@ class UCB1(PolicyBase):
     bound_lead = staticmethod(bound_lead)
 
     def state_size(self, num_arms: int) -> int:
-        return 5
+        return 10

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import leap_comparison
 from tests.leap_comparison import Case, count_outcomes, differences, eager_leap, enumerate_outcomes, play, unlikely
@@ -89,6 +89,7 @@ def test_joint_distribution_of_the_next_pulls_is_exact(policy, name):
     st.floats(0, 1),
     st.lists(st.floats(0, 1), min_size=300, max_size=300),
 )
+@example(5e-324, 0.0, 1, 0.0, 1.0, [0.0] * 300)  # the smallest number above 0
 def test_lift_changes_no_reward_of_a_stretch(lift, share, pulls, observed, revealed, rewards):
     """In as many pulls of the target as a stretch may have, LIFT reveals each reward as it is."""
     rules = make_rule_arrays((Lift(lift), ZERO), (0,), None, 0)

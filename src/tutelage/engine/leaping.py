@@ -210,8 +210,8 @@ def count_pulls_without_lift(rule_arrays: RuleArrays, memory: RuleMemory, target
     reveal is at most 0.  It does not act if z / 2 <= lift - (Q + j) / (N + j): the share z of pulls off the
     target falls, and the observed mean is at most that with j more rewards of 1.
     """
-    lift, share = rule_arrays.numbers[target, 0], memory.state[OFF_TARGET]
-    pulls, observed, revealed = float(memory.pulls[target]), memory.observed[target], memory.revealed[target]
+    lift, share = float(rule_arrays.numbers[target, 0]), memory.state[OFF_TARGET]
+    pulls, observed, revealed = float(memory.pulls[target]), memory.observed[target], float(memory.revealed[target])
     longest = float(1 << 52)
     least = (revealed * (1.0 - _MARGIN)) / lift - pulls if lift > 0.0 else longest
     highest = lift - share / 2.0 - _MARGIN  # mean below which LIFT does not act

@@ -5,6 +5,7 @@ import io
 import os
 
 import pytest
+from fontTools import subset  # type: ignore[import-untyped]
 
 from tutelage import save
 from tutelage.errors import InputError
@@ -18,6 +19,7 @@ from tutelage.plots import (
     save_figure,
     style_sheet,
 )
+from tutelage.plots.layout import fonts_without_layout
 
 MANY = [
     *("tal", "tal(gamma1=0,gamma2=0)", "tal(gamma1=0.5,gamma2=0)", "twl", "twl(gamma1=0.3,gamma2=0.1)", "blt"),
@@ -154,10 +156,21 @@ def test_files_are_those_of_savefig(result, kind):
     canvas, dpi = figure.canvas, figure.dpi
     for ending in FORMATS:
         theirs = io.BytesIO()
-        with style_sheet():
+        with style_sheet(), fonts_without_layout():
             figure.savefig(theirs, format=ending[1:], metadata=undated.get(ending, {}))
         assert render_figure(figure, ending) == theirs.getvalue()
     assert (figure.canvas, figure.dpi) == (canvas, dpi)
+
+
+def test_embedded_fonts_have_no_layout(result):
+    """A PDF is smaller than matplotlib's, and the settings of fontTools are left as they were."""
+    before = list(subset.Options().drop_tables)
+    figure = draw_picture(result, "curves")
+    theirs = io.BytesIO()
+    with style_sheet():
+        figure.savefig(theirs, format="pdf", metadata={"CreationDate": None})
+    assert len(render_figure(figure, ".pdf")) < len(theirs.getvalue()) - 500
+    assert subset.Options().drop_tables == before
 
 
 def test_unknown_endings_are_refused(result, tmp_path):

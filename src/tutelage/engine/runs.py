@@ -73,7 +73,7 @@ def simulate_runs(
     the generator stops the work soon; runs in an ``Executor`` that does not use threads end first.
     """
     check_workers(workers, executor)
-    warm_up(*requests)
+    warm_up(*{_describe_rewards(request): request for request in requests}.values())
     team = open_team(requests, workers, executor)
     try:
         check_duration(replace(requests[0], runs=len(requests) * requests[0].runs), max(1, team.slots // 2))
@@ -111,6 +111,12 @@ def simulate_runs(
         for future in tasks.waiting:
             future.cancel()
         team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
+
+
+def _describe_rewards(request: SimulationRequest) -> tuple[Any, ...]:
+    """Return all by which the kernels of requests may differ that are alike but for their instances and seeds."""
+    rewards = request.instance.rewards
+    return rewards.draw, getattr(rewards, "leaps_as", "")
 
 
 def _list_runs(requests: Requests) -> Iterator[RunPlace]:

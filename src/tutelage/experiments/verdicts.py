@@ -278,7 +278,9 @@ def _over_clients(dataset: "xr.Dataset", quantity: str, teacher: str) -> "xr.Dat
 
 def count_decided(dataset: "xr.Dataset", teacher: str) -> tuple[int, int, int]:
     """Count the runs with a target at the horizon, those whose target is not a best arm, and all runs."""
-    target = dataset["target"].sel(teacher=teacher).values  # [R], or [I, R] for a set
+    targets = dataset["target"]
+    number = dataset["teacher"].values.tolist().index(teacher)
+    target = targets.values.take(number, axis=targets.dims.index("teacher"))  # [R], or [I, R] for a set
     gaps = dataset["gap"].values  # [K], or [I, K]
     hit = np.maximum(target, 0)
     lost = gaps[hit] if gaps.ndim == 1 else np.take_along_axis(gaps, hit, axis=1)

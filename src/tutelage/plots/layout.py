@@ -3,12 +3,14 @@
 PDF, PNG and SVG files have the same bytes on every run: they contain no dates and no random names.
 """
 
+import contextlib
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fontTools import subset  # type: ignore[import-untyped]  # without which there is no matplotlib
 from matplotlib import rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -35,6 +37,7 @@ WIDTHS = {"column": 3.5, "page": 7.16}  # inches
 _ONE_COLUMN = WIDTHS["column"]
 _TITLES = {"regret": "Regret", "cost": "Cost", "regret-cost": "Regret against cost"}
 _TITLE_WIDTH = 52  # letters in a line of a title above one column
+_LEFT_OUT = "_drop_tables_default"  # of fontTools' options; where a version has no such list, this changes nothing
 _LINE_HEIGHT = 0.135  # of a line of a legend, in inches
 
 
@@ -134,11 +137,12 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 def render_figure(figure: Figure, ending: str) -> bytes:
     """Return the content of a file of that ending, one of ``FORMATS``.
 
-    The file is that of ``figure.savefig``, which would first draw everything once more to find a layout.
+    The file is that of ``figure.savefig`` within ``fonts_without_layout``, which would first draw everything once more
+    to find a layout.
     """
     undated: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(ending, {})
     content, canvas, dpi = io.BytesIO(), figure.canvas, figure.dpi
-    with style_sheet():
+    with style_sheet(), fonts_without_layout():
         try:
             write = getattr(_CANVASES[ending](figure), f"print_{ending[1:]}")
             figure.dpi = rcParams["savefig.dpi"]
@@ -147,6 +151,22 @@ def render_figure(figure: Figure, ending: str) -> bytes:
             figure.dpi = dpi
             figure.set_canvas(canvas)
     return content.getvalue()
+
+
+@contextlib.contextmanager
+def fonts_without_layout() -> Iterator[None]:
+    """Let matplotlib embed fonts without the tables by which programs replace and place glyphs.
+
+    In a PDF each glyph has its place, so no viewer reads them, and to reduce them to the glyphs of a picture takes
+    longer than to draw it.  matplotlib has no option for this, fontTools only its list of what is left out by default.
+    """
+    options: Any = subset.Options
+    before = getattr(options, _LEFT_OUT, ())
+    setattr(options, _LEFT_OUT, [*before, "GDEF", "GPOS", "GSUB", "kern"])
+    try:
+        yield
+    finally:
+        setattr(options, _LEFT_OUT, before)
 
 
 def _break_title(title: str) -> str:

@@ -64,7 +64,7 @@ test-all: .venv/dev.stamp ## run all tests, the slow ones too
 # Folders and files with tests of single functions, few of which compile a kernel or start a process.
 QUICK := $(addprefix tests/, client/test_arguments.py client/test_spool.py experiments/test_parsing.py \
     experiments/test_definition.py instances planning/test_cases.py planning/test_choice.py results/test_result.py \
-    service/campaigns/test_campaign.py service/campaigns/test_engine.py service/campaigns/test_golden.py \
+    service/campaigns/test_campaign.py service/campaigns/test_writer.py service/campaigns/test_golden.py \
     service/campaigns/test_series.py service/monitoring/test_status.py simulator/test_requests.py \
     simulator/test_checkpoints.py stores/test_address.py teachers/blt/test_teacher.py teachers/test_base.py \
     teachers/test_checks.py teachers/test_tal.py teachers/test_twl.py theory/test_theorems.py test_atomic_files.py \

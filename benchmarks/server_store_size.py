@@ -17,9 +17,9 @@ from pathlib import Path
 
 import psycopg
 
-from tutelage.service.campaigns.engine import CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.writer import CreateJob, Job, PullJob, Writer
 from tutelage.stores import open_store
 
 CLIENTS, ARMS = tuple(f"client-{number}" for number in range(5)), tuple(f"arm-{number}" for number in range(5))
@@ -32,11 +32,11 @@ def make_pulls(ids: str, source: random.Random) -> Iterator[PullRequest]:
         yield PullRequest(id, CLIENTS[number % 5], ARMS[number // 5 % 5], source.random())
 
 
-def fill(engine: Engine, name: str, ids: str, batch: int, num_pulls: int, look: Callable[[], int]) -> int:
+def fill(writer: Writer, name: str, ids: str, batch: int, num_pulls: int, look: Callable[[], int]) -> int:
     """Send pulls to a new campaign, a commit for each batch; return the largest value of ``look`` meanwhile."""
 
     def do(job: Job) -> None:
-        engine._group([job])  # noqa: SLF001 - a group for each commit, without the writer's thread
+        writer._group([job])  # noqa: SLF001 - a group for each commit, without the writer's thread
         if job.error is not None:
             raise job.error
 
@@ -55,7 +55,7 @@ def measure_sqlite(ids: str, batch: int, num_pulls: int) -> tuple[float, str]:
         file = Path(folder) / "t.db"
         store = open_store(f"sqlite:///{file}")
         empty, log = file.stat().st_size, Path(f"{file}-wal")
-        largest = fill(Engine(store, lambda _: None), "c", ids, batch, num_pulls, lambda: log.stat().st_size)
+        largest = fill(Writer(store, lambda _: None), "c", ids, batch, num_pulls, lambda: log.stat().st_size)
         store.close()
         return (file.stat().st_size - empty) / num_pulls, f"at most {largest / 1e6:.1f} MB of -wal file"
 
@@ -72,7 +72,7 @@ def measure_postgresql(url: str, ids: str, batch: int, num_pulls: int) -> tuple[
 
         size, log = "SELECT pg_database_size(current_database())", "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
         before = ask(size), ask(log)
-        fill(Engine(store, lambda _: None), f"c{time.time_ns()}", ids, batch, num_pulls, lambda: 0)
+        fill(Writer(store, lambda _: None), f"c{time.time_ns()}", ids, batch, num_pulls, lambda: 0)
         written = (ask(log) - before[1]) / num_pulls
         store.close()
         return (ask(size) - before[0]) / num_pulls, f"{written:.0f} bytes of WAL per pull"

@@ -1,6 +1,7 @@
 """The mean of an arm's revealed rewards, defined so that equal arms are exactly tied.
 
-The engine compiles :func:`add_revealed_reward`; everyone else calls it as it is.
+What is revealed, and what an adjustment costs, is decided by :mod:`tutelage.rules`.  The engine compiles
+:func:`add_revealed_reward`; everyone else calls it as it is.
 """
 
 import math

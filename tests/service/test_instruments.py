@@ -106,10 +106,10 @@ def test_leases_are_counted(server):
     found = scrape(server)
     assert found.value("tutelage_leads", campaign="c") == 1
     assert found.value("tutelage_lease_changes_total", change="acquired") == 1
-    instruments = server.gateway.handoff.engine.instruments
+    instruments = server.gateway.handoff.writer.instruments
     instruments.count_lease("c", "acquired")  # loaded again
     assert scrape(server).value("tutelage_lease_changes_total", change="acquired") == 1
-    server.gateway.handoff.engine.give_up()
+    server.gateway.handoff.writer.give_up()
     found = scrape(server)
     assert found.value("tutelage_lease_changes_total", change="released") == 1
     assert found.value("tutelage_lease_changes_total", change="lost") == 0

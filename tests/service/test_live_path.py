@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from tutelage import service
-from tutelage.service.campaigns.engine import Engine
+from tutelage.service.campaigns.writer import Writer
 
 FOLDER = Path(service.__file__).parent
 
@@ -12,21 +12,21 @@ FOLDER = Path(service.__file__).parent
 def test_a_pull_passes_at_most_twelve_modules_of_the_service(server, monkeypatch):
     """From the application's call to the commit and back, in the event loop and in the writer's thread."""
     server.create()
-    passed, answer_group = set(), Engine._group
+    passed, answer_group = set(), Writer._group
 
     def note(frame, event, argument):
         path = Path(frame.f_code.co_filename)
         if event == "call" and path.is_relative_to(FOLDER):
             passed.add(path.relative_to(FOLDER).as_posix())
 
-    def answer_noted(engine, jobs):
+    def answer_noted(writer, jobs):
         sys.setprofile(note)
         try:
-            answer_group(engine, jobs)
+            answer_group(writer, jobs)
         finally:
             sys.setprofile(None)
 
-    monkeypatch.setattr(Engine, "_group", answer_noted)
+    monkeypatch.setattr(Writer, "_group", answer_noted)
     before = sys.getprofile()
     sys.setprofile(note)
     try:
@@ -34,5 +34,5 @@ def test_a_pull_passes_at_most_twelve_modules_of_the_service(server, monkeypatch
     finally:
         sys.setprofile(before)
     assert answer.status_code == 200
-    assert {"api/gateway.py", "campaigns/engine.py", "campaigns/session.py", "campaigns/campaign.py"} <= passed
+    assert {"api/gateway.py", "campaigns/writer.py", "campaigns/session.py", "campaigns/campaign.py"} <= passed
     assert len(passed) <= 12, sorted(passed)

@@ -21,10 +21,10 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Scope
 from tutelage.service.api.security_headers import HEADERS
 from tutelage.service.api.uplink import Uplink
-from tutelage.service.campaigns.engine import KeyUseJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.writer import KeyUseJob
 from tutelage.service.configuration import Configuration, find_command_server, split_list
 from tutelage.service.dashboard.renderer import PageRenderer
 from tutelage.service.monitoring.monitor import Monitor
@@ -45,10 +45,10 @@ def build(store: Store, configuration: Configuration, *, stopping: Callable[[], 
     )
     handoff.tracing = open_tracing()
     origins = split_list(configuration.cors_origins)
-    readers, access = Readers(store, handoff.engine.fail), AccessControl(insecure=insecure, origins=origins)
+    readers, access = Readers(store, handoff.writer.fail), AccessControl(insecure=insecure, origins=origins)
     # Threads of their own, so that requests that read much do not keep keys from being read.
-    vital = Readers(store, handoff.engine.fail, threads=1)
-    forwarder = Forwarder(address, handoff.engine.instruments, insecure=insecure)
+    vital = Readers(store, handoff.writer.fail, threads=1)
+    forwarder = Forwarder(address, handoff.writer.instruments, insecure=insecure)
     failover = Failover(handoff, readers)
     uplink = None
     if configuration.upstream and configuration.edge:
@@ -136,16 +136,16 @@ async def _refresh_keys(
         if time.monotonic() - noted >= KEY_USES_SECONDS:
             noted = time.monotonic()
             await _note_key_uses(access, handoff)
-        if handoff.engine.broken:
-            LOG.critical("the store has failed for good: the server stops", extra={"reason": handoff.engine.failure})
+        if handoff.writer.broken:
+            LOG.critical("the store has failed for good: the server stops", extra={"reason": handoff.writer.failure})
             stopping()
             return
         try:
             access.update(*await readers.read(_read_keys))
-            handoff.engine.faults.end("keys")
+            handoff.writer.faults.end("keys")
         except StoreError as error:
             access.has_failed = True
-            handoff.engine.faults.report("keys", str(error))
+            handoff.writer.faults.report("keys", str(error))
 
 
 async def _note_key_uses(access: AccessControl, handoff: Handoff) -> None:

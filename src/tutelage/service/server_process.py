@@ -132,7 +132,7 @@ def _serve_on(configuration: Configuration, sockets: list[socket.socket]) -> str
             return None
         except SystemExit:  # from uvicorn, if it cannot start
             return f"The server could not start on {configuration.host}:{configuration.port}: see the log above."
-        return gateway.handoff.engine.failure if gateway.handoff.engine.broken else None
+        return gateway.handoff.writer.failure if gateway.handoff.writer.broken else None
     finally:
         store.close()
         log.finish()

@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 from tests.service.api.messages import kind, pull
 
-from tutelage.service.campaigns.engine import ActionJob, PullJob
 from tutelage.service.campaigns.messages import PullRequest
+from tutelage.service.campaigns.writer import ActionJob, PullJob
 
 NUM_PULLS = 2_500  # more than one page
 

@@ -5,14 +5,14 @@ import json
 
 import pytest
 from tests.cli.commands import error_of, output_of
-from tests.service.campaigns.engine_bench import EngineBench, sent
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
 from tutelage.errors import InputError
 from tutelage.service.api.ledger_formats import NdjsonWriter
 from tutelage.service.api.ledger_import import import_ledger
 from tutelage.service.api.ledger_pages import load_names
-from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.service.campaigns.writer import ActionJob
 from tutelage.stores import open_store
 from tutelage.stores.base import AuditRow, CampaignExists, CampaignNotFound, pages
 
@@ -27,7 +27,7 @@ def exported(reader):
 
 def played(path, **settings):
     """A store with a campaign that has every kind of row, pulls with rewards beyond [0, 1] among them."""
-    bench = EngineBench(path)
+    bench = WriterBench(path)
     bench.create(clients=settings.pop("clients", ()), horizon=60, low=-1.0, high=3.0, seed=5, start=False, **settings)
     if bench.look(lambda session: session.settings.open_registration):
         for client in "abz":

@@ -14,7 +14,7 @@ from tests.service.listening_server import ListeningServer
 
 from tutelage.service.api.access import make_key
 from tutelage.service.api.pull_protocol import PullGroups, PullProtocol
-from tutelage.service.campaigns.engine import Engine
+from tutelage.service.campaigns.writer import Writer
 from tutelage.stores import open_keys
 from tutelage.stores.base import PullRow
 
@@ -189,16 +189,16 @@ def test_requests_in_pieces_and_in_a_row(sender, taken):
 def held(monkeypatch):
     """Holds the writer's groups back until it is set, and says whether one is there."""
     gate: Any = threading.Event()
-    group = Engine._group
+    group = Writer._group
     gate.has_group = False
 
-    def wait(engine, jobs):
+    def wait(writer, jobs):
         gate.has_group = True
         gate.wait(30)
         gate.has_group = False
-        group(engine, jobs)
+        group(writer, jobs)
 
-    monkeypatch.setattr(Engine, "_group", wait)
+    monkeypatch.setattr(Writer, "_group", wait)
     gate.set()
     yield gate
     gate.set()

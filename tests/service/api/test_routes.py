@@ -14,10 +14,10 @@ from tests.service.api.messages import kind, pull
 from tutelage.service.api import campaign_routes, ledger_pages, ledger_routes
 from tutelage.service.api.ledger_formats import make_writer
 from tutelage.service.api.problems import BrokenStream
-from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.messages import Origin, Refusal
+from tutelage.service.campaigns.writer import ActionJob
 from tutelage.service.monitoring.monitor import Monitor
 from tutelage.stores.base import StoreBroken
 
@@ -249,9 +249,9 @@ def test_the_list_tells_of_campaigns_what_their_own_page_does(serve, monkeypatch
     ones = [server.call("GET", f"/v1/campaigns/{name}").json() for name in "cd"]
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
     assert ones[0]["num_pulls"] == 6
-    server.gateway.handoff.engine.sessions.clear()
+    server.gateway.handoff.writer.sessions.clear()
     assert server.call("GET", "/v1/campaigns").json()["campaigns"] == ones
-    assert not server.gateway.handoff.engine.sessions
+    assert not server.gateway.handoff.writer.sessions
     server.store._run(text("UPDATE campaigns SET rules_version = 99 WHERE name = 'c'"), {})
     listed = server.call("GET", "/v1/campaigns").json()["campaigns"]
     assert [one["name"] for one in listed] == ["c", "d"]
@@ -290,7 +290,7 @@ def test_a_campaign_of_another_release_harms_nobody(server):
         server.create(name)
     update = "UPDATE campaigns SET settings = replace(settings, '\"twl\"', '\"twl9\"') WHERE name = 'd'"
     server.store._run(text(update), {})
-    server.gateway.handoff.engine.sessions.clear()
+    server.gateway.handoff.writer.sessions.clear()
 
     async def both():
         posted = (
@@ -367,7 +367,7 @@ def test_a_campaign_of_too_many_cells_is_refused(server):
 
 def test_readyz_tells_strangers_no_paths(server):
     """Why nothing can be written stands in the log and on the pages."""
-    server.gateway.handoff.engine.failure = "there is no room left for /a/secret/place"
+    server.gateway.handoff.writer.failure = "there is no room left for /a/secret/place"
     unready = server.call("GET", "/readyz")
     assert (unready.status_code, "secret" in unready.text) == (503, False)
 

@@ -17,8 +17,8 @@ import sqlalchemy
 
 from tutelage.service.campaigns import edges, pull_cache, session
 from tutelage.service.campaigns.edge_messages import read_record
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, EdgeJob, Engine, PullJob, ReadJob
 from tutelage.service.campaigns.messages import NotLeader, PullRequest
+from tutelage.service.campaigns.writer import ActionJob, CreateJob, EdgeJob, PullJob, ReadJob, Writer
 from tutelage.stores import open_store
 from tutelage.stores.postgresql import database as _database  # noqa: F401 - imported before the fork
 from tutelage.stores.sqlite import store as sqlite
@@ -163,16 +163,16 @@ def live_until_stopped(pipe, url, address, tuning):
     store, steps = open_store(url), itertools.count()
     # A clock that steps back again and again: nothing but the times in the ledger may come from it.
     begun = time.time_ns() // 1000
-    engine = Engine(store, len, address=address, now=lambda: begun - 1_000_000 * (next(steps) % 7))
+    writer = Writer(store, len, address=address, now=lambda: begun - 1_000_000 * (next(steps) % 7))
     pipe.send("open")
     while (message := _received(pipe)) is not None:
         point, part, jobs = message
         TRAP.arm(point, part)
         made = [_job(*job) for job in jobs]
-        engine._group(made)
+        writer._group(made)
         pipe.send([_outcome(job) for job in made])
         TRAP.arm(None)
-    engine.give_up()
+    writer.give_up()
     store.close()
     with contextlib.suppress(BrokenPipeError):
         pipe.send("closed")

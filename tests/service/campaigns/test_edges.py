@@ -1,16 +1,16 @@
-"""Edges and their leader, message by message, on two engines whose groups the test makes itself."""
+"""Edges and their leader, message by message, on two writers whose groups the test makes itself."""
 
 import dataclasses
 
 import msgspec
 import pytest
-from tests.service.campaigns.engine_bench import EngineBench, sent
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
 from tutelage.service.campaigns import edges
 from tutelage.service.campaigns.edge_messages import EdgeClaim, read_record
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, EdgeJob, PullJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import Edge, decode_settings
+from tutelage.service.campaigns.writer import ActionJob, CreateJob, EdgeJob, PullJob
 
 CLIENTS = ("a", "b")
 
@@ -19,7 +19,7 @@ class LinkedEdge:
     """A leader's bench and an edge's; messages between them pass through JSON."""
 
     def __init__(self, leader, path, name="north"):
-        self.leader, self.bench, self.name, self.sent = leader, EngineBench(path), name, {}
+        self.leader, self.bench, self.name, self.sent = leader, WriterBench(path), name, {}
 
     def claim(self, *clients):
         response = copied(act(self.leader, edges.claim, EdgeClaim(self.name, list(clients))))
@@ -71,7 +71,7 @@ def decisions(bench):
 @pytest.fixture
 def leader(tmp_path):
     """The leader of a campaign with BLT."""
-    bench = EngineBench(tmp_path / "leader.db")
+    bench = WriterBench(tmp_path / "leader.db")
     bench.create(teacher="blt")
     return bench
 
@@ -87,7 +87,7 @@ def edge(leader, tmp_path):
 @pytest.mark.parametrize("teacher", ["blt", "change-detector(teacher=blt)", "twl"])
 def test_decisions_equal_those_of_a_leader_that_sees_the_pulls(tmp_path, teacher):
     """With a report after each round, each consultation has the evidence that a single server has."""
-    seeing, leader = EngineBench(tmp_path / "seeing.db"), EngineBench(tmp_path / "leader.db")
+    seeing, leader = WriterBench(tmp_path / "seeing.db"), WriterBench(tmp_path / "leader.db")
     for bench in (seeing, leader):
         bench.create(teacher=teacher, horizon=3000)
     edge = LinkedEdge(leader, tmp_path / "edge.db")
@@ -280,7 +280,7 @@ def test_both_continue_after_a_restart(leader, edge):
     play(edge.bench, 40)
     edge.report()
     for bench in (leader, edge.bench):
-        bench.engine.sessions.clear()
+        bench.writer.sessions.clear()
     edge.sent.clear()
     play(edge.bench, 10, 40)
     assert edge.report().behind == []

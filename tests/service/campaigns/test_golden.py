@@ -3,11 +3,11 @@
 import shutil
 
 import pytest
-from tests.service.campaigns.engine_bench import EngineBench, sent
 from tests.service.campaigns.golden import make_served
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
-from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.service.campaigns.writer import PullJob
 from tutelage.stores import open_reader
 from tutelage.stores.base import EntryRow, PullRow, pages
 
@@ -44,7 +44,7 @@ def test_it_is_gone_on_from(path, name):
     rows = rows_of(path, name)
     corrected = {row.id for row in rows if isinstance(row, EntryRow) and row.kind == "bypassed"}
     then = [row for row in rows if isinstance(row, PullRow)]
-    bench = EngineBench(path)
+    bench = WriterBench(path)
     pulls = [
         sent(row.id, "abé"[row.client], make_served.ARMS[row.arm], row.observed, bypassed=row.bypassed) for row in then
     ]

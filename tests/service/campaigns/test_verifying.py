@@ -6,10 +6,10 @@ import shutil
 import sqlite3
 
 import pytest
-from tests.service.campaigns.engine_bench import EngineBench, sent
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
-from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.service.campaigns.writer import ActionJob
 from tutelage.stores import open_reader
 
 #: The fields that are the servers' own affair: who leads, and how often the store was probed.
@@ -21,7 +21,7 @@ KINDS = ("registered", "started", "decided", "bypassed", "excluded", "stopped", 
 def store_file(tmp_path_factory):
     """A file with a campaign that has been through everything, its triggers gone."""
     path = tmp_path_factory.mktemp("store_file") / "t.db"
-    bench = EngineBench(path)
+    bench = WriterBench(path)
     bench.create(clients=(), open_registration=True, horizon=60, teacher="blt", start=False)
     for client in "abz":
         bench.do(ActionJob("c", act="register", client=client))
@@ -123,7 +123,7 @@ def test_a_row_after_the_head_is_a_fault(store_file, tmp_path, far):
 def test_binary_reveals_in_the_ledger_are_computed_again(tmp_path):
     """Every revealed reward is an end of the range, and the ledger agrees with what is computed from it."""
     path = tmp_path / "t.db"
-    bench = EngineBench(path)
+    bench = WriterBench(path)
     bench.create(clients=("a", "b"), horizon=60, teacher="blt", low=-1.0, high=3.0, binary_reveals=True)
     for number in range(40):
         bench.pull(*(sent(f"{number}{m}", m, "xy"[number % 2], 1.5) for m in "ab"))

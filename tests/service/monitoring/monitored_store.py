@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 
-from tutelage.service.campaigns.engine import CreateJob, PullJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.writer import CreateJob, PullJob
 from tutelage.service.monitoring.campaign_view import ServerHealth
 from tutelage.service.monitoring.followers import Follower
 from tutelage.service.monitoring.monitor import Monitor

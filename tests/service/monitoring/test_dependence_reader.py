@@ -10,8 +10,8 @@ from tests.service.monitoring.monitored_store import make_settings, run_on_store
 
 from tutelage.cli.app import execute
 from tutelage.dependence_test import DependenceFinding, describe_finding
-from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.messages import PullRequest
+from tutelage.service.campaigns.writer import PullJob
 from tutelage.service.monitoring import dependence_reader
 from tutelage.service.monitoring.dependence_reader import DependenceReader, find_dependence_in_ledger
 from tutelage.service.monitoring.status import status_of

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_on_store
 
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, PullJob
 from tutelage.service.campaigns.handoff import Readers
 from tutelage.service.campaigns.messages import NotLeader, PullRequest, Refusal
+from tutelage.service.campaigns.writer import ActionJob, CreateJob, PullJob
 from tutelage.service.monitoring import followers as module
 from tutelage.service.monitoring.campaign_view import ServerHealth
 from tutelage.service.monitoring.followers import Follower, Followers
@@ -49,7 +49,7 @@ def run_followers(tmp_path, act):
 
     async def run(store, handoff, monitor):
         ticks = itertools.count(int(NOW * 1e6), 700_000)
-        handoff.engine.now = lambda: clock.append(next(ticks)) or clock[-1]
+        handoff.writer.now = lambda: clock.append(next(ticks)) or clock[-1]
         recording, clock = RecordingReaders(store), [int(NOW * 1e6)]
         try:
             return await act(handoff, Followers(recording, lambda: clock[-1] / 1e6), recording)

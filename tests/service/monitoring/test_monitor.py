@@ -10,9 +10,9 @@ import pytest
 from tests.service.monitoring.monitored_store import make_settings, pull_rounds, run_monitor, run_on_store, update
 from tests.stores import cluster
 
-from tutelage.service.campaigns.engine import ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.messages import Refusal
 from tutelage.service.campaigns.settings import RULES_VERSION
+from tutelage.service.campaigns.writer import ActionJob, CreateJob, ReadJob
 from tutelage.service.monitoring import ledger_views
 from tutelage.service.monitoring.campaign_view import sample_counters
 from tutelage.service.monitoring.load_checks import UnservableCampaign
@@ -56,7 +56,7 @@ def failing(error):
 
 @pytest.mark.parametrize("error", [StoreFull(SENTENCE), StoreBroken(SENTENCE)], ids=["full", "broken"])
 def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
-    """Even after the engine has dropped them from memory; what cannot be read again stays as it was."""
+    """Even after the writer has dropped them from memory; what cannot be read again stays as it was."""
 
     async def act(store, handoff, monitor):
         await pull_rounds(handoff, 10)
@@ -65,7 +65,7 @@ def test_a_store_that_fails_is_an_alert_of_every_campaign(tmp_path, error):
         store.append = failing(error)
         with pytest.raises(Refusal, match=SENTENCE):
             await pull_rounds(handoff, 1, start=10)
-        assert not handoff.engine.sessions
+        assert not handoff.writer.sessions
         text = render_metrics(await monitor.led_views(), monitor.server_health()).decode()
         return text, await led_kinds(monitor)
 
@@ -83,8 +83,8 @@ def test_a_store_that_cannot_even_be_read(tmp_path):
         await update(monitor)
         advance_clock(monitor, 30)
         store.load = store.lead = failing(StoreError("No connection."))
-        handoff.engine.sessions.clear()
-        handoff.engine.failure = "No connection."
+        handoff.writer.sessions.clear()
+        handoff.writer.failure = "No connection."
         return await led_kinds(monitor), (await monitor.all_views())[0].server.failure
 
     found, failure = run_on_store(tmp_path, act)
@@ -99,7 +99,7 @@ def test_after_a_restart_every_running_campaign_is_monitored(tmp_path):
         url = f"sqlite:///{tmp_path / 'view.db'}"
         store = open_store(url)
         async with run_monitor(store) as (handoff, _):
-            handoff.engine.now = itertools.count(int(LONG_AGO * 1e6)).__next__
+            handoff.writer.now = itertools.count(int(LONG_AGO * 1e6)).__next__
             for name in ("pulled", "never", "stopped"):
                 await handoff.ask(CreateJob(name, settings=make_settings(name=name), start=True))
             await pull_rounds(handoff, 10, name="pulled")
@@ -194,10 +194,10 @@ def test_no_client_is_silent_while_a_campaign_is_stopped(tmp_path):
     """A campaign that is continued in the morning does not begin with an alert."""
 
     async def act(store, handoff, monitor):
-        handoff.engine.now = lambda: int(LONG_AGO * 1e6)
+        handoff.writer.now = lambda: int(LONG_AGO * 1e6)
         await pull_rounds(handoff, 30)
         await handoff.ask(ActionJob("c", act="stop"))
-        handoff.engine.now = lambda: int((LONG_AGO + 10_000) * 1e6)
+        handoff.writer.now = lambda: int((LONG_AGO + 10_000) * 1e6)
         await handoff.ask(ActionJob("c", act="start"))
         monitor._clock = lambda: LONG_AGO + 10_005
         return await monitor.view("c")
@@ -220,7 +220,7 @@ def test_a_dead_leaders_campaigns_are_taken_up(new_database):
             await update(one)
             await update(two)
             before = await led_kinds(one), await led_kinds(two)
-            first.engine.give_up = lambda: None
+            first.writer.give_up = lambda: None
             await first.stop()  # as if it had been killed
             await update(two)
             meanwhile = await led_kinds(two)

@@ -21,8 +21,8 @@ from tests.service.monitoring.monitored_store import (
 
 from tutelage.cli import campaign
 from tutelage.cli.app import execute
-from tutelage.service.campaigns.engine import ActionJob, CreateJob
 from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.writer import ActionJob, CreateJob
 from tutelage.service.dashboard.arms import estimate_arms
 from tutelage.service.dashboard.charts import choose_window, estimate_regret
 from tutelage.service.dashboard.pages import ROWS_PER_PAGE, render_client_page, render_index_page
@@ -339,10 +339,10 @@ def test_charts_survive_a_restart(tmp_path):
             store = open_store(f"sqlite:///{tmp_path / 'view.db'}")
             async with run_monitor(store) as (handoff, monitor):
                 if not restart:
-                    handoff.engine.now = itertools.count(20_000 * day, 700_000).__next__
+                    handoff.writer.now = itertools.count(20_000 * day, 700_000).__next__
                     await handoff.ask(CreateJob("c", settings=make_settings(), start=True))
                     await pull_rounds(handoff, 150)
-                    handoff.engine.now = itertools.count(20_001 * day, 700_000).__next__
+                    handoff.writer.now = itertools.count(20_001 * day, 700_000).__next__
                     await pull_rounds(handoff, 30, start=150)
                 monitor._clock = lambda: 20_002 * 86_400.0
                 drawn.append((await monitor.view("c")).activity.points)

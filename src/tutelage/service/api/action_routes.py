@@ -14,9 +14,9 @@ from tutelage.service.api.ledger_formats import FORMATS
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
-from tutelage.service.campaigns.engine import ActionJob
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import Refusal
+from tutelage.service.campaigns.writer import ActionJob
 from tutelage.service.dashboard.pages import render_action_page, render_message_page
 from tutelage.service.dashboard.templating import Visitor
 from tutelage.service.monitoring.monitor import Monitor

@@ -27,11 +27,11 @@ from tutelage.service.api.schemas import (
 )
 from tutelage.service.api.summaries import add_warnings, summarize, summarize_stored
 from tutelage.service.campaigns.best_case import find_warnings
-from tutelage.service.campaigns.engine import Act, ActionJob, CreateJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings, order_weights
+from tutelage.service.campaigns.writer import Act, ActionJob, CreateJob, ReadJob
 from tutelage.stores.base import CampaignNotFound
 
 LISTED_AT_ONCE = 50
@@ -214,10 +214,10 @@ class CampaignHandlers:
 
         After ``exact_until``, a time on the monotonic clock, no rows after the newest snapshot are read.
         """
-        engine = self.handoff.engine
-        if (session := engine.sessions.get(name)) is not None:
+        writer = self.handoff.writer
+        if (session := writer.sessions.get(name)) is not None:
             digest, known = self._listed.get(name, (b"", None))
-            if digest == session.digest and time.monotonic() - engine.last_commit < KNOWN_SECONDS:
+            if digest == session.digest and time.monotonic() - writer.last_commit < KNOWN_SECONDS:
                 return known
             with contextlib.suppress(NotLeader, Refusal):
                 self._listed[name] = await self.handoff.ask(ReadJob(name, look=_summarize_with_digest))

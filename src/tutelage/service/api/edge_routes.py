@@ -12,9 +12,9 @@ from tutelage.service.api.strict_json import Content, read_json
 from tutelage.service.api.summaries import summarize
 from tutelage.service.campaigns import edges
 from tutelage.service.campaigns.edge_messages import EdgeClaim, EdgeKeys, EdgeReport
-from tutelage.service.campaigns.engine import EdgeJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.session import Session
+from tutelage.service.campaigns.writer import EdgeJob, ReadJob
 
 _ONE = "/v1/campaigns/{name}"
 

@@ -71,7 +71,7 @@ class Gateway:
     ) -> None:
         self.table, self.handoff, self.access, self.forwarder = RouteTable(routes), handoff, access, forwarder
         self.uplink = uplink
-        self.instruments = handoff.engine.instruments
+        self.instruments = handoff.writer.instruments
         self.lifespan, self.draw_refusal = Router(lifespan=lifespan), draw_refusal
         self.root_path, self.max_body, self.body_timeout = root_path.rstrip("/"), max_body, body_timeout
         self.command_server = command_server

@@ -14,9 +14,9 @@ from tutelage.service.api.problems import BrokenStream, HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.schemas import AuditPage, CampaignTotals, DecisionPage, ExportQuery, LedgerPage, PageQuery
 from tutelage.service.api.summaries import compute_totals
-from tutelage.service.campaigns.engine import ActionJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Origin, Refusal
+from tutelage.service.campaigns.writer import ActionJob, ReadJob
 from tutelage.stores.base import CampaignNotFound, Reader, StoreError
 
 _ROWS_PER_PART = 2_000

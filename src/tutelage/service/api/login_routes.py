@@ -24,9 +24,9 @@ from tutelage.service.api.login_attempts import LoginAttempts
 from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.security_headers import HEADERS
-from tutelage.service.campaigns.engine import SessionJob
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import Origin
+from tutelage.service.campaigns.writer import SessionJob
 from tutelage.service.dashboard.pages import render_login_page, render_message_page
 from tutelage.service.dashboard.templating import Visitor
 

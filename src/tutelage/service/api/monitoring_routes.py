@@ -60,7 +60,7 @@ class MonitoringHandlers:
     """The handlers of the routes.  Their docstrings are descriptions in the OpenAPI document."""
 
     def __init__(self, handoff: Handoff, monitor: Monitor) -> None:
-        self.engine, self.monitor = handoff.engine, monitor
+        self.writer, self.monitor = handoff.writer, monitor
 
     async def show_status(self, call: Call) -> CampaignStatus:
         """The status items of the campaign's page, most severe first."""
@@ -97,20 +97,20 @@ class MonitoringHandlers:
             leads=monitor.leads(),
             most_clients=monitor.most_client_metrics,
         )
-        own = await asyncio.to_thread(generate_latest, self.engine.instruments.registry)
+        own = await asyncio.to_thread(generate_latest, self.writer.instruments.registry)
         return Response(own + await asyncio.to_thread(render), media_type=CONTENT_TYPE)
 
     async def check_health(self, call: Call) -> Health:
         """Fails if the server must be restarted."""
-        if not self.engine.is_alive:
+        if not self.writer.is_alive:
             raise HttpProblem("unavailable", "The thread that writes to the store has ended: restart the server.")
         return Health()
 
     async def check_readiness(self, call: Call) -> Health:
         """Fails if this server's writes do not reach the disk, whatever other servers do."""
-        if self.engine.failure is not None:  # the reason may hold paths, and anyone may ask
+        if self.writer.failure is not None:  # the reason may hold paths, and anyone may ask
             raise HttpProblem("unavailable", "Nothing can be written now: see the log or the dashboard.")
-        if time.monotonic() - self.engine.last_commit > READY_SECONDS:
+        if time.monotonic() - self.writer.last_commit > READY_SECONDS:
             raise HttpProblem("unavailable", f"Nothing has reached the disk for {READY_SECONDS:g} seconds.")
         return Health()
 

@@ -23,9 +23,9 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.pull_routes import encode_responses, read_pulls
 from tutelage.service.api.route import Route
 from tutelage.service.api.uplink import Uplink
-from tutelage.service.campaigns.engine import MOST_IN_GROUP, PullJob
 from tutelage.service.campaigns.messages import PullRequest, PullResponse
 from tutelage.service.campaigns.settings import CAMPAIGN_NAME
+from tutelage.service.campaigns.writer import MOST_IN_GROUP, PullJob
 
 _VALUE = rb"[!-~](?:[ -~]*[!-~])?"
 _HEAD = re.compile(rb"POST (/[!-\"$&->@-~]*) HTTP/1\.1\r\n((?:[A-Za-z0-9-]+: " + _VALUE + rb"\r\n)+)\r\n")

@@ -12,9 +12,9 @@ from tutelage.service.api.problems import HttpProblem
 from tutelage.service.api.route import Call, Route
 from tutelage.service.api.strict_json import parse_json
 from tutelage.service.api.uplink import Uplink
-from tutelage.service.campaigns.engine import PullJob
 from tutelage.service.campaigns.handoff import Handoff
 from tutelage.service.campaigns.messages import Fault, PullRequest, PullResponse
+from tutelage.service.campaigns.writer import PullJob
 from tutelage.struct_errors import explain_error
 
 MAX_PULLS = 10_000
@@ -48,7 +48,7 @@ _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(PullOrBatch)
 
 def pull_routes(handoff: Handoff, uplink: Uplink | None = None) -> list[Route]:
     """``POST /v1/campaigns/{name}/pulls``; an edge first claims clients that it does not hold."""
-    instruments = handoff.engine.instruments
+    instruments = handoff.writer.instruments
 
     def count_refused(kind: str, body: tuple[list[PullRequest], bool] | None) -> None:
         instruments.refused_pulls.labels(kind).inc(len(body[0]) if body else 1)

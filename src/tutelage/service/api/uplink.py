@@ -25,11 +25,11 @@ from tutelage.service.api.problems import PROBLEMS, TYPE_PREFIX, HttpProblem, Pr
 from tutelage.service.campaigns import edges
 from tutelage.service.campaigns.edge_messages import ClaimResponse, EdgeClaim, EdgeKeys, EdgeResponse
 from tutelage.service.campaigns.edges import SentReport
-from tutelage.service.campaigns.engine import CreateJob, EdgeJob, ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Edge, Settings, decode_settings
+from tutelage.service.campaigns.writer import CreateJob, EdgeJob, ReadJob
 from tutelage.service.fault_log import FaultLog
 from tutelage.stores import open_keys
 from tutelage.stores.base import KeyRow, StoreError
@@ -120,7 +120,7 @@ class Uplink:
     async def ensure(self, name: str, clients: AbstractSet[str]) -> None:
         """Claim those of these clients that the edge does not hold.
 
-        Whom the leader does not give, the engine refuses.  Raises :class:`HttpProblem` if the leader fails.
+        Whom the leader does not give, the writer refuses.  Raises :class:`HttpProblem` if the leader fails.
         """
         if self.holds(name, clients):
             return

@@ -5,9 +5,9 @@ import logging
 import time
 from collections.abc import Callable
 
-from tutelage.service.campaigns.engine import ReadJob
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.writer import ReadJob
 from tutelage.stores.base import StoreError
 
 LOG = logging.getLogger("tutelage.failover")
@@ -37,20 +37,20 @@ class Failover:
             try:
                 await self.take_over()
             except StoreError:
-                pass  # the engine's probe reports it
+                pass  # the writer's probe reports it
             except Exception:
                 LOG.exception("looking for campaigns without a leader failed")
             await asyncio.sleep(TAKEOVER_SECONDS)
 
     async def take_over(self) -> None:
         """Lead every running campaign that has no leader, or that this server led before a restart."""
-        engine, refused = self._handoff.engine, self.refused
+        writer, refused = self._handoff.writer, self.refused
         listed = await self._readers.read(lambda reader: reader.campaigns())
-        free = (None, engine.address)
+        free = (None, writer.address)
         self.led_elsewhere = {one.name: one.leader for one in listed if one.leader and one.leader not in free}
         self.running = {one.name for one in listed if one.status == "running"}
         for one in listed:
-            is_waiting = one.status == "running" and one.leader in free and one.name not in engine.sessions
+            is_waiting = one.status == "running" and one.leader in free and one.name not in writer.sessions
             if is_waiting and one.name not in refused:
                 try:
                     await self._handoff.ask(ReadJob(one.name, look=lambda session: None))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tutelage.service.campaigns.engine import MOST_CACHED, ActionJob, CreateJob, Engine, Job, PullJob
 from tutelage.service.campaigns.messages import NotLeader, Refusal
+from tutelage.service.campaigns.writer import MOST_CACHED, ActionJob, CreateJob, Job, PullJob, Writer
 from tutelage.service.tracing import Tracing
 from tutelage.stores.base import Reader, Store, StoreBroken, StoreError
 
@@ -25,7 +25,7 @@ class Handoff:
     def __init__(
         self, store: Store, *, address: str = "", most_waiting: int = 50_000, most_cached: int = MOST_CACHED
     ) -> None:
-        self.engine = Engine(store, self._deliver, address=address, most_cached=most_cached)
+        self.writer = Writer(store, self._deliver, address=address, most_cached=most_cached)
         self.most_waiting, self.waiting = most_waiting, 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._elsewhere: dict[str, tuple[float, NotLeader]] = {}
@@ -35,11 +35,11 @@ class Handoff:
     def start(self) -> None:
         """Start the writer; results come to the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self.engine.start()
+        self.writer.start()
 
     async def stop(self) -> None:
         """Finish the jobs that were passed and end the writer."""
-        await asyncio.to_thread(self.engine.stop)
+        await asyncio.to_thread(self.writer.stop)
 
     async def ask(self, job: Job) -> Any:
         """Return the job's result or raise its error.
@@ -53,13 +53,13 @@ class Handoff:
             raise NotLeader(answer.name, answer.address)
         if size and self.waiting and self.waiting + size > self.most_waiting:
             raise Refusal("busy", f"{self.waiting} pulls are already waiting for the disk: try again.")
-        if not self.engine.is_alive:
+        if not self.writer.is_alive:
             raise Refusal("unavailable", "The server is stopping.")
         self.waiting += size
         assert self._loop is not None  # noqa: S101 - start() came first
         job.waiter = self._loop.create_future()
         asked = time.time_ns()
-        self.engine.submit(job)
+        self.writer.submit(job)
         try:
             result = await job.waiter
         except NotLeader as error:

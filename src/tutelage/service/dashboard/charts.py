@@ -1,5 +1,7 @@
 """The charts of a campaign's page: shares of pulls, cost, regret, and the overview of large campaigns.
 
+The chart of arms is in :mod:`tutelage.service.dashboard.arms`.
+
 Shapes: M clients, K arms, B points in time.
 """
 

@@ -15,13 +15,13 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.service.campaigns.engine import ReadJob
 from tutelage.service.campaigns.failover import Failover
 from tutelage.service.campaigns.handoff import Handoff, Readers
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.rebuilding import Disagreement
 from tutelage.service.campaigns.session import Session
 from tutelage.service.campaigns.settings import Settings
+from tutelage.service.campaigns.writer import ReadJob
 from tutelage.service.monitoring.activity import ActivityHistory
 from tutelage.service.monitoring.campaign_view import (
     CampaignView,
@@ -111,7 +111,7 @@ class Monitor:
         """Sample every campaign that this server leads, and find out why others could not be loaded."""
         for name in self._failover.refused:
             await self._guarded(name, partial(self.view, name))
-        for name in list(self._handoff.engine.sessions):
+        for name in list(self._handoff.writer.sessions):
             campaign = self._campaigns.setdefault(name, _MonitoredCampaign())
             if campaign.view is None:  # from now on there is one, even if later updates fail
                 await self._guarded(name, partial(self.view, name))
@@ -122,7 +122,7 @@ class Monitor:
 
     def _is_idle(self, name: str, campaign: _MonitoredCampaign) -> bool:
         """Whether nothing has changed in a campaign since it was sampled."""
-        session = self._handoff.engine.sessions.get(name)
+        session = self._handoff.writer.sessions.get(name)
         return session is not None and campaign.is_tested and _count_changes(session) == campaign.changes
 
     async def _guarded(self, name: str, act: Callable[[], Awaitable[object]]) -> None:
@@ -174,9 +174,9 @@ class Monitor:
 
     async def led_views(self) -> list[CampaignView | UnservableCampaign]:
         """The campaigns that this server leads, including those that are not in memory at the moment."""
-        engine, faults = self._handoff.engine, self._load_checks.faults()
-        elsewhere = self._failover.led_elsewhere.keys() - engine.sessions.keys()
-        names = sorted({*engine.sessions, *engine.led, *faults} - elsewhere)
+        writer, faults = self._handoff.writer, self._load_checks.faults()
+        elsewhere = self._failover.led_elsewhere.keys() - writer.sessions.keys()
+        names = sorted({*writer.sessions, *writer.led, *faults} - elsewhere)
         found: dict[str, CampaignView | UnservableCampaign | None] = {}
         with contextlib.suppress(TimeoutError):  # the store is away
             async with asyncio.timeout(SCRAPE_SECONDS):
@@ -196,7 +196,7 @@ class Monitor:
 
     def leads(self) -> dict[str, bool]:
         """Whether this server leads a campaign, for each campaign that runs or has a leader."""
-        failover, held = self._failover, self._handoff.engine.instruments.leases
+        failover, held = self._failover, self._handoff.writer.instruments.leases
         return dict.fromkeys([*failover.running, *failover.led_elsewhere], False) | dict.fromkeys(held, True)
 
     async def _current_view(self, name: str) -> CampaignView | UnservableCampaign | None:
@@ -222,7 +222,7 @@ class Monitor:
         If the server is too busy, the view is older and says so.  Raises :class:`UnservableRefusal` with the
         reason if the campaign cannot be loaded.
         """
-        if name in self._handoff.engine.sessions:
+        if name in self._handoff.writer.sessions:
             self._load_checks.forget(name)
         if reason := self._load_checks.faults().get(name):
             raise UnservableRefusal(name, reason)
@@ -248,7 +248,7 @@ class Monitor:
             self._campaigns.pop(name, None)
             self._load_checks.forget(name)
             raise error
-        if not isinstance(error, TimeoutError) and self._handoff.engine.failure is None:
+        if not isinstance(error, TimeoutError) and self._handoff.writer.failure is None:
             reason = None
             with contextlib.suppress(*_FAILURES):
                 async with asyncio.timeout(self.thresholds.outdated_seconds):
@@ -334,11 +334,11 @@ class Monitor:
 
     def _unchanged_view(self, name: str) -> CampaignView | None:
         """Make a view of the metrics that are known, if nothing has changed since and the writer works."""
-        engine, campaign = self._handoff.engine, self._campaigns.get(name)
-        session, view = engine.sessions.get(name), None if campaign is None else campaign.view
+        writer, campaign = self._handoff.writer, self._campaigns.get(name)
+        session, view = writer.sessions.get(name), None if campaign is None else campaign.view
         if campaign is None or session is None or view is None or not view.server.leads:
             return None
-        is_working = engine.failure is None and time.monotonic() - engine.last_commit < self.thresholds.outdated_seconds
+        is_working = writer.failure is None and time.monotonic() - writer.last_commit < self.thresholds.outdated_seconds
         is_same = _count_changes(session) == _count_view_changes(view) and self._handoff.acts[name] == campaign.acts
         if not (is_working and is_same and campaign.history and campaign.event_log):
             return None
@@ -354,12 +354,12 @@ class Monitor:
 
     def server_health(self) -> ServerHealth:
         """This server at the moment."""
-        engine = self._handoff.engine
+        writer = self._handoff.writer
         return ServerHealth(
             self._name,
             commit_seconds=self._compute_commit_seconds(),
             waiting_pulls=self._handoff.waiting,
-            failure=engine.failure,
+            failure=writer.failure,
             command_server=self._command_server,
         )
 
@@ -367,7 +367,7 @@ class Monitor:
         """The 99th percentile of the last half minute, computed once for all campaigns that are looked at together."""
         now = time.monotonic()
         if now - self._commits_read >= COMMITS_READ_SECONDS:
-            took = [seconds for ended, seconds in list(self._handoff.engine.commits) if now - ended <= COMMIT_SECONDS]
+            took = [seconds for ended, seconds in list(self._handoff.writer.commits) if now - ended <= COMMIT_SECONDS]
             self._commit_seconds, self._commits_read = float(np.quantile(took, 0.99)) if took else None, now
         return self._commit_seconds
 

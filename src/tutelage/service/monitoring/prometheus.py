@@ -2,7 +2,7 @@
 
 What the server counts and times while it works is in :mod:`tutelage.service.instruments`.
 Every kind of status item that is an alert is a gauge too: ``tutelage_stalled{campaign="..."}`` is 1 while the
-campaign is stalled (:mod:`tutelage.service.monitoring.status`).
+campaign is stalled (:mod:`tutelage.service.monitoring.status`).  docs/dashboard.md lists all metrics.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

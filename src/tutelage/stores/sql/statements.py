@@ -1,4 +1,7 @@
-"""SQLAlchemy statements that run on both databases; each is compiled once per dialect."""
+"""SQLAlchemy statements that run on both databases; each is compiled once per dialect.
+
+Pulls, the most frequent rows, are inserted by each store in a way of its own (``_insert_pulls``).
+"""
 
 from collections.abc import Mapping
 from typing import Any, LiteralString

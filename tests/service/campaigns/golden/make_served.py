@@ -8,10 +8,10 @@ row: decisions, an exclusion, reports, a stop, registrations.
 import random
 from pathlib import Path
 
-from tests.service.campaigns.engine_bench import EngineBench, sent
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
 from tutelage.service.api.access import make_key
-from tutelage.service.campaigns.engine import ActionJob, PullJob
+from tutelage.service.campaigns.writer import ActionJob, PullJob
 
 FILE = Path(__file__).with_name("served.sqlite")
 ARMS = "xy"
@@ -41,7 +41,7 @@ def play(bench, name, rounds):
 def main():
     """Writes the file."""
     FILE.unlink(missing_ok=True)
-    bench = EngineBench(FILE)
+    bench = WriterBench(FILE)
     bench.store.create_key(make_key("boss", "admin", None, (), 1)[1])
     for name, (teacher, rounds) in CAMPAIGNS.items():
         bench.create(

@@ -1,10 +1,10 @@
-"""An engine on a SQLite file, for tests that form the groups of jobs themselves."""
+"""A writer on a SQLite file, for tests that form the groups of jobs themselves."""
 
-from tutelage.service.campaigns.engine import CreateJob, Engine, PullJob, ReadJob
 from tutelage.service.campaigns.messages import PullRequest
 from tutelage.service.campaigns.rebuilding import rebuild
 from tutelage.service.campaigns.settings import Settings
 from tutelage.service.campaigns.snapshot_format import dump_campaign
+from tutelage.service.campaigns.writer import CreateJob, PullJob, ReadJob, Writer
 from tutelage.stores import open_store
 from tutelage.stores.base import pages
 
@@ -16,8 +16,8 @@ def sent(id, client="a", arm="x", reward=0.25, *, bypassed=False):
     return PullRequest(str(id), client, arm, reward, bypassed)
 
 
-class EngineBench:
-    """An engine whose groups a test makes itself, without its thread."""
+class WriterBench:
+    """A writer whose groups a test makes itself, without its thread."""
 
     def __init__(self, path):
         self.store = open_store(f"sqlite:///{path}")
@@ -26,14 +26,14 @@ class EngineBench:
         self.begin()
 
     def begin(self):
-        self.engine = Engine(self.store, lambda jobs: self.groups.append(list(jobs)), now=self.now)
+        self.writer = Writer(self.store, lambda jobs: self.groups.append(list(jobs)), now=self.now)
 
     def now(self):
         self.time += 1
         return self.time
 
     def group(self, *jobs):
-        self.engine._group(jobs)
+        self.writer._group(jobs)
         return jobs
 
     def do(self, job):
@@ -57,7 +57,7 @@ class EngineBench:
         """Rebuild the campaign from its first row and compare it with the one in memory."""
         stored, _ = self.store.load("c")
         again = rebuild(stored, 0, None, pages(self.store, "c"))
-        session = self.engine.sessions["c"]
+        session = self.writer.sessions["c"]
         campaign, other = session.campaign, again.campaign
         assert (again.position, again.step, again.status) == (session.position, session.step, session.status)
         assert dump_campaign(other) == dump_campaign(campaign)

@@ -1,6 +1,7 @@
-"""The engine: the only thread that changes campaigns.
+"""The writer: the only thread that changes campaigns.
 
-It answers the waiting requests as a group and commits the group in one transaction; steps are never merged.
+It answers the waiting requests as a group and commits the group in one transaction.  What one request changes is a
+step, made by :mod:`tutelage.service.campaigns.campaign`; steps are never merged.
 Nothing is delivered before it is on disk.  If the transaction fails, every campaign of the group is loaded
 again before its next request, and all requests of the group are refused as unavailable: they may be sent
 again.
@@ -135,7 +136,7 @@ _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
 )
 
 
-class Engine:
+class Writer:
     """Leads campaigns on a store.  ``deliver`` is called with the jobs of a group once they have results."""
 
     def __init__(

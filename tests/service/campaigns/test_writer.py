@@ -1,22 +1,22 @@
-"""The engine on SQLite: all cases of bypass, groups, failures, and rebuilding from the ledger."""
+"""The writer on SQLite: all cases of bypass, groups, failures, and rebuilding from the ledger."""
 
 import contextlib
 from dataclasses import replace
 
 import msgspec
 import pytest
-from tests.service.campaigns.engine_bench import EngineBench, sent
+from tests.service.campaigns.writer_bench import WriterBench, sent
 
 from tutelage.service.api.summaries import summarize, summarize_stored
-from tutelage.service.campaigns import engine as engine_module
 from tutelage.service.campaigns import pull_cache
-from tutelage.service.campaigns.engine import ActionJob, PullJob, ReadJob
+from tutelage.service.campaigns import writer as writer_module
 from tutelage.service.campaigns.messages import NotLeader, Refusal
 from tutelage.service.campaigns.pull_cache import PullCache
 from tutelage.service.campaigns.rebuilding import Disagreement, rebuild
 from tutelage.service.campaigns.session import SNAPSHOT_SECONDS
 from tutelage.service.campaigns.snapshot_format import decode_snapshot, dump_campaign
 from tutelage.service.campaigns.verifying import verify_ledger
+from tutelage.service.campaigns.writer import ActionJob, PullJob, ReadJob
 from tutelage.stores import open_reader
 from tutelage.stores.base import Snapshot, StoreError, StoreFull, pages
 
@@ -24,7 +24,7 @@ from tutelage.stores.base import Snapshot, StoreError, StoreFull, pages
 @pytest.fixture
 def bench(tmp_path):
     """A bench with a running campaign."""
-    bench = EngineBench(tmp_path / "t.db")
+    bench = WriterBench(tmp_path / "t.db")
     bench.create()
     yield bench
     bench.store.close()
@@ -96,14 +96,14 @@ def test_bypassed_after_an_adjusted_answer(bench):
     assert kinds == ["started", "bypassed"]
     bench.verify()
     bench.pull(sent(2, bypassed=True))
-    bench.store.append([bench.engine.sessions["c"].save()])
+    bench.store.append([bench.writer.sessions["c"].save()])
     bench.begin()  # from the snapshot
     assert bench.look(lambda session: session.bypassed) == summarize_stored(bench.store, "c").bypassed == 2
 
 
 def test_bypassed_without_an_adjustment(tmp_path):
     """There is nothing to take back, and nothing is written."""
-    bench = EngineBench(tmp_path / "t.db")
+    bench = WriterBench(tmp_path / "t.db")
     bench.create(teacher="none")
     bench.pull(sent(1))
     before = bench.look(lambda session: session.position)
@@ -147,7 +147,7 @@ def test_replays_survive_a_restart(bench):
     again = bench.pull(sent(1), sent(2), sent(3, "b", "y", 0.5))
     assert all(one.replayed for one in again)
     assert [one.reward for one in again] == [first[0].reward, 0.25, first[2].reward]
-    bench.engine.sessions["c"].cache = PullCache("3")  # as if long forgotten: the store is asked
+    bench.writer.sessions["c"].cache = PullCache("3")  # as if long forgotten: the store is asked
     assert [one.reward for one in bench.pull(sent(1), sent(2))] == [first[0].reward, 0.25]
 
 
@@ -166,7 +166,7 @@ def test_a_failed_transaction_changes_nothing(bench, failure):
     bench.store.append = append
     assert not bench.pull(sent(2))[0].replayed
     assert bench.look(lambda session: (session.status, session.step)) == ("running", 2)
-    assert bench.engine.failure is None
+    assert bench.writer.failure is None
     bench.verify()
 
 
@@ -182,7 +182,7 @@ def test_an_exclusion_is_a_step(bench):
 
 def test_decisions_are_rebuilt(tmp_path):
     """A campaign that decides many times comes out of its ledger the same, snapshot or not."""
-    bench = EngineBench(tmp_path / "t.db")
+    bench = WriterBench(tmp_path / "t.db")
     bench.create(horizon=60, teacher="blt")
     for number in range(60):
         rewards = {"x": 0.75, "y": 0.125}
@@ -193,7 +193,7 @@ def test_decisions_are_rebuilt(tmp_path):
     stored, snapshot = bench.store.load("c")
     assert snapshot is not None
     behind = rebuild(stored, 0, snapshot, pages(bench.store, "c", snapshot.position))
-    assert dump_campaign(behind.campaign) == dump_campaign(bench.engine.sessions["c"].campaign)
+    assert dump_campaign(behind.campaign) == dump_campaign(bench.writer.sessions["c"].campaign)
     bench.store.close()
 
 
@@ -211,9 +211,9 @@ def test_a_ledger_that_was_changed_is_found_out(bench):
 def test_who_was_halted_asks_whether_it_leads(bench):
     """Replays never come upon the fence: after a lease's time the store is asked first."""
     bench.pull(sent(1))
-    bench.engine.renewed -= 9
+    bench.writer.renewed -= 9
     assert bench.pull(sent(1))[0].replayed  # still the leader
-    bench.engine.renewed -= 9
+    bench.writer.renewed -= 9
     bench.store.renew = lambda names, address: []
     bench.store.lead = lambda name, address: None
     with pytest.raises(NotLeader):
@@ -223,8 +223,8 @@ def test_who_was_halted_asks_whether_it_leads(bench):
 def test_everything_led_is_given_up(bench):
     """Also a campaign whose memory was dropped after a failed transaction."""
     bench.pull(sent(1))
-    bench.engine.sessions.clear()
-    bench.engine.give_up()
+    bench.writer.sessions.clear()
+    bench.writer.give_up()
     assert bench.store.load("c")[0].leader is None
 
 
@@ -235,38 +235,38 @@ def test_many_campaigns_are_given_up_in_one_transaction(bench):
         bench.create(name=name)
     committed = []
     bench.store._connection.set_trace_callback(lambda text: committed.append(text) if text == "COMMIT" else None)
-    bench.engine.give_up()
+    bench.writer.give_up()
     assert len(committed) == 1
     assert {one.name: one.leader for one in bench.store.campaigns()} == dict.fromkeys(names)
 
 
 def test_a_quiet_campaign_gets_a_snapshot_of_its_end(bench, tmp_path):
     """Once, five seconds after the last one; it is then loaded and listed without reading any row."""
-    engine, url = bench.engine, f"sqlite:///{tmp_path / 't.db'}"
+    writer, url = bench.writer, f"sqlite:///{tmp_path / 't.db'}"
     bench.pull(*(sent(f"{client}{arm}{n}", client, arm, n / 9) for n in range(9) for client in "ab" for arm in "xy"))
     bench.do(ActionJob("c", act="exclude", client="b"))
     bench.pull(sent(1))
-    assert not engine.save_snapshots(SNAPSHOT_SECONDS)
-    engine.sessions["c"].snapshot_time -= SNAPSHOT_SECONDS
-    assert engine.save_snapshots(SNAPSHOT_SECONDS)
-    assert not engine.save_snapshots(0.0)
+    assert not writer.save_snapshots(SNAPSHOT_SECONDS)
+    writer.sessions["c"].snapshot_time -= SNAPSHOT_SECONDS
+    assert writer.save_snapshots(SNAPSHOT_SECONDS)
+    assert not writer.save_snapshots(0.0)
     stored, snapshot = bench.store.load("c")
-    assert snapshot.position == stored.head.position == engine.sessions["c"].position
+    assert snapshot.position == stored.head.position == writer.sessions["c"].position
     assert verify_ledger(bench.store, "c") == (stored.head.position, [])
-    expected = summarize(engine.sessions["c"])
+    expected = summarize(writer.sessions["c"])
     assert (expected.num_pulls, expected.excluded) == (37, ["b"])
     with contextlib.closing(open_reader(url)) as reader:
         reader.read = None  # a call fails
         assert summarize_stored(reader, "c") == expected
     bench.pull(sent(2))
     with contextlib.closing(open_reader(url)) as reader:
-        assert summarize_stored(reader, "c") == summarize(engine.sessions["c"]) != expected
+        assert summarize_stored(reader, "c") == summarize(writer.sessions["c"]) != expected
 
 
 def test_a_list_in_a_hurry_reads_no_rows(bench, monkeypatch):
     """It shows the newest snapshot, with its position, even if there are rows after it."""
     bench.pull(sent(1))
-    session = bench.engine.sessions["c"]
+    session = bench.writer.sessions["c"]
     bench.store.append([session.save()])
     saved = summarize(session)
     bench.pull(sent(2))
@@ -278,7 +278,7 @@ def test_a_list_in_a_hurry_reads_no_rows(bench, monkeypatch):
 def test_a_snapshot_without_a_standing_is_listed_from_its_session(bench):
     """It was stored by an older release, and is verified like any other."""
     bench.pull(sent(1))
-    session = bench.engine.sessions["c"]
+    session = bench.writer.sessions["c"]
     change = session.save()
     old = decode_snapshot(change.snapshot.content)
     old.standing = None
@@ -290,11 +290,11 @@ def test_a_snapshot_without_a_standing_is_listed_from_its_session(bench):
 
 def test_an_end_leaves_snapshots(tmp_path):
     """Of the newest rows too, but it does not wait for more than some seconds."""
-    bench = EngineBench(tmp_path / "t.db")
+    bench = WriterBench(tmp_path / "t.db")
     bench.create()
     bench.pull(sent(1))
-    bench.engine.start()
-    bench.engine.stop()
+    bench.writer.start()
+    bench.writer.stop()
     stored, snapshot = bench.store.load("c")
     assert snapshot.position == stored.head.position == 2
     bench.store.close()
@@ -308,18 +308,18 @@ def test_a_replay_that_is_just_being_forgotten(bench, monkeypatch):
     new, old = bench.group(PullJob("c", pulls=[sent(3)]), PullJob("c", pulls=[sent(1)]))
     assert (new.error, old.error) == (None, None)
     assert [new.result[0].replayed, old.result[0].replayed] == [False, True]
-    cache = bench.engine.sessions["c"].cache
+    cache = bench.writer.sessions["c"].cache
     assert [bool(cache.get(id)) for id in "123"] == [False, False, True]
 
 
 def test_the_caches_of_all_campaigns_have_one_bound(bench):
     """The campaign that was least recently pulled forgets first, reads do not count, and replays still answer."""
-    bench.engine.most_cached = 5
+    bench.writer.most_cached = 5
     for name in "de":
         bench.create(name=name)
     answers = {name: bench.do(PullJob(name, pulls=[sent(f"{name}{n}") for n in range(2)])) for name in "dce"}
     bench.look(lambda session: session.position)  # of c, which pulled before e
-    cached = {name: len(session.cache) for name, session in bench.engine.sessions.items()}
+    cached = {name: len(session.cache) for name, session in bench.writer.sessions.items()}
     assert cached == {"c": 2, "d": 0, "e": 2}
     for name in "dce":
         again = bench.do(PullJob(name, pulls=[sent(f"{name}{n}") for n in range(2)]))
@@ -327,7 +327,7 @@ def test_the_caches_of_all_campaigns_have_one_bound(bench):
         assert all(pull.replayed for pull in again)
     bench.do(PullJob("d", pulls=[sent("d3")]))
     bench.do(PullJob("d", pulls=[sent("d4")]))
-    assert {name: len(session.cache) for name, session in bench.engine.sessions.items()} == {"c": 0, "d": 2, "e": 2}
+    assert {name: len(session.cache) for name, session in bench.writer.sessions.items()} == {"c": 0, "d": 2, "e": 2}
 
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "ended"])
@@ -336,9 +336,9 @@ def test_a_campaign_that_is_over_holds_no_pulls(bench, is_stopped):
     bench.create(name="d", horizon=3)
     pulls = [sent(f"{client}{n}", client=client) for client in "ab" for n in range(3)]
     bench.do(PullJob("d", pulls=pulls[:-1]))
-    assert len(bench.engine.sessions["d"].cache) == 5
+    assert len(bench.writer.sessions["d"].cache) == 5
     bench.do(ActionJob("d", act="stop") if is_stopped else PullJob("d", pulls=pulls[-1:]))
-    assert len(bench.engine.sessions["d"].cache) == 0
+    assert len(bench.writer.sessions["d"].cache) == 0
     assert all(pull.replayed for pull in bench.do(PullJob("d", pulls=pulls[:-1])))
 
 
@@ -361,7 +361,7 @@ def test_a_campaign_in_trouble_does_not_drag_others_along(bench):
     """Its rows do not agree: its requests are unavailable, those of its group are answered."""
     bench.create(name="d")
     bench.do(ActionJob("d", act="start"))
-    bench.engine.sessions.clear()
+    bench.writer.sessions.clear()
     load = bench.store.load
 
     def damaged(name):
@@ -384,10 +384,10 @@ def test_who_cannot_start_is_told_alone(bench):
 
 def test_a_pull_from_before_a_restart_costs_only(tmp_path):
     """Evidence and sums started again: the correction changes only the cost, not S."""
-    bench = EngineBench(tmp_path / "t.db")
+    bench = WriterBench(tmp_path / "t.db")
     bench.create(horizon=4000, teacher="change-detector(teacher=known(target=0))")
     bench.pull(sent(0, arm="y", reward=0.75))
-    campaign = bench.engine.sessions["c"].campaign
+    campaign = bench.writer.sessions["c"].campaign
     campaign.clients = [type(client)(2, client.cost) for client in campaign.clients]  # as a restart does
     cost = campaign.cost
     assert cost > 0
@@ -448,7 +448,7 @@ def _full(_):
 def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
     """The store does not give one campaign: the others of its group are committed."""
     bench.create(name="d")
-    bench.engine.sessions.clear()
+    bench.writer.sessions.clear()
     load = bench.store.load
 
     def loaded(name):
@@ -464,15 +464,15 @@ def test_a_campaign_that_cannot_be_read_now_fails_alone(bench, monkeypatch):
 
 def test_a_probe_that_fits_does_not_end_a_full_disk(bench, monkeypatch):
     """With room only for a heartbeat, pulls are refused until some succeed."""
-    engine = bench.engine
+    writer = bench.writer
     with monkeypatch.context() as full:
         full.setattr(bench.store, "append", _full)
         assert bench.group(PullJob("c", pulls=[sent(1)]))[0].error.reason == "unavailable"
-    engine._probe()
-    assert engine.failure == "there is no room"
+    writer._probe()
+    assert writer.failure == "there is no room"
     bench.pull(sent(1))
-    assert engine.failure is None
-    engine.fail(StoreFull("there is no room"))
-    monkeypatch.setattr(engine_module, "STILL_FULL_SECONDS", 0.0)  # nobody has tried for as long
-    engine._probe()
-    assert engine.failure is None
+    assert writer.failure is None
+    writer.fail(StoreFull("there is no room"))
+    monkeypatch.setattr(writer_module, "STILL_FULL_SECONDS", 0.0)  # nobody has tried for as long
+    writer._probe()
+    assert writer.failure is None

@@ -1,7 +1,7 @@
 """Binomial numbers, and the parts of log-factorials from which exact probabilities are computed.
 
 numpy's own binomial numbers are not used: before numpy 2.5 their acceptance step has two terms with the wrong
-sign, so that their law is off in the tails (numpy's pull request 31238).
+sign, so that their distribution is off in the tails (numpy's pull request 31238).
 """
 
 import math

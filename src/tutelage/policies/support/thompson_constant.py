@@ -75,8 +75,8 @@ def pull_zeros(
 
     Exact: theta_k ~ Beta(1, a_k) means that -log(1 - theta_k) = E_k / a_k with independent standard exponential
     E_k, so the arm with the largest E_k / a_k is pulled.  Let M_1 > M_2 > ... be the E_k in descending order.
-    Which arm has which of them is a uniform permutation, independent of their values (all E_k have the same
-    law).  Let i be the arm with M_1, l <= min a, and d = a_i / l - 1.  Where M_1 > (1 + d) M_2,
+    Which arm has which of them is a uniform permutation, independent of their values (all E_k are
+    distributed alike).  Let i be the arm with M_1, l <= min a, and d = a_i / l - 1.  Where M_1 > (1 + d) M_2,
 
         M_1 / a_i > M_2 / l >= E_j / a_j   for every other arm j,
 

@@ -82,7 +82,7 @@ def pull_taught(
     candidate round arm k is drawn with probability q_k / q and proposed with probability p_k / q_k.  Where a gap
     has more than the z zeros, it is cut right after zero z + 1, whose place among the pulls is uniform given their
     number (:func:`find_zero`): the bounds were valid up to there, and no candidate comes before.  Where ones are
-    noted at checkpoints, a gap is cut there, too: what is left of a geometric gap has the law of a new one.
+    noted at checkpoints, a gap is cut there, too: what is left of a geometric gap is distributed like a new one.
     """
     rounds, done, has_ended = prospect.rounds + prospect.later, 0, False
     while done < rounds and not has_ended:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fontTools import subset  # type: ignore[import-untyped]  # without which there is no matplotlib
+from fontTools import subset  # type: ignore[import-untyped]  # matplotlib requires it
 from matplotlib import rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf

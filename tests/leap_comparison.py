@@ -107,8 +107,8 @@ def play(case, num_clients, engine, seed, *, leap=None, plain=False, asks_each_t
 
 def eager_leap():
     """UCB1's leap that also leaps over few rounds, for which it does not pay."""
-    names = {**vars(ucb1), "_LEAST_LEAD": 8, "_LEAST_PULLS": 2}
-    for name in ("_lead", "bound_lead", "_bound_lead"):
+    names = {**vars(ucb1), "_LEAST_LEAD": 8, "_DEVIATIONS": 1.0}
+    for name in ("_lead", "_count_safe_pulls", "bound_lead", "_bound_lead"):
         names[name] = FunctionType(getattr(ucb1, name).__code__, names)
     return FunctionType(ucb1.leap.__code__, names)
 

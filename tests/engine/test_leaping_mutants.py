@@ -4,6 +4,7 @@ Thompson sampling's are in ``tests/policies/test_thompson_leaping.py``.
 """
 
 import functools
+import itertools
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ from tutelage.engine import leaping
 from tutelage.engine.leaping import new_stretch
 from tutelage.noticing import Noticing
 from tutelage.policies import epsilon_greedy, ucb1
-from tutelage.policies.base import Learner, Prospect, Stretch
+from tutelage.policies.base import Lead, Learner, Prospect, Stretch
 from tutelage.revealed_rewards import RevealedRewards
 from tutelage.rule_memory import OFF_TARGET, RuleMemory
 from tutelage.rules import KEEP, Align, Lift, Set, make_rule_arrays, reveal
@@ -146,22 +147,30 @@ def means_of_ones():
 def uncertain_leads():
     """Whether UCB1 leaps over a pull that is not the leading arm's if its zeros come first, or hardly leaps at all.
 
-    One leap may consist of several binomial numbers of pulls: of each, the zeros come first.
+    One leap may consist of several binomial numbers of pulls: of each, the zeros come first, unless the order of a
+    part's rewards was drawn, which is the last one then.
     """
     rng, leaps, several = np.random.default_rng(3), 0, 0
     flags, names = np.zeros(3, dtype=np.bool_), ucb1.leap.__globals__
-    draws, binomial = [], names["binomial"]
+    draws, lost, binomial, find_loss = [], [], names["binomial"], names["_find_loss"]
 
     def record(stream, trials, chance):
         draws.append((trials, int(stream.binomial(trials, chance))))
         return draws[-1][1]
 
-    names["binomial"] = record
+    def record_loss(*arguments):
+        found = find_loss(*arguments)
+        draws.pop()
+        lost.append(found)
+        return found
+
+    names["binomial"], names["_find_loss"] = record, record_loss
     for _ in range(300):
         counts = np.array([*rng.integers(20, 200, size=2), rng.integers(2000, 9000)])
         means, stretch = rng.random(3), Stretch(*np.zeros((2, 3), dtype=np.int64))
         prospect = Prospect(means, flags, flags, np.full(3, 4000), 4000, False)
         draws.clear()
+        lost.clear()
         rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(10)), prospect, stretch, means, rng)
         leader, passed, ones = stretch.pulls.argmax(), 0, 0
         for trials, found in draws:
@@ -172,11 +181,78 @@ def uncertain_leads():
                 if zeros < trials and indices.argmax() != leader:
                     return True
             passed, ones = passed + trials, ones + found
+        for trials, found in lost:
+            passed, ones = passed + trials, ones + found
         if (passed, ones) != (rounds, stretch.ones.sum()):
             return True
-        leaps, several = leaps + (rounds > 0), several + (len(draws) > 2)
-    names["binomial"] = binomial
+        leaps, several = leaps + (rounds > 0), several + (len(draws) > 1)
+    names["binomial"], names["_find_loss"] = binomial, find_loss
     return leaps < 30 or several < 10
+
+
+LONGEST, FEWEST = 40, 4  # pulls of a lead, and of a part of it
+LINES = (  # spare reward, slope, mean, whether it is a constant, first checkpoint
+    (6.01, 0.83, 0.7, False, 99),
+    (5.01, 1.07, 0.9, False, 99),
+    (2.5, 0.41, 0.5, False, 9),
+    (7.3, 0.8, 0.5, True, 99),
+)
+
+
+def wrong_losses():
+    """Whether pulls and ones of UCB1's lead are not those of single pulls down to a line, where few are a part.
+
+    A lead ends after the pull with which its line is reached, and before a part that would be too short; how long
+    parts are is the formula's choice, but rewards that are constant must not reach the line.
+    """
+    names, stream, num_lost = ucb1.leap.__globals__, np.random.default_rng(6), 0
+    before = {name: names[name] for name in ("_LEAST_LEAD", "_DEVIATIONS")}
+    names |= {"_LEAST_LEAD": FEWEST, "_DEVIATIONS": 0.3}
+    try:
+        for spare, slope, mean, is_constant, checkpoint in LINES:
+            chances, lost = lead_chances(spare, slope, mean, is_constant, checkpoint, names["_count_safe_pulls"])
+            num_lost += lost
+            found, means, flags = Counter(), np.full(1, mean), np.zeros(1, dtype=np.bool_)
+            for _ in range(4000):
+                stretch, room, constant = new_stretch(1), np.full(1, 999), np.full(1, is_constant)
+                checkpoints = np.array([checkpoint])
+                prospect = Prospect(means, constant, flags, room, LONGEST, False, 0, 0, checkpoints, 0)
+                pulls = names["_lead"](Lead(0, 999, -spare, slope), prospect, stretch, stream)
+                if stretch.pulls[0] != pulls:
+                    return True
+                found[pulls, 0 if is_constant else int(stretch.ones[0])] += 1
+            if (is_constant and lost > 0.0) or unlikely(found, chances):
+                return True
+    finally:
+        names |= before
+    return num_lost < 0.3
+
+
+def lead_chances(spare, slope, mean, is_constant, checkpoint, count_safe_pulls):
+    """The probabilities of pulls and ones of a lead, from those of single rewards, and that of reaching the line."""
+    chances, pending, lost = Counter(), {(0, 0): 1.0}, 0.0
+    while pending:
+        (pulls, ones), chance = pending.popitem()
+        left = spare + (pulls * mean if is_constant else ones) - pulls * slope
+        part = min(LONGEST - pulls, count_safe_pulls(left, slope, mean, is_constant))
+        if pulls == LONGEST or part < min(LONGEST - pulls, FEWEST):
+            chances[pulls, ones] += chance
+            continue
+        paths = {(pulls, ones): chance}
+        for _ in range(min(part, checkpoint - pulls) if pulls < checkpoint else part):
+            after = Counter()
+            for ((pulls, ones), share), one in itertools.product(paths.items(), (0, 1)):
+                now = pulls + 1, 0 if is_constant else ones + one
+                chance = share * (0.5 if is_constant else mean if one else 1.0 - mean)
+                if spare + (now[0] * mean if is_constant else now[1]) - now[0] * slope > 0.0:
+                    after[now] += chance
+                else:
+                    chances[now] += chance
+                    lost += chance
+            paths = after
+        for state, share in paths.items():
+            pending[state] = pending.get(state, 0.0) + share
+    return chances, lost
 
 
 def uneven_turns():
@@ -335,8 +411,7 @@ def wrong_rooms():
 
 ADDED = "rewards.later_sums[arm], ones), count)"
 MUTANTS = [
-    (ucb1, "int(spare / (lead", "int(2.0 * spare / (lead", uncertain_leads),
-    (ucb1, "- lowest) > spare:", "- lowest) > 9.0 * spare:", uncertain_leads),
+    (ucb1, "(more - ones) * lead.slope", "ones * lead.slope", uncertain_leads),
     (ucb1, "revealed - lead.least", "revealed + lead.least", uncertain_leads),
     (ucb1, "- pulls * lead.slope", "- 0.5 * pulls * lead.slope", uncertain_leads),
     (ucb1, "revealed += ones", "revealed += more", uncertain_leads),
@@ -344,6 +419,13 @@ MUTANTS = [
     (ucb1, "least = count * (others - mean)", "least = count * (mean - others)", uncertain_leads),
     (ucb1, "root * math.sqrt(count)\n    gained", "2.0 * root * math.sqrt(count)\n    gained", uncertain_leads),
     (ucb1, "last * (others + window * growth)", "last * (others - window * growth - 1.0)", uncertain_leads),
+    (ucb1, "spare / (slope - mean)", "2.0 * spare / (slope - mean)", wrong_losses),
+    (ucb1, "+ min(0.0, ones * (1.0 - lead.slope)) > 0.0", "> 0.0", wrong_losses),
+    (ucb1, "* (pulls - played) <", "* (pulls - played + 1) <", wrong_losses),
+    (ucb1, "ones - found:", "ones:", wrong_losses),
+    (ucb1, "found - played * slope", "found - (played + 1) * slope", wrong_losses),
+    (ucb1, "return played, found", "return played - 1, found", wrong_losses),
+    (ucb1, "while played < pulls and", "while played < pulls - 1 and", wrong_losses),
     (epsilon_greedy, "< weight / (round + passed)", "< weight / (round + passed + 1)", greedy_rounds),
     (epsilon_greedy, "< weight / (round + passed)", "< weight / (round + passed - 1)", greedy_rounds),
     (epsilon_greedy, "< weight / (round + passed)", ">= weight / (round + passed)", greedy_rounds),
@@ -441,6 +523,7 @@ MUTANTS = [
     "check",
     [
         uncertain_leads,
+        wrong_losses,
         greedy_rounds,
         uneven_turns,
         uneven_ties,

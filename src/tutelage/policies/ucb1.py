@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tutelage.binomial import binomial
-from tutelage.draws import index
+from tutelage.draws import hold, index, random, release
 from tutelage.policies.base import (
     Lead,
     Learner,
@@ -27,7 +27,9 @@ _LEADER, _LAST_ROUND, _LOG, _OTHERS, _WINNER = 0, 1, 2, 3, 4
 _BOUNDED_FOR, _ARM, _PULLS, _LEAST, _SLOPE = 5, 6, 7, 8, 9
 _WINDOW = 64
 _LONGEST_WINDOW = 1 << 20  # rounds of a bounded lead
-_LEAST_LEAD, _LEAST_PULLS = 128, 16  # rounds for which a leap of the leading arm pays, and pulls of a binomial number
+_LEAST_LEAD = 128  # rounds for which a leap of the leading arm pays
+_DEVIATIONS = 3.0  # standard deviations by which the zeros of a part seldom exceed their expected number
+_ALWAYS = 2.0**52  # pulls
 _MARGIN = 1e-9  # far above the rounding of an index, far below a lead worth keeping
 
 
@@ -177,24 +179,23 @@ def leap(
 def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
     """Pull the leader as long as the line of :func:`bound_lead` shows that its index exceeds all others.
 
-    Proof.  The pull j, counted from 0, is the leader's if for each i from 0 to j the i pulls before it have revealed
-    more than f + i s.  After i pulls that revealed S, these inequalities hold for the next n pulls, whatever is
-    revealed, if S + k g > f + (i + k) s for all k < n, with g the least possible reward; so for all n up to
-    (S - f - i s) / (s - g), or for all if g >= s.  These n pulls are the leader's, and the ones among independent
-    trials are Binomial; then S is known, and the next n follows from it.  A checkpoint makes n smaller.  When to end
-    depends on the past only.
+    Proof.  After i pulls that revealed S, the *spare* reward is S - f - i s; the pull j, counted from 0, is the
+    leader's if the spare reward is above 0 for each i from 0 to j.  Parts are played: of n pulls, as many as the past
+    suggests, the ones among independent trials are Binomial.  Given their number, their order is uniform, and the
+    spare reward is smallest if all zeros come first: there, or after all pulls if a one lowers it, too (s > 1).  If it
+    is above 0 even so, all n pulls and the next one are the leader's.  Else the order is drawn, up to the pull after
+    which the spare reward is not above 0 (:func:`_find_loss`), and the stretch ends there: whether it does depends on
+    the rewards up to there only, so what was drawn about later ones may be forgotten.  A checkpoint makes n smaller.
     """
     leader, pulls, revealed = lead.arm, 0, 0.0
     is_constant, mean = prospect.is_constant[leader], prospect.means[leader]
-    lowest = mean if is_constant else 0.0
     longest = min(prospect.rounds + prospect.later, int(prospect.room[leader]), lead.pulls)
     if longest < _LEAST_LEAD:
         return 0
     while pulls < longest:
-        more, spare = longest - pulls, revealed - lead.least - pulls * lead.slope
-        if more * (lead.slope - lowest) > spare:
-            more = int(spare / (lead.slope - lowest))
-        if more < _LEAST_PULLS:  # so few are as fast with `bound_lead`
+        spare = revealed - lead.least - pulls * lead.slope
+        more = min(longest - pulls, _count_safe_pulls(spare, lead.slope, mean, is_constant))
+        if more < min(longest - pulls, _LEAST_LEAD):  # so few are as fast after a new `bound_lead`
             break
         if prospect.notes_ones:
             more = min(more, rounds_to_checkpoint(prospect, stretch) - pulls)
@@ -202,11 +203,45 @@ def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
             revealed += more * mean
         else:
             ones = binomial(stream, more, mean)
+            if not spare - (more - ones) * lead.slope + min(0.0, ones * (1.0 - lead.slope)) > 0.0:
+                more, ones = _find_loss(stream, more, ones, spare, lead.slope)
             stretch.ones[leader] += ones
             revealed += ones
         note_pulls(leader, pulls, more, prospect, stretch)
         pulls += more
     return pulls
+
+
+def _count_safe_pulls(spare: float, slope: float, mean: float, is_constant: bool) -> int:
+    """Return for how many pulls the spare reward stays above 0 if they reveal a constant, and nearly always if not.
+
+    Of n random rewards at most n (1 - m) + w sqrt(n m (1 - m)) are zeros, but with a small probability; they are safe
+    if these zeros times the slope are less than the spare reward.
+    """
+    lowest, zero = mean if is_constant else 0.0, 1.0 - mean
+    if not spare > 0.0:
+        return 0
+    if slope <= lowest:
+        return int(_ALWAYS)
+    if is_constant:
+        return int(min(_ALWAYS, spare / (slope - mean)))
+    width = _DEVIATIONS * math.sqrt(mean * zero)
+    root = (math.sqrt(width * width + 4.0 * zero * spare / slope) - width) / (2.0 * zero)
+    return int(min(_ALWAYS, root * root))
+
+
+def _find_loss(stream: Any, pulls: int, ones: int, spare: float, slope: float) -> tuple[int, int]:
+    """Draw in which order rewards are revealed, of which ``ones`` of ``pulls`` are 1, up to the loss of the lead.
+
+    Return after how many pulls, with how many ones, no spare reward is left; after all of them if some always is.
+    """
+    played, found, held = 0, 0, hold(stream)
+    while played < pulls and spare + found - played * slope > 0.0:
+        if random(held) * (pulls - played) < ones - found:
+            found += 1
+        played += 1
+    release(stream, held)
+    return played, found
 
 
 def _fill(round: int, best: int, learner: Learner, prospect: Prospect, stretch: Stretch) -> int:

@@ -69,10 +69,33 @@ def _reject(stream: Any, trials: int, chance: float) -> int:
             return int(found)
         if found < 0.0 or found > trials:
             continue
-        mode = math.floor((trials + 1) * chance)
-        height = math.log(v * (2.83 + 5.1 / b) * width / (a / (distance * distance) + b))
-        if height <= log_binomial(found, trials, chance) - log_binomial(mode, trials, chance):
+        if _is_below(v * (2.83 + 5.1 / b) * width / (a / (distance * distance) + b), found, trials, chance):
             return int(found)
+
+
+def _is_below(height: float, successes: float, trials: int, chance: float) -> bool:
+    """Return whether ``height`` is at most P(X = successes) / P(X = mode), X ~ Binomial(trials, chance).
+
+    Let k be the successes, n the trials, p the chance, q = 1 - p, m the mode and d = abs(k - m).  For k > m the ratio is
+    the product of 1 - x_i, x_i = (i - (n + 1) p) / (i q), over i = m + 1 .. k.  As m <= (n + 1) p < m + 1, with
+    -x / (1 - x) <= log(1 - x) <= -x, its logarithm is at least -d (d + 1) / (2 (n + 1 - k) p) and at most
+    -d (d - 1) / (2 k q); for k < m, likewise, at least -d (d + 1) / (2 (k + 1) q) and at most -d (d - 1) / (2 (n - k) p).
+    Only between these bounds the ratio is computed.
+    """
+    failure, mode = 1.0 - chance, math.floor((trials + 1) * chance)
+    difference, log = float(successes) - float(mode), math.log(height)
+    distance = abs(difference)
+    if difference > 0.0:
+        least, most = (trials + 1 - successes) * chance, successes * failure
+    else:
+        least, most = (successes + 1) * failure, (trials - successes) * chance
+    if 2.0 * most * log > -distance * (distance - 1.0):
+        return False
+    if 2.0 * least * log < -distance * (distance + 1.0):
+        return True
+    # the mode as a number that depends on the draw: compiled code would compute its probability before every draw
+    likeliest = successes - difference
+    return log <= log_binomial(successes, trials, chance) - log_binomial(likeliest, trials, chance)
 
 
 def log_binomial(successes: float, trials: float, chance: float) -> float:

@@ -85,8 +85,10 @@ def pull_taught(
     noted at checkpoints, a gap is cut there, too: what is left of a geometric gap is distributed like a new one.
     """
     rounds, done, has_ended = prospect.rounds + prospect.later, 0, False
+    length = rounds
     while done < rounds and not has_ended:
-        length, zeros, total = _plan(rounds - done, target, successes, failures, prospect, bounds)
+        longest = min(rounds - done, 2 * length)  # if the latest part was short, so is this one
+        length, zeros, total = _plan(longest, target, successes, failures, prospect, bounds)
         if total > _MOST_CANDIDATES:
             length = min(length, rounds_to_checkpoint(prospect, stretch) - done)
             done += _step(stream, target, successes, failures, prospect, stretch, length)

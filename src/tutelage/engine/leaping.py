@@ -288,6 +288,8 @@ def record_stretch(
                 pulls = all_pulls[arm] + count if is_last else stretch.noted_pulls[place, arm]
                 ones = stretch.ones[arm] if is_last else stretch.noted_ones[place, arm]
                 part = pulls - pulls_before
+                if part == 0:
+                    continue
                 part_sum, added = draw_observed(
                     rule_arrays.kinds[arm],
                     part,

@@ -1,5 +1,7 @@
 """Runs of many clients: curves summed over them, clients played in pieces by threads."""
 
+import contextlib
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -88,22 +90,28 @@ def test_what_is_worth_dividing():
     assert client_shares.is_worth_dividing(memory, [short], has_many_clients=True)
 
 
+@contextlib.contextmanager
+def two_calls(workers):
+    """Calls of clients in shares of one client, the slow ones first; a function that plays them in threads."""
+    asked = simulator.make_request("paper", "none", CLIENTS, horizon=10)
+    memory = new_memory(5, 0, 1, np.zeros((5, 3, 4), dtype=np.uint64))
+    fast, slow = (RepeatedCalls(Kernel(function, function.__name__, {})) for function in (min, max))
+    calls = [ClientCall(fast, np.array([0, 2, 4]), 10), ClientCall(slow, np.array([1, 3]), 10)]
+    with ThreadPoolExecutor(workers) as pool:
+        threads = client_shares.ClientThreads(pool, 2, {fast.kernel: 1.0, slow.kernel: 2.0})
+        record = run_record.RunRecord(asked, 5)
+        yield fast, slow, lambda play: list(client_shares.play_in_threads(threads, record, memory, calls, play))
+
+
 @pytest.mark.parametrize("many", [False, True])
 def test_each_client_is_in_one_share(few_are_many, monkeypatch, many):
     """Threads play each client of each call once, those first that are expected to take longest."""
     if many:
         few_are_many()
     monkeypatch.setattr(client_shares, "_MOST_IN_SHARE", 1)
-    asked = simulator.make_request("paper", "none", CLIENTS, horizon=10)
-    memory = new_memory(5, 0, 1, np.zeros((5, 3, 4), dtype=np.uint64))
-    fast, slow = (RepeatedCalls(Kernel(function, function.__name__, {})) for function in (min, max))
-    calls = [ClientCall(fast, np.array([0, 2, 4]), 10), ClientCall(slow, np.array([1, 3]), 10)]
     played = []
-    with ThreadPoolExecutor(1) as pool:
-        threads = client_shares.ClientThreads(pool, 2, {fast.kernel: 1.0, slow.kernel: 2.0})
-        record = run_record.RunRecord(asked, 5)
-        play = client_shares.play_in_threads(threads, record, memory, calls, lambda call, _: played.append(call))
-        assert len(list(play)) == 5
+    with two_calls(1) as (fast, slow, play):
+        play(lambda call, _: played.append(call))
     assert [(call.kernel, call.clients.tolist()) for call in played] == [
         (slow, [1]),
         (slow, [3]),
@@ -111,6 +119,24 @@ def test_each_client_is_in_one_share(few_are_many, monkeypatch, many):
         (fast, [2]),
         (fast, [4]),
     ]
+
+
+def test_a_share_that_fails_ends_the_call():
+    """Its error is raised, and no share begins after it, not even one that another thread would play."""
+    begun, raised = [], threading.Event()
+
+    def fail(call, _):
+        begun.append(call.clients.tolist())
+        if call.clients.tolist() == [1]:
+            raise IndexError("no such arm")
+        raised.wait()
+
+    with two_calls(2) as (*_, play):
+        with pytest.raises(IndexError, match="no such arm"):
+            play(fail)
+        raised.set()
+    assert [1] in begun
+    assert len(begun) <= 2
 
 
 def test_a_result_of_many_clients_is_saved_drawn_and_verified(few_are_many, tmp_path):

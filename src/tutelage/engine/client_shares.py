@@ -7,8 +7,9 @@ that is added up by pieces (``run_record.py``), in the order of the calls.
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from tutelage.engine.run_record import PartSums, RunRecord
 
 _MOST_IN_SHARE = 128  # of many clients
 _SHARES_PER_WORKER = 4  # of few clients
+_YIELD_EVERY = 0.05  # seconds
 _LEAST_STEPS = 1 << 18  # of all clients in calls that are worth dividing: some milliseconds
 
 
@@ -89,18 +91,35 @@ def play_in_threads(
     calls: Sequence[ClientCall],
     play: Callable[[ClientCall, RoundRecord], None],
 ) -> Iterator[None]:
-    """Play the calls in threads, yielding after each share in turn; ``play`` makes a compiled call that is recorded."""
+    """Play the calls in threads, yielding from time to time; ``play`` makes a compiled call that is recorded."""
     pieces = [_Piece(record, memory, call, clients) for call in calls for clients in record.cut(call.clients)]
     shares = [share for piece in pieces for share in piece.divide(threads.count)]
     shares.sort(key=lambda share: -threads.seconds.get(share.piece.call.kernel.kernel, 0.0) * share.clients.size)
+    waiting = deque(shares)
 
-    def play_share(share: _Share) -> None:
-        began, part, call = time.perf_counter(), share.piece.open(), share.piece.call
-        play(ClientCall(call.kernel, share.clients, call.end), part)
-        share.piece.close(part)
-        threads.seconds[call.kernel.kernel] = (time.perf_counter() - began) / share.clients.size
+    def play_shares() -> None:
+        while True:
+            try:
+                share = waiting.popleft()
+            except IndexError:
+                return
+            began, part, call = time.perf_counter(), share.piece.open(), share.piece.call
+            play(ClientCall(call.kernel, share.clients, call.end), part)
+            share.piece.close(part)
+            threads.seconds[call.kernel.kernel] = (time.perf_counter() - began) / share.clients.size
 
-    yield from threads.pool.map(play_share, shares)
+    # this thread sleeps meanwhile: woken after each share, it would take a core from the threads that play
+    futures = [threads.pool.submit(play_shares) for _ in range(threads.count)]
+    try:
+        is_played = False
+        while not is_played:
+            done, pending = wait(futures, _YIELD_EVERY, FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+            is_played = not pending
+            yield
+    finally:
+        waiting.clear()
     for piece in pieces:
         if piece.sums is not None:
             record.add_sums(piece.sums)

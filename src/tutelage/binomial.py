@@ -10,6 +10,7 @@ from typing import Any
 from tutelage.draws import exponential, hold, random, release
 
 _ONE_BY_ONE = 32  # trials up to which drawing each of them is fastest
+_SERIES_FROM = 15.0  # where five terms of Stirling's series are exact
 _FEW = 10.0  # expected successes below which waiting times are drawn; BTRS requires as many
 
 
@@ -131,11 +132,20 @@ def stirling_error(x: float) -> float:
     """log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2), for x > 0; of x! with x + 1/2 for x - 1/2.
 
     The series 1 / (12 x) - 1 / (360 x^3) + ... from 15 on (DLMF 5.11.1), which smaller x reach by
-    Gamma(x + 1) = x Gamma(x).
+    Gamma(x + 1) = x Gamma(x); those of small whole numbers are known.
     """
+    if x < _SERIES_FROM and x == math.floor(x):
+        return _ERRORS[int(x)]
+    return _sum_stirling_error(x)
+
+
+def _sum_stirling_error(x: float) -> float:
     error = 0.0
-    while x < 15.0:
+    while x < _SERIES_FROM:
         error += (x + 0.5) * math.log1p(1.0 / x) - 1.0
         x += 1.0
     r = 1.0 / (x * x)
     return error + (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / x
+
+
+_ERRORS = (math.nan, *(_sum_stirling_error(float(x)) for x in range(1, int(_SERIES_FROM))))

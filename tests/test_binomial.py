@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from tutelage.binomial import binomial, deviance, log_binomial, stirling_error
+from tutelage.binomial import _is_below, binomial, deviance, log_binomial, stirling_error
 from tutelage.engine.kernels import compiled_main
 from tutelage.seeding import REWARDS, client_generator, client_streams
 
@@ -86,3 +86,28 @@ def test_stirling_error_equals_log_gamma():
     for x in 10 ** np.linspace(0, 3, 200):
         formula = (x - 0.5) * math.log(x) - x + 0.5 * math.log(2 * math.pi)
         assert formula + stirling_error(x) == pytest.approx(special.gammaln(x), rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize(("trials", "chance"), [(40, 0.26), (700, 0.2), (5000, 0.49), (10**6, 0.1), (10**9, 0.01)])
+def test_ratio_to_the_mode(trials, chance):
+    """Each number is below the ratio of its probability to the largest up to that ratio, in the tails, too."""
+    law, width = stats.binom(trials, chance), math.sqrt(trials * chance * (1.0 - chance))
+    middle, tolerance = math.floor((trials + 1) * chance), max(1e-6, 1e-12 * trials)  # scipy's error
+    for distance in {int(share * width) for share in np.linspace(0.0, 9.0, 200)} | {0, 1, 2, 3}:
+        for successes in (middle - distance, middle + distance):
+            if not 0 <= successes <= trials:
+                continue
+            ratio = math.exp(law.logpmf(successes) - law.logpmf(middle))
+            far = [ratio * factor for factor in (0.01, 0.5, 0.9, 1.0 - tolerance)]
+            assert all(_is_below(height, successes, trials, chance) for height in far)
+            near = [ratio * factor for factor in (1.0 + tolerance, 1.1, 2.0, 100.0)]
+            assert not any(_is_below(height, successes, trials, chance) for height in near)
+
+
+
+def test_errors_of_small_whole_numbers():
+    """Those that are looked up continue those that are summed."""
+    for x in range(1, 20):
+        exact = special.gammaln(x) - ((x - 0.5) * math.log(x) - x + 0.5 * math.log(2.0 * math.pi))
+        assert stirling_error(float(x)) == pytest.approx(exact, rel=1e-9)
+        assert stirling_error(x + 1e-9) == pytest.approx(stirling_error(float(x)), rel=1e-7)

@@ -104,7 +104,6 @@ def test_ratio_to_the_mode(trials, chance):
             assert not any(_is_below(height, successes, trials, chance) for height in near)
 
 
-
 def test_errors_of_small_whole_numbers():
     """Those that are looked up continue those that are summed."""
     for x in range(1, 20):

@@ -77,10 +77,11 @@ def _reject(stream: Any, trials: int, chance: float) -> int:
 def _is_below(height: float, successes: float, trials: int, chance: float) -> bool:
     """Return whether ``height`` is at most P(X = successes) / P(X = mode), X ~ Binomial(trials, chance).
 
-    Let k be the successes, n the trials, p the chance, q = 1 - p, m the mode and d = abs(k - m).  For k > m the ratio is
-    the product of 1 - x_i, x_i = (i - (n + 1) p) / (i q), over i = m + 1 .. k.  As m <= (n + 1) p < m + 1, with
+    Let k be the successes, n the trials, p the chance, q = 1 - p, m the mode and d = abs(k - m).  For k > m the ratio
+    is the product of 1 - x_i, x_i = (i - (n + 1) p) / (i q), over i = m + 1 .. k.  As m <= (n + 1) p < m + 1, with
     -x / (1 - x) <= log(1 - x) <= -x, its logarithm is at least -d (d + 1) / (2 (n + 1 - k) p) and at most
-    -d (d - 1) / (2 k q); for k < m, likewise, at least -d (d + 1) / (2 (k + 1) q) and at most -d (d - 1) / (2 (n - k) p).
+    -d (d - 1) / (2 k q); for k < m, likewise, at least -d (d + 1) / (2 (k + 1) q) and at most
+    -d (d - 1) / (2 (n - k) p).
     Only between these bounds the ratio is computed.
     """
     failure, mode = 1.0 - chance, math.floor((trials + 1) * chance)

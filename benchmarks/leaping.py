@@ -1,15 +1,15 @@
-"""Measure how long one run takes with each engine, as a table of docs/speed.md.
+"""Measure how long one run takes with each engine, as two tables of docs/speed.md.
 
     python benchmarks/leaping.py [--horizons 1000000,10000000,100000000] [--longest SECONDS] [--turns N]
 
-There are two parts, both on the paper's instance, in one process, on one core, with compiled kernels: seconds of
-a whole run with a teacher; and client-steps per second of clients without a teacher.  With the engine ``leap``
-these are effective: rounds that clients leap over count as if they were played.
+All runs are of the paper's instance, in one process, with compiled kernels and logarithmic checkpoints.  There are two
+parts, both in processor time: seconds of a whole run with a teacher over long horizons, and milliseconds of a run up
+to T = 50,000 for each teacher.
 """
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from arguments import make_parser
@@ -18,9 +18,10 @@ from measurements import GROWTH, SECONDS, Measurement, Samples
 from tutelage.engine.simulation import simulate_run
 from tutelage.simulator import make_request
 
+TWL = "twl(gamma1=1,gamma2=0)"
 TAUGHT = (
-    ("twl(gamma1=1,gamma2=0)", "ucb1"),
-    ("twl(gamma1=1,gamma2=0)", "eps-greedy"),
+    (TWL, "ucb1"),
+    (TWL, "eps-greedy"),
     ("tal(gamma1=0,gamma2=0)", "ts"),
     ("blt", "ucb1"),
     ("blt", "eps-greedy"),
@@ -33,28 +34,21 @@ ENGINES = ("step", "leap")
 HORIZONS = (10**6, 10**7, 10**8)
 SHORT_HORIZON = 50_000
 SHORT_RUNS = 5  # in one measurement at that horizon
+SHORT_TEACHERS = ("none", "known", "tal(gamma1=0,gamma2=0)", "tal(gamma1=1,gamma2=0)", TWL, "ng", "na", "blt")
 CHECKPOINTS = "logarithmic"
 
 
-def measure_run(
-    teacher: str,
-    policy: str,
-    horizon: int,
-    engine: str,
-    turns: int,
-    runs: int = 1,
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Return the fewest seconds of ``turns`` measurements of one run; the kernels are compiled before."""
+def measure_run(teacher: str, policy: str, horizon: int, engine: str, turns: int, runs: int = 1) -> float:
+    """Return the fewest seconds of processor time of ``turns`` measurements of one run; the kernels are compiled before."""
     make = partial(make_request, "paper", teacher, policy, seed=1, checkpoints=CHECKPOINTS, engine=engine)
     simulate_run(make(horizon=1000, runs=1), 0, 0)
     request = make(horizon=horizon, runs=runs)
     seconds = []
     for _ in range(turns):
-        began = clock()
-        for run in range(runs):
+        began = time.process_time()
+    """Return the processor time of one run in seconds, the least of ``turns`` measurements; kernels are compiled before."""
             simulate_run(request, 0, run)
-        seconds.append((clock() - began) / runs)
+        seconds.append((time.process_time() - began) / runs)
     return min(seconds)
 
 
@@ -83,25 +77,24 @@ def measure_longest_runs(turns: int) -> list[Measurement]:
     results = []
     for (teacher, policy), limit in zip(TAUGHT, LIMITS, strict=True):
         print(f"... {policy}, {teacher}, T = {HORIZONS[-1]:,}", file=sys.stderr, flush=True)
-        short, long = (
-            measure_run(teacher, policy, horizon, "leap", turns, clock=time.process_time)
-            for horizon in (HORIZONS[0], HORIZONS[-1])
-        )
+        short, long = (measure_run(teacher, policy, horizon, "leap", turns) for horizon in (HORIZONS[0], HORIZONS[-1]))
         what = f"{policy}, {teacher}, T = {HORIZONS[-1]:,}, leap, one run"
         results.append(Measurement(what, SECONDS, Samples((long,)), limit))
         results.append(Measurement(f"    over T = {HORIZONS[0]:,}", GROWTH, Samples((long / short,)), GROWTH_LIMIT))
     return results
 
 
-def measure_untaught(turns: int) -> list[str]:
-    """Return the rows of clients without a teacher."""
-    rows = ["| policy | `step`, million/s | `leap`, million/s |", "|---|---|---|"]
-    for policy in POLICIES:
-        steps = SHORT_HORIZON * make_request("paper", "none", policy).instance.num_clients
-        rates = [
-            steps / measure_run("none", policy, SHORT_HORIZON, engine, turns, SHORT_RUNS) / 1e6 for engine in ENGINES
+def measure_short_runs(turns: int) -> list[str]:
+    """Return the rows of short runs: milliseconds of each teacher, with each policy and engine."""
+    heading = [f"`{policy}` `{engine}`" for policy in POLICIES for engine in ENGINES]
+    rows = [f"| teacher | {' | '.join(heading)} |", f"|---|{'---|' * len(heading)}"]
+    for teacher in SHORT_TEACHERS:
+        seconds = [
+            measure_run(teacher, policy, SHORT_HORIZON, engine, turns, SHORT_RUNS)
+            for policy in POLICIES
+            for engine in ENGINES
         ]
-        rows.append(f"| `{policy}` | {rates[0]:.3g} | {rates[1]:.3g} |")
+        rows.append(f"| `{teacher}` | {' | '.join(f'{1000 * each:.3g}' for each in seconds)} |")
         print(rows[-1], flush=True)
     return rows
 
@@ -116,7 +109,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, metavar="N", help="measurements, of which the fastest counts")
     arguments = parser.parse_args()
     horizons = [int(each) for each in arguments.horizons.split(",")]
-    tables = [measure_taught(horizons, arguments.longest, arguments.turns), measure_untaught(arguments.turns)]
+    tables = [measure_taught(horizons, arguments.longest, arguments.turns), measure_short_runs(arguments.turns)]
     print()
     print("\n\n".join("\n".join(table) for table in tables))
 

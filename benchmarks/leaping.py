@@ -39,14 +39,14 @@ CHECKPOINTS = "logarithmic"
 
 
 def measure_run(teacher: str, policy: str, horizon: int, engine: str, turns: int, runs: int = 1) -> float:
-    """Return the fewest seconds of processor time of ``turns`` measurements of one run; the kernels are compiled before."""
+    """Return the seconds of processor time of one run, the fewest of ``turns`` measurements with compiled kernels."""
     make = partial(make_request, "paper", teacher, policy, seed=1, checkpoints=CHECKPOINTS, engine=engine)
     simulate_run(make(horizon=1000, runs=1), 0, 0)
     request = make(horizon=horizon, runs=runs)
     seconds = []
     for _ in range(turns):
         began = time.process_time()
-    """Return the processor time of one run in seconds, the least of ``turns`` measurements; kernels are compiled before."""
+        for run in range(runs):
             simulate_run(request, 0, run)
         seconds.append((time.process_time() - began) / runs)
     return min(seconds)

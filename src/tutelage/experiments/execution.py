@@ -246,7 +246,9 @@ def _load_or_simulate(
         resources.announce(_describe_work(waiting, journals, resources.workers))
     total, done = sum(cell.num_runs for cell in waiting), 0
     for cell, journal in zip(waiting, journals, strict=True):
-        datasets[cell.file_name] = cell.make_dataset(_simulate_cell(cell, journal, resources, done, total))
+        with journal:
+            outcome = _simulate_cell(cell, journal, resources, done, total)
+        datasets[cell.file_name] = cell.make_dataset(outcome)
         results.save(datasets[cell.file_name], folder / cell.file_name)
         journal.remove()
         done += cell.num_runs

@@ -5,9 +5,10 @@ MessagePack; what follows a record that is cut or damaged is not used.  The sha2
 """
 
 import hashlib
+import io
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -25,6 +26,7 @@ class RunJournal:
         self.lock = threading.Lock()
         self.outcomes: dict[int, list[RunOutcome]] = {}
         self.size = self._read()
+        self.file: io.FileIO | None = None  # open from the first run that is appended on
 
     @property
     def num_runs(self) -> int:
@@ -48,14 +50,33 @@ class RunJournal:
         """Write a run to the file, from any thread; raises ``OSError`` where that fails (a full disk)."""
         content = msgspec.msgpack.encode((request, outcome), enc_hook=_pack)
         record = len(content).to_bytes(_LENGTH, "big") + self._sum(content) + content
-        try:
-            with self.lock, self.path.open("r+b" if self.path.exists() else "wb") as file:
-                file.seek(self.size)
-                file.truncate()
-                file.write(record)
-                self.size += len(record)
-        except OSError as error:
-            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(self.path)) from error
+        with self.lock:
+            try:
+                if self.file is None:
+                    self.file = self.path.open("r+b" if self.path.exists() else "wb", buffering=0)
+                    self.file.truncate(self.size)
+                    self.file.seek(self.size)
+                left = memoryview(record)
+                while left:
+                    left = left[self.file.write(left) :]
+            except OSError as error:
+                self._close()
+                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(self.path)) from error
+            self.size += len(record)
+
+    def __enter__(self) -> Self:
+        """Let the file be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file; the next run to be appended opens it again."""
+        with self.lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
     def remove(self) -> None:
         """Remove the file, once the cell is complete."""

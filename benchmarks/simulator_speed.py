@@ -267,7 +267,7 @@ def main() -> None:
     notes += f"\nWhile speeds were measured, this process used {share:.0%} of a core; other processes used the rest."
     notes += f"\nLoad of the machine at the end: {os.getloadavg()[0]:.1f}."
     with processes.limit_cores(2) as cores:
-        doubled = measure_two_cores(effort.references) if cores == 2 else []
+        doubled = measure_two_cores(effort.turns) if cores == 2 else []
     results = [*speeds, *doubled, *results]
     if not pinned:
         notes += "\nThis system cannot pin a process to cores: the processes were not pinned."

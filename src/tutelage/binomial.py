@@ -10,7 +10,7 @@ from typing import Any
 from tutelage.draws import exponential, hold, random, release
 
 _ONE_BY_ONE = 32  # trials up to which drawing each of them is fastest
-_SERIES_FROM = 15.0  # where five terms of Stirling's series are exact
+_SERIES_FROM = 15.0  # where five terms of Stirling's series have an error below 3e-16
 _FEW = 10.0  # expected successes below which waiting times are drawn; BTRS requires as many
 
 
@@ -82,7 +82,7 @@ def _is_below(height: float, successes: float, trials: int, chance: float) -> bo
     -x / (1 - x) <= log(1 - x) <= -x, its logarithm is at least -d (d + 1) / (2 (n + 1 - k) p) and at most
     -d (d - 1) / (2 k q); for k < m, likewise, at least -d (d + 1) / (2 (k + 1) q) and at most
     -d (d - 1) / (2 (n - k) p).
-    Only between these bounds the ratio is computed.
+    The ratio is computed only where the height lies between these bounds.
     """
     failure, mode = 1.0 - chance, math.floor((trials + 1) * chance)
     difference, log = float(successes) - float(mode), math.log(height)
@@ -135,7 +135,7 @@ def stirling_error(x: float) -> float:
     The series 1 / (12 x) - 1 / (360 x^3) + ... from 15 on (DLMF 5.11.1), which smaller x reach by
     Gamma(x + 1) = x Gamma(x); those of small whole numbers are known.
     """
-    if x < _SERIES_FROM and x == math.floor(x):
+    if 0.0 < x < _SERIES_FROM and x == math.floor(x):
         return _ERRORS[int(x)]
     return _sum_stirling_error(x)
 

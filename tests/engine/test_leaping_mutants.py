@@ -147,22 +147,20 @@ def means_of_ones():
 def uncertain_leads():
     """Whether UCB1 leaps over a pull that is not the leading arm's if its zeros come first, or hardly leaps at all.
 
-    One leap may consist of several binomial numbers of pulls: of each, the zeros come first, unless the order of a
-    part's rewards was drawn, which is the last one then.
+    One leap may consist of several binomial numbers of pulls: of each, the zeros come first, unless their order is
+    drawn.
     """
     rng, leaps, several = np.random.default_rng(3), 0, 0
     flags, names = np.zeros(3, dtype=np.bool_), ucb1.leap.__globals__
-    draws, lost, binomial, find_loss = [], [], names["binomial"], names["_find_loss"]
+    draws, binomial, find_loss = [], names["binomial"], names["_find_loss"]
 
     def record(stream, trials, chance):
-        draws.append((trials, int(stream.binomial(trials, chance))))
+        draws.append((trials, int(stream.binomial(trials, chance)), False))
         return draws[-1][1]
 
     def record_loss(*arguments):
-        found = find_loss(*arguments)
-        draws.pop()
-        lost.append(found)
-        return found
+        draws[-1] = (*find_loss(*arguments), True)
+        return draws[-1][:2]
 
     names["binomial"], names["_find_loss"] = record, record_loss
     for _ in range(300):
@@ -170,18 +168,15 @@ def uncertain_leads():
         means, stretch = rng.random(3), Stretch(*np.zeros((2, 3), dtype=np.int64))
         prospect = Prospect(means, flags, flags, np.full(3, 4000), 4000, False)
         draws.clear()
-        lost.clear()
         rounds = ucb1.leap(int(counts.sum()) + 1, Learner(counts, means, np.zeros(10)), prospect, stretch, means, rng)
         leader, passed, ones = stretch.pulls.argmax(), 0, 0
-        for trials, found in draws:
-            for zeros in range(trials - found + 1):
+        for trials, found, has_order in draws:
+            for zeros in () if has_order else range(trials - found + 1):
                 more = (passed + zeros) * (np.arange(3) == leader)
                 log = np.log(counts.sum() + 1 + passed + zeros)
                 indices = (counts * means + ones * (more > 0)) / (counts + more) + np.sqrt(2 * log / (counts + more))
                 if zeros < trials and indices.argmax() != leader:
                     return True
-            passed, ones = passed + trials, ones + found
-        for trials, found in lost:
             passed, ones = passed + trials, ones + found
         if (passed, ones) != (rounds, stretch.ones.sum()):
             return True
@@ -411,7 +406,7 @@ def wrong_rooms():
 
 ADDED = "rewards.later_sums[arm], ones), count)"
 MUTANTS = [
-    (ucb1, "(more - ones) * lead.slope", "ones * lead.slope", uncertain_leads),
+    (ucb1, "(more - ones) * lead.slope", "ones * lead.slope", wrong_losses),
     (ucb1, "revealed - lead.least", "revealed + lead.least", uncertain_leads),
     (ucb1, "- pulls * lead.slope", "- 0.5 * pulls * lead.slope", uncertain_leads),
     (ucb1, "revealed += ones", "revealed += more", uncertain_leads),

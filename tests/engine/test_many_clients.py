@@ -129,7 +129,7 @@ def test_a_share_that_fails_ends_the_call():
         begun.append(call.clients.tolist())
         if call.clients.tolist() == [1]:
             raise IndexError("no such arm")
-        raised.wait()
+        raised.wait(60)
 
     with two_calls(2) as (*_, play):
         with pytest.raises(IndexError, match="no such arm"):

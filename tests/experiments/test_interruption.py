@@ -1,5 +1,7 @@
 """An experiment that is killed leaves no partial cell and continues where it stopped."""
 
+import errno
+import io
 import os
 import signal
 import subprocess
@@ -8,7 +10,8 @@ import time
 
 import pytest
 
-from tutelage import experiments, results
+from tutelage import experiments, results, simulator
+from tutelage.engine.simulation import simulate_run
 from tutelage.experiments.parsing import parse_experiment
 from tutelage.experiments.run_journal import RunJournal
 
@@ -117,6 +120,39 @@ def test_finished_runs_of_an_interrupted_cell_are_not_simulated_again(small, pyt
     fresh = experiments.run_experiment(parse_experiment(small, "small.toml"), tmp_path / "fresh")
     for cell in fresh.cells:
         assert (tmp_path / "cells" / cell.path.name).read_bytes() == cell.path.read_bytes()
+
+
+class FullDisk(io.FileIO):
+    """A file to which only 7 bytes more can be written."""
+
+    room = 7
+
+    def write(self, content):
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = super().write(bytes(content)[: self.room])
+        self.room -= written
+        return written
+
+
+def test_a_full_disk_costs_one_record(tmp_path):
+    """What was written of it is cut off by the next one, and the file is opened again after it was closed."""
+    request = simulator.make_request("paper", "twl", horizon=30, runs=3, seed=1)
+    outcomes = [simulate_run(request, 0, run) for run in range(3)]
+    path = tmp_path / "cell.runs"
+    with RunJournal(path, "digest") as journal:
+        journal.append(0, outcomes[0])
+        journal.file.close()
+        journal.file = FullDisk(path, "r+")
+        journal.file.seek(journal.size)
+        with pytest.raises(OSError, match=r"cannot be written: No space left on device: .*cell\.runs"):
+            journal.append(1, outcomes[1])
+        assert path.stat().st_size == journal.size + 7
+        journal.append(2, outcomes[1])
+    with journal:
+        journal.append(3, outcomes[2])
+    found = RunJournal(path, "digest").outcomes
+    assert {number: [each.run for each in runs] for number, runs in found.items()} == {0: [0], 2: [1], 3: [2]}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

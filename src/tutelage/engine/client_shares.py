@@ -109,13 +109,17 @@ def play_in_threads(
             threads.seconds[call.kernel.kernel] = (time.perf_counter() - began) / share.clients.size
 
     # this thread sleeps meanwhile: woken after each share, it would take a core from the threads that play
-    futures = [threads.pool.submit(play_shares) for _ in range(threads.count)]
     try:
+        futures = [threads.pool.submit(play_shares) for _ in range(threads.count)]
         is_played = False
         while not is_played:
             done, pending = wait(futures, _YIELD_EVERY, FIRST_EXCEPTION)
             for future in done:
-                future.result()
+                if not future.cancelled():
+                    future.result()
+            if not waiting:  # threads that play another run may begin late, with nothing left to do
+                for future in pending:
+                    future.cancel()
             is_played = not pending
             yield
     finally:

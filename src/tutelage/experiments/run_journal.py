@@ -50,19 +50,26 @@ class RunJournal:
         """Write a run to the file, from any thread; raises ``OSError`` where that fails (a full disk)."""
         content = msgspec.msgpack.encode((request, outcome), enc_hook=_pack)
         record = len(content).to_bytes(_LENGTH, "big") + self._sum(content) + content
-        with self.lock:
-            try:
-                if self.file is None:
-                    self.file = self.path.open("r+b" if self.path.exists() else "wb", buffering=0)
-                    self.file.truncate(self.size)
-                    self.file.seek(self.size)
-                left = memoryview(record)
-                while left:
-                    left = left[self.file.write(left) :]
-            except OSError as error:
-                self._close()
-                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(self.path)) from error
-            self.size += len(record)
+        try:
+            with self.lock:
+                self._write(record)
+        except OSError as error:
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(self.path)) from error
+
+    def _write(self, record: bytes) -> None:
+        """Write a record after the last whole one; a part of one that could not be written is cut off by the next."""
+        left = memoryview(record)
+        try:
+            if self.file is None:
+                self.file = self.path.open("r+b" if self.path.exists() else "wb", buffering=0)
+                self.file.truncate(self.size)
+                self.file.seek(self.size)
+            while left:
+                left = left[self.file.write(left) :]
+        except BaseException:
+            self._close()
+            raise
+        self.size += len(record)
 
     def __enter__(self) -> Self:
         """Let the file be closed at the end."""
@@ -74,9 +81,9 @@ class RunJournal:
             self._close()
 
     def _close(self) -> None:
-        if self.file is not None:
-            self.file.close()
-            self.file = None
+        file, self.file = self.file, None
+        if file is not None:
+            file.close()
 
     def remove(self) -> None:
         """Remove the file, once the cell is complete."""

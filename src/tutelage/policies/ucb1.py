@@ -179,13 +179,14 @@ def leap(
 def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
     """Pull the leader as long as the line of :func:`bound_lead` shows that its index exceeds all others.
 
-    Proof.  After i pulls that revealed S, the *spare* reward is S - f - i s; the pull j, counted from 0, is the
-    leader's if the spare reward is above 0 for each i from 0 to j.  Parts are played: of n pulls, as many as the past
-    suggests, the ones among independent trials are Binomial.  Given their number, their order is uniform, and the
-    spare reward is smallest if all zeros come first: there, or after all pulls if a one lowers it, too (s > 1).  If it
-    is above 0 even so, all n pulls and the next one are the leader's.  Else the order is drawn, up to the pull after
-    which the spare reward is not above 0 (:func:`_find_loss`), and the stretch ends there: whether it does depends on
-    the rewards up to there only, so what was drawn about later ones may be forgotten.  A checkpoint makes n smaller.
+    Proof.  After i pulls that revealed S, the *spare* reward is S - f - i s; the pull j < ``lead.pulls``, counted from
+    0, is the leader's if the spare reward is above 0 for each i from 0 to j.  Parts are played: of n pulls, as many as
+    the past suggests, the ones among independent trials are Binomial.  Given their number, their order is uniform.
+    The spare reward is smallest before the part, where it is above 0, or after all its zeros if these come first, or,
+    if s > 1, after all pulls.  If it is above 0 even so, all n pulls are the leader's.  Else the order is drawn, up to
+    the first pull after which the spare reward is not above 0 (:func:`_find_loss`); if there is none, the next part
+    follows, else the stretch ends with that pull.  Which pull that is depends on the rewards up to it only, so what
+    was drawn about later ones may be forgotten.  A checkpoint makes n smaller.
     """
     leader, pulls, revealed = lead.arm, 0, 0.0
     is_constant, mean = prospect.is_constant[leader], prospect.means[leader]
@@ -213,10 +214,10 @@ def _lead(lead: Lead, prospect: Prospect, stretch: Stretch, stream: Any) -> int:
 
 
 def _count_safe_pulls(spare: float, slope: float, mean: float, is_constant: bool) -> int:
-    """Return for how many pulls the spare reward stays above 0 if they reveal a constant, and nearly always if not.
+    """Return for how many pulls the spare reward stays above 0 if they reveal a constant, and seldom does not else.
 
-    Of n random rewards at most n (1 - m) + w sqrt(n m (1 - m)) are zeros, but with a small probability; they are safe
-    if these zeros times the slope are less than the spare reward.
+    Of n random rewards at most n (1 - m) + w sqrt(n m (1 - m)) are zeros, but with a small probability; with a slope
+    up to 1 they are safe if these zeros times the slope are less than the spare reward.  Any number is right.
     """
     lowest, zero = mean if is_constant else 0.0, 1.0 - mean
     if not spare > 0.0:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tutelage import simulator
-from tutelage.engine import workspace
+from tutelage.engine import run_clients, workspace
 from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.simulation import simulate_run
 
@@ -37,6 +37,25 @@ def test_an_outcome_is_not_changed_by_a_later_run():
     first, expected = simulate_run(asked, 0, 0), simulate_run(replace(asked), 0, 0)
     simulate_run(asked, 0, 1)
     np.testing.assert_equal(vars(first), vars(expected))
+
+
+def test_a_run_reads_nothing_of_a_workspace_that_it_has_left(monkeypatch):
+    """Another thread may take it at once: what it writes changes no outcome of the run before."""
+    request = simulator.make_request("paper", "twl", horizon=300, runs=1, seed=3)
+    alone, leave = simulate_run(request, 0, 0), workspace.leave_workspace
+
+    def leave_and_write(request, teacher, left):
+        leave(request, teacher, left)
+        left.record.pulls[...] = -1
+        left.record.costs[...] = -1.0
+        left.memory.block[...] = 0
+
+    monkeypatch.setattr(run_clients, "leave_workspace", leave_and_write)
+    again = simulate_run(request, 0, 0)
+    assert (again.pulls == alone.pulls).all()
+    assert (again.costs == alone.costs).all()
+    assert (again.noticed_in == alone.noticed_in).all()
+    assert (again.events, again.decided_in) == (alone.events, alone.decided_in)
 
 
 def test_a_cancelled_run_leaves_no_workspace():

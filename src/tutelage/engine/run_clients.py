@@ -35,7 +35,7 @@ from tutelage.engine.leaping import new_prospect, new_stretch
 from tutelage.engine.memory import NOT_REACHED
 from tutelage.engine.policy_groups import policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
-from tutelage.engine.workspace import leave_workspace, new_trace, take_workspace
+from tutelage.engine.workspace import is_kept, leave_workspace, new_trace, take_workspace
 from tutelage.policies.base import Prospect, Stretch
 from tutelage.read_only_arrays import read_only
 from tutelage.request import SimulationRequest
@@ -233,8 +233,9 @@ class RunClients:
         self.record.note_clients(self.memory, self.request.horizon)
         record, noticed = self.record, self.memory.noticed_in[:, 0].copy()
         pulls, costs = record.pulls, record.costs
-        if leave_workspace(self.request, self.teacher, self.own, self.workspace):
+        if is_kept(self.request, self.own, self.workspace):
             pulls, costs = pulls.copy(), costs.copy()
+            leave_workspace(self.request, self.teacher, self.workspace)  # a run in another thread may write in it now
         return ClientOutcome(pulls, costs, noticed, record.piece_pulls, record.piece_costs, self.trace)
 
     def _find_rule_arrays(self, directive: Directive) -> RuleArrays:

@@ -83,16 +83,18 @@ def take_workspace(request: SimulationRequest, teacher: int, own: slice) -> Work
     return _make_workspace(request, shared, teacher, own)
 
 
-def leave_workspace(request: SimulationRequest, teacher: int, own: slice, workspace: Workspace) -> bool:
-    """Let a later run use the workspace of one that has ended; return whether it may.
-
-    A later run writes each entry of the record again; only sums over many clients begin at 0.
-    """
+def is_kept(request: SimulationRequest, own: slice, workspace: Workspace) -> bool:
+    """Return whether a later run may use the workspace of one that has ended."""
     is_small = max(workspace.initial.nbytes, workspace.record.pulls.nbytes) <= _MOST_BYTES
-    is_kept = is_small and own == slice(0, request.instance.num_clients) and not request.sums_clients
-    if is_kept:
-        _share_arrays(request).unused.setdefault(teacher, []).append(workspace)
-    return is_kept
+    return is_small and own == slice(0, request.instance.num_clients) and not request.sums_clients
+
+
+def leave_workspace(request: SimulationRequest, teacher: int, workspace: Workspace) -> None:
+    """Let a later run use the workspace of one that has ended: at once, so nothing of it may be read any more.
+
+    A later run writes each entry of the record again.
+    """
+    _share_arrays(request).unused.setdefault(teacher, []).append(workspace)
 
 
 def _make_workspace(request: SimulationRequest, shared: _SharedArrays, teacher: int, own: slice) -> Workspace:

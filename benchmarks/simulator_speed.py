@@ -160,8 +160,8 @@ def measure_two_cores(turns: int) -> list[Measurement]:
     for sweep in LONG_RUNS, LEAPING_CLIENTS:
         _print_progress(f"two threads: {sweep}")
         request = SWEEPS[sweep]()
-        turn = [[play(request, workers, "threads", 1)[0] for workers in (1, 2)] for _ in range(turns)]
-        ratios = Samples(tuple(one / two for one, two in turn))
+        pairs = [[play(request, workers, "threads", 1)[0] for workers in (1, 2)] for _ in range(turns)]
+        ratios = Samples(tuple(one / two for one, two in pairs))
         results.append(Measurement(f"two threads against one: {sweep}", SPEEDUP, ratios, 1.8))
     return results
 

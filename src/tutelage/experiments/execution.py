@@ -247,8 +247,8 @@ def _load_or_simulate(
     total, done = sum(cell.num_runs for cell in waiting), 0
     for cell, journal in zip(waiting, journals, strict=True):
         with journal:
-            outcome = _simulate_cell(cell, journal, resources, done, total)
-        datasets[cell.file_name] = cell.make_dataset(outcome)
+            simulated = _simulate_cell(cell, journal, resources, done, total)
+        datasets[cell.file_name] = cell.make_dataset(simulated)
         results.save(datasets[cell.file_name], folder / cell.file_name)
         journal.remove()
         done += cell.num_runs

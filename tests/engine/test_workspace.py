@@ -7,16 +7,35 @@ import numpy as np
 import pytest
 
 from tutelage import simulator
+from tutelage.conditions import Conditions, MeanShift
+from tutelage.distributions import DISTRIBUTIONS
 from tutelage.engine import run_clients, workspace
 from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.simulation import simulate_run
+from tutelage.policies import POLICIES
+from tutelage.teachers import TEACHERS
 
 CLIENTS = "2*ucb1,2*eps-greedy,1*ts"
 
 
-def find_unused(request):
-    """Return the workspaces that no run of a request uses, by teacher."""
-    return workspace._share_arrays(request).unused
+def simulate_alone(request, teacher, run):
+    """Simulate a run whose workspace no other run has used."""
+    before, workspace._ALIKE = workspace._ALIKE, {}
+    try:
+        return simulate_run(replace(request), teacher, run)
+    finally:
+        workspace._ALIKE = before
+
+
+def count_unused(request):
+    """Return how many workspaces no run of a request uses, by teacher."""
+    return [len(workspace._share_arrays(request, teacher).unused) for teacher in range(len(request.teachers))]
+
+
+def move_means(request, **changes):
+    """Return a request that differs in its means and its seed, and in the changes."""
+    instance = replace(request.instance, local_means=1 - request.instance.local_means)
+    return replace(request, instance=instance, seed=request.seed + 1, **changes)
 
 
 @pytest.mark.parametrize("engine", ["step", "leap"])
@@ -26,15 +45,69 @@ def test_a_run_does_not_depend_on_the_run_before(engine):
         "paper", ["twl", "blt"], CLIENTS, horizon=3000, runs=2, seed=4, exclude={1: 900}, engine=engine
     )
     for teacher, run in ((0, 1), (1, 1), (0, 0), (1, 0), (0, 1)):
-        again, alone = simulate_run(asked, teacher, run), simulate_run(replace(asked), teacher, run)
+        again, alone = simulate_run(asked, teacher, run), simulate_alone(asked, teacher, run)
         np.testing.assert_equal(vars(again), vars(alone))
-    assert {teacher: len(unused) for teacher, unused in find_unused(asked).items()} == {0: 1, 1: 1}
+    assert count_unused(asked) == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ["step", "leap"])
+@pytest.mark.parametrize("shift", [(), (MeanShift(700, np.full((5, 5), 0.3)),)], ids=["", "shift"])
+def test_runs_of_a_set_of_instances_share_workspaces(engine, shift):
+    """A run has its own means and seed, whichever request the run before was of."""
+    asked = simulator.make_request("paper", ["twl", "known"], CLIENTS, horizon=3000, runs=2, seed=4, engine=engine)
+    conditions = Conditions(shifts=shift)
+    asked = replace(asked, instance=replace(asked.instance, conditions=conditions))
+    other = move_means(asked)
+    for request, teacher, run in ((asked, 0, 1), (other, 0, 1), (asked, 0, 0), (other, 1, 0), (asked, 1, 0)):
+        again, alone = simulate_run(request, teacher, run), simulate_alone(request, teacher, run)
+        np.testing.assert_equal(vars(again), vars(alone))
+    assert count_unused(asked) == [1, 1]
+    same_best_arm = asked.instance.best_arm == other.instance.best_arm
+    assert [
+        workspace._share_arrays(asked, teacher) is workspace._share_arrays(other, teacher) for teacher in (0, 1)
+    ] == [True, same_best_arm]  # `known` is told the best arm
+
+
+def test_requests_that_differ_in_more_than_means_share_no_workspace():
+    """Everything that an array of a workspace depends on is compared."""
+    asked = simulator.make_request("paper", "twl", CLIENTS, horizon=3000, runs=1, engine="step")
+    instance, shared = asked.instance, workspace._share_arrays(asked, 0)
+    assert workspace._share_arrays(move_means(asked), 0) is shared
+    later = MeanShift(700, instance.local_means)
+    for changes in (
+        {"policies": asked.policies[::-1]},
+        {"engine": "leap"},
+        {"checkpoints": np.array([10, 3000])},
+        {"horizon": 4000, "checkpoints": np.array([4000])},
+        {"teachers": (TEACHERS.parse("twl(gamma2=.5)"),)},
+        {"instance": replace(instance, rewards=DISTRIBUTIONS.parse("beta"))},
+        {"instance": replace(instance, weights=np.array([0.4, 0.15, 0.15, 0.15, 0.15]))},
+        {"instance": replace(instance, conditions=Conditions(delays=(0, 1, 2, 3, 4)))},
+        {"instance": replace(instance, conditions=Conditions(activity=(1.0, 0.5, 1.0, 1.0, 1.0)))},
+        {"instance": replace(instance, conditions=Conditions(stops=((1, 20),)))},
+        {"instance": replace(instance, conditions=Conditions(shifts=(later,)))},
+    ):
+        assert workspace._share_arrays(replace(asked, **changes), 0) is not shared, changes
+
+
+def test_what_cannot_be_compared_shares_no_workspace():
+    """A policy without a hash, and observed rewards, are those of one request."""
+
+    class Unhashable(type(POLICIES.parse("ucb1"))):
+        """A policy that could change."""
+
+        __hash__ = None
+
+    asked = simulator.make_request("paper", "twl", horizon=300, runs=1, engine="step")
+    asked = replace(asked, policies=(Unhashable(),) * 5)
+    np.testing.assert_equal(vars(simulate_run(asked, 0, 0)), vars(simulate_alone(asked, 0, 0)))
+    assert workspace._share_arrays(asked, 0) is not workspace._share_arrays(replace(asked), 0)
 
 
 def test_an_outcome_is_not_changed_by_a_later_run():
     """What a run returns does not share memory with its workspace."""
     asked = simulator.make_request("paper", "twl", CLIENTS, horizon=500, runs=2, seed=4)
-    first, expected = simulate_run(asked, 0, 0), simulate_run(replace(asked), 0, 0)
+    first, expected = simulate_run(asked, 0, 0), simulate_alone(asked, 0, 0)
     simulate_run(asked, 0, 1)
     np.testing.assert_equal(vars(first), vars(expected))
 
@@ -64,7 +137,7 @@ def test_a_cancelled_run_leaves_no_workspace():
     cancel.set()
     with pytest.raises(Cancelled):
         simulate_run(asked, 0, 0, cancel=cancel)
-    assert not find_unused(asked)
+    assert count_unused(asked) == [0]
 
 
 def test_large_workspaces_are_not_kept(monkeypatch):
@@ -73,4 +146,4 @@ def test_large_workspaces_are_not_kept(monkeypatch):
     asked = simulator.make_request("paper", "twl", CLIENTS, horizon=500, runs=1)
     first = simulate_run(asked, 0, 0)
     np.testing.assert_equal(vars(simulate_run(asked, 0, 0)), vars(first))
-    assert not find_unused(asked)
+    assert count_unused(asked) == [0]

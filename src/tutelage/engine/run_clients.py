@@ -108,7 +108,7 @@ class RunClients:
         self.threads = player.threads if player.agents is None else None
         self.reported_at = time.monotonic()
         self.workspace = workspace = take_workspace(request, teacher, own)
-        workspace.begin(request.seed, run, own.start)
+        workspace.begin(request, run, own.start)
         self.reward_arrays, self.acting, self.cuts = workspace.reward_arrays, workspace.acting, workspace.cuts
         self.rounding_key = rounding_key(request.seed, run) if request.binary_reveals else NO_ROUNDING
         self.policies, self.groups = workspace.policies, workspace.calls

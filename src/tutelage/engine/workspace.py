@@ -1,11 +1,13 @@
 """What the runs of a request work with: arrays that all of them read, and arrays that one run after the other writes.
 
 Making the arrays of a run and describing them to compiled code takes longer than a short run.  So a run leaves its
-workspace to the next one under the same teacher, unless it is large.  Shapes: M clients, K arms.
+workspace, unless it is large, to the next one under the same teacher: also to that of another request which differs
+in its means and its seed only, such as those of a set of random instances.  Shapes: M clients, K arms.
 """
 
 import weakref
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,37 +52,47 @@ class Workspace:
     no_trace: PullTrace
     record: RunRecord
     shock_key: NDArray[np.uint64]  # which `reward_arrays` show read-only
+    means: (
+        tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    )  # likewise, local and global ones; None: the request's
 
-    def begin(self, seed: int, run: int, first_client: int) -> None:
+    def begin(self, request: SimulationRequest, run: int, first_client: int) -> None:
         """Let everything be as before the first pull of a run."""
         if self.initial is not self.memory.block:  # a large one is used once: segments not reached take no memory
             np.copyto(self.memory.block, self.initial)
-        self.seeder.fill(seed, run, first_client, self.memory.streams, self.shock_key)
+        if self.means is not None:
+            np.copyto(self.means[0], request.instance.local_means)
+            np.copyto(self.means[1], request.instance.global_means)
+        self.seeder.fill(request.seed, run, first_client, self.memory.streams, self.shock_key)
         self.is_evidence[...] = True
 
 
 @dataclass(frozen=True, eq=False)
 class _SharedArrays:
-    """What is the same in all runs of a request, and the workspaces that no run uses, by teacher."""
+    """What is the same in all runs under a teacher of requests that differ in their means and seeds only.
 
-    reward_arrays: RewardArrays
+    ``unused`` are the workspaces that no run uses.
+    """
+
     acting: ActivityArrays
     policies: PolicyGroups
-    unused: dict[int, list[Workspace]] = field(default_factory=dict)
+    cuts: NDArray[np.int64]
+    unused: list[Workspace] = field(default_factory=list)
 
 
-_SHARED: weakref.WeakKeyDictionary[SimulationRequest, _SharedArrays] = weakref.WeakKeyDictionary()
+_SHARED: weakref.WeakKeyDictionary[SimulationRequest, dict[int, _SharedArrays]] = weakref.WeakKeyDictionary()
+_ALIKE: weakref.WeakValueDictionary[tuple[Any, ...], _SharedArrays] = weakref.WeakValueDictionary()
 
 
 def take_workspace(request: SimulationRequest, teacher: int, own: slice) -> Workspace:
     """Return a workspace for a run of the clients ``own``: one that an earlier run left, or a new one."""
-    shared = _share_arrays(request)
+    shared = _share_arrays(request, teacher)
     try:
         if own == slice(0, request.instance.num_clients):
-            return shared.unused[teacher].pop()
-    except LookupError:
+            return shared.unused.pop()
+    except IndexError:
         pass
-    return _make_workspace(request, shared, teacher, own)
+    return _make_workspace(request, shared, own)
 
 
 def is_kept(request: SimulationRequest, own: slice, workspace: Workspace) -> bool:
@@ -94,26 +106,28 @@ def leave_workspace(request: SimulationRequest, teacher: int, workspace: Workspa
 
     A later run writes each entry of the record again.
     """
-    _share_arrays(request).unused.setdefault(teacher, []).append(workspace)
+    _share_arrays(request, teacher).unused.append(workspace)
 
 
-def _make_workspace(request: SimulationRequest, shared: _SharedArrays, teacher: int, own: slice) -> Workspace:
+def _make_workspace(request: SimulationRequest, shared: _SharedArrays, own: slice) -> Workspace:
     num_clients, num_arms = own.stop - own.start, request.instance.num_arms
     acting = shared.acting
     policies = shared.policies.select(own)
-    problem = request.problem_for(request.teachers[teacher])
-    cuts = np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64)
     streams = np.zeros((num_clients, 3, 4), dtype=np.uint64)
-    memory = new_memory(num_arms, cuts.size, policies.state_size, streams)
+    memory = new_memory(num_arms, shared.cuts.size, policies.state_size, streams)
     memory.remaining_delays[:] = acting.delays[own]
     key, all_clients = np.zeros(1, dtype=np.uint64), np.ones(num_clients, dtype=np.bool_)
+    rewards = request.instance.reward_arrays()
+    rewards = rewards._replace(local_means=rewards.local_means[own], shock_key=read_only(key))
+    means = None
+    if own == slice(0, request.instance.num_clients) and not request.sums_clients:
+        means = rewards.local_means.copy(), rewards.global_means.copy()
+        rewards = rewards._replace(local_means=read_only(means[0]), global_means=read_only(means[1]))
     return Workspace(
-        reward_arrays=shared.reward_arrays._replace(
-            local_means=shared.reward_arrays.local_means[own], shock_key=read_only(key)
-        ),
+        reward_arrays=rewards,
         acting=ActivityArrays(acting.activity[own], acting.delays[own], acting.last_rounds[own]),
         policies=policies,
-        cuts=cuts,
+        cuts=shared.cuts,
         memory=memory,
         initial=memory.block.copy() if memory.block.nbytes <= _MOST_BYTES else memory.block,
         seeder=StreamSeeder(),
@@ -126,18 +140,52 @@ def _make_workspace(request: SimulationRequest, shared: _SharedArrays, teacher: 
         no_trace=new_trace(num_clients, 0),
         record=RunRecord(request, num_clients),
         shock_key=key,
+        means=means,
     )
 
 
-def _share_arrays(request: SimulationRequest) -> _SharedArrays:
-    """Return what the runs of a request share, made at its first run in this process."""
-    shared, instance = _SHARED.get(request), request.instance
-    if shared is None:
-        acting = ActivityArrays(*instance.conditions.arrays(instance.num_clients))
-        policies = group_clients(request.policies, instance.rewards, instance.num_arms, request.engine)
-        shared = _SharedArrays(instance.reward_arrays(), acting, policies)
-        _SHARED[request] = shared
-    return shared
+def _share_arrays(request: SimulationRequest, teacher: int) -> _SharedArrays:
+    """Return what runs under a teacher share, made at the first of them in this process."""
+    by_teacher = _SHARED.setdefault(request, {})
+    if teacher not in by_teacher:
+        key = _describe_shared(request, teacher)
+        shared = None if key is None else _ALIKE.get(key)
+        if shared is None:
+            instance, problem = request.instance, request.problem_for(request.teachers[teacher])
+            shared = _SharedArrays(
+                ActivityArrays(*instance.conditions.arrays(instance.num_clients)),
+                group_clients(request.policies, instance.rewards, instance.num_arms, request.engine),
+                np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64),
+            )
+            if key is not None:
+                _ALIKE[key] = shared
+        by_teacher[teacher] = shared
+    return by_teacher[teacher]
+
+
+def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...] | None:
+    """Return all on which shared arrays and workspaces depend; None where that cannot be compared.
+
+    Observed rewards, and teachers or policies of another package that have no hash, are compared with no others.
+    """
+    instance, taught_by = request.instance, request.teachers[teacher]
+    conditions = instance.conditions
+    if request.sums_clients or instance.samples.values.size:
+        return None
+    key = (
+        taught_by,
+        request.problem_for(taught_by),
+        request.policies,
+        instance.rewards,
+        (conditions.activity, conditions.delays, conditions.stops),
+        request.engine,
+        request.recorded_rounds.tobytes(),
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 def new_trace(num_clients: int, num_rounds: int) -> PullTrace:

@@ -108,16 +108,29 @@ def test_what_is_worth_forking(monkeypatch):
     """Forking is used for runs of a teacher that is consulted often and for many short ones, by several workers."""
     monkeypatch.setattr(executors, "can_fork", lambda: True)
     blt = simulator.make_request("paper", ["known", "blt"], horizon=1000, runs=4)
-    assert executors._is_worth_forking([blt], 2)
-    assert executors._is_worth_forking([blt, blt], 3)
-    assert not executors._is_worth_forking([blt], 1)
-    assert not executors._is_worth_forking([blt], 3)
-    assert not executors._is_worth_forking([simulator.make_request("paper", ["tal", "twl"], runs=100)], 2)
+    assert executors._is_worth_forking([[blt]], 2)
+    assert executors._is_worth_forking([[blt, blt]], 3)
+    assert not executors._is_worth_forking([[blt]], 1)
+    assert not executors._is_worth_forking([[blt]], 3)
+    taught = simulator.make_request("paper", ["tal", "twl"], runs=100)
+    assert not executors._is_worth_forking([[taught]], 2)
+    assert executors._is_worth_forking([[taught], [blt]], 2)
     short = simulator.make_request("paper", ["tal", "twl"], horizon=1000, runs=250)
-    assert executors._is_worth_forking([short], 2)
-    assert not executors._is_worth_forking([short], 3)
+    assert executors._is_worth_forking([[short]], 2)
+    assert not executors._is_worth_forking([[short]], 3)
     monkeypatch.setattr(executors, "can_fork", lambda: False)
-    assert not executors._is_worth_forking([blt], 2)
+    assert not executors._is_worth_forking([[blt]], 2)
+
+
+def test_groups_that_are_worth_forking(monkeypatch):
+    """Many runs of several groups are: the results of one are stored while processes play the next."""
+    monkeypatch.setattr(executors, "can_fork", lambda: True)
+    taught = simulator.make_request("paper", "tal", runs=250)
+    assert not executors._is_worth_forking([[taught, taught]], 2)
+    assert executors._is_worth_forking([[taught], [taught]], 2)
+    assert not executors._is_worth_forking([[taught], [taught]], 3)
+    many = simulator.make_request("planted:clients=5000,arms=2,gap=.1", "none", horizon=9, runs=250)
+    assert not executors._is_worth_forking([[taught], [taught], [many]], 2)
 
 
 def test_what_threads_play_under_processes(monkeypatch):
@@ -309,7 +322,7 @@ def test_a_long_run_reports_its_share():
 
     request = simulator.make_request("paper", "none", horizon=40_000_000, runs=1, engine="step")
     with pytest.raises(Enough):
-        list(runs.simulate_runs([request], progress=progress))
+        list(runs.simulate_runs([[request]], progress=progress))
     assert 0 < reported[-1] < 1
 
 

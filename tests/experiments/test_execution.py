@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tutelage import experiments, results, simulator
 from tutelage.atomic_files import lock_folder
+from tutelage.engine import executors
 from tutelage.errors import InputError
 from tutelage.experiments import preparation
 from tutelage.experiments.parsing import parse_experiment
@@ -47,7 +48,7 @@ def refuse(*arguments, **options):
 def test_a_finished_experiment_is_not_run_again(experiment, folder, monkeypatch):
     """Nothing is simulated or written, and the panels are the same."""
     before, times = read_cells(folder), [path.stat().st_mtime_ns for path in (folder / "cells").iterdir()]
-    monkeypatch.setattr(simulator, "simulate_requests", refuse)
+    monkeypatch.setattr(simulator, "simulate_groups", refuse)
     calls = []
     again = experiments.run_experiment(experiment, folder, progress=lambda *what: calls.append(what))
     assert read_cells(folder) == before
@@ -150,6 +151,14 @@ def test_leftovers_of_a_killed_process_are_removed(experiment, folder):
     assert not any(path.exists() for path in left)
 
 
+def test_a_journal_of_a_stored_cell_is_removed(experiment, finished_folder, folder):
+    """A process that was killed between the two leaves both; the cell is used and nothing stays."""
+    path = next(iter((folder / "cells").iterdir())).with_suffix(".runs")
+    path.write_bytes(b"runs")
+    experiments.run_experiment(experiment, folder)
+    assert read_cells(folder) == read_cells(finished_folder)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no such lock there")
 def test_a_second_process_is_refused(experiment, folder):
     """The error says so, and the file that the first is writing stays."""
@@ -178,23 +187,24 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
     assert {total for _, total, _ in calls} == {24}
     assert done[0] == 0
     assert done[-1] == 24
-    assert {name for _, _, name in calls} == {
-        f"{instance}-all-{teacher}-300" for instance in ("fixed", "random") for teacher in ("twl", "known", "none")
-    }
+    names = [f"{place}-all-{teacher}-300" for place in ("fixed", "random") for teacher in ("twl", "known", "none")]
+    told = list(dict.fromkeys(name for _, _, name in calls))
+    assert told == [name for name in names if name in told]  # one that is done before an earlier one is not told
+    assert (told[0], told[-1]) == (names[0], names[-1])
 
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):
     """The error is passed on unchanged, and earlier cells stay."""
-    real = simulator.simulate_requests
+    real = executors.simulate_run
 
-    def run(requests, **options):
-        if any(request.instance.name.startswith("uniform:clients=3,arms=2,seed=5") for request in requests):
+    def run(request, *arguments, **options):
+        if request.instance.name.startswith("uniform:clients=3,arms=2,seed=5"):
             raise InputError("Instance 5 cannot be simulated.")
-        return real(requests, **options)
+        return real(request, *arguments, **options)
 
-    monkeypatch.setattr(simulator, "simulate_requests", run)
+    monkeypatch.setattr(executors, "simulate_run", run)
     with pytest.raises(InputError, match=r"Instance 5 cannot be simulated\."):
-        experiments.run_experiment(experiment, tmp_path, workers=2)
+        experiments.run_experiment(experiment, tmp_path, workers=1)
     assert len(list((tmp_path / "cells").glob("*.nc"))) == 3
 
 

@@ -1,5 +1,7 @@
 """Simulations as people call them."""
 
+import pytest
+
 from tutelage import simulator
 
 
@@ -31,3 +33,69 @@ def test_horizon_shorter_than_the_arms():
     dataset = simulator.simulate("paper", horizon=2, runs=2)
     assert dataset.checkpoint.values.tolist() == [1, 2]
     assert (dataset.pulls.isel(checkpoint=-1).sum("arm") == 2).all()
+
+
+def make_groups():
+    """Two groups of two instances and one of many clients between them: 2 x 3, 1 and 2 x 2 runs."""
+    groups = []
+    for clients, runs in (("ucb1", 3), ("ts", 2)):
+        asked = [f"uniform:clients=3,arms=3,seed={seed}" for seed in (1, 2)]
+        groups.append([simulator.make_request(each, "twl", clients, horizon=300, runs=runs, seed=4) for each in asked])
+    many = "planted:clients=5000,arms=2,gap=.1"
+    groups.insert(1, [simulator.make_request(many, "none", horizon=9, runs=1)])
+    return groups
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """The groups, and the results of each group by itself."""
+    asked = make_groups()
+    return asked, [[each.to_dataset() for each in simulator.simulate_requests(requests)] for requests in asked]
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_groups_have_the_results_of_each_by_itself(groups, executor, workers):
+    """Whatever plays them and in whatever order they are complete."""
+    asked, alone = groups
+    played = []
+    results = dict(simulator.simulate_groups(asked, workers=workers, executor=executor, progress=played.append))
+    assert sorted(results) == [0, 1, 2]
+    for number, expected in enumerate(alone):
+        assert all(each.to_dataset().identical(one) for each, one in zip(results[number], expected, strict=True))
+    assert played == sorted(played)
+    assert played[-1] == 11
+
+
+def test_finished_runs_of_groups_are_not_played_again(groups):
+    """The first group and half of the third are finished before; each new outcome is told with its place."""
+    asked, alone = groups
+    outcomes = []
+    list(simulator.simulate_groups(asked, workers=1, on_outcome=lambda *what: outcomes.append(what)))
+    assert len(outcomes) == 11
+    finished = [{}, {}, {}]
+    for group, request, outcome in outcomes:
+        if group == 0 or (group, request) == (2, 1):
+            finished[group].setdefault(request, []).append(outcome)
+    again, played = [], []
+    results = dict(
+        simulator.simulate_groups(
+            asked, finished=finished, on_outcome=lambda *what: again.append(what[:2]), progress=played.append
+        )
+    )
+    assert sorted(again) == [(1, 0), (2, 0), (2, 0)]
+    assert played[0] >= 6
+    assert played[-1] == 11
+    for number, expected in enumerate(alone):
+        assert all(each.to_dataset().identical(one) for each, one in zip(results[number], expected, strict=True))
+
+
+def test_a_group_is_complete_before_the_next_is_played(groups):
+    """Its results can be used at once; what was not asked for any more is not played."""
+    asked, alone = groups
+    results = simulator.simulate_groups(asked, workers=1)
+    number, (first, second) = next(results)
+    results.close()
+    assert number == 0
+    assert first.to_dataset().identical(alone[0][0])
+    assert second.to_dataset().identical(alone[0][1])

@@ -1,12 +1,14 @@
 """The executors that play runs: threads, processes, the machines of a dask cluster, or the caller's own.
 
 Compiled code releases Python's lock, so threads run in parallel; teachers that compute much in Python do not
-release it, and are played in processes where these start at no cost.
+release it, and are played in processes where these start at no cost.  So are many runs of several groups of requests:
+this process stores the results of a group while the next one is played.
 """
 
 import contextlib
 import functools
 import importlib
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.resource_tracker
@@ -35,6 +37,7 @@ from tutelage.validation import check_whole
 
 RunPlace = tuple[int, int, int]  # number of a request, teacher, run
 Requests = Sequence[SimulationRequest]
+Groups = Sequence[Requests]  # the requests of a group differ in their instances and seeds only
 PlayedRuns = list[tuple[RunOutcome, float]]
 ExecutorName = Literal["auto", "threads", "processes"]
 EXECUTORS = f"{', '.join(get_args(ExecutorName))} or dask://HOST:PORT"
@@ -45,9 +48,8 @@ _DASK_TIMEOUT = 10  # seconds for a scheduler to answer
 MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
-# Rounds of all clients of a run that takes longer in Python than in compiled code, and how many such runs for each
-# process take longer than to start it.
-_SHORT_STEPS, _SHORT_RUNS_WORTH_FORKING = 10_000, 250
+_SHORT_STEPS = 10_000  # rounds of all clients of a run that takes longer in Python than in compiled code
+_SHORT_RUNS_WORTH_FORKING = 250  # runs whose share in Python takes longer than to start a process
 _HAS_MASKS = hasattr(signal, "pthread_sigmask")
 
 
@@ -130,15 +132,15 @@ def count_runs(requests: Requests) -> int:
     return sum(request.runs * len(request.teachers) for request in requests)
 
 
-def open_team(requests: Requests, workers: int | None, executor: str | Executor) -> Team:
-    """Open what ``executor`` says, for these requests; ``Team.stop`` closes it."""
-    count = workers or default_workers()
+def open_team(groups: Groups, workers: int | None, executor: str | Executor) -> Team:
+    """Open what ``executor`` says, for the requests of all groups; ``Team.stop`` closes it."""
+    count, requests = workers or default_workers(), list(itertools.chain.from_iterable(groups))
     if isinstance(executor, ThreadPoolExecutor):
         return _open_threads(requests, count, executor)
     if isinstance(executor, Executor):
         return Team(executor, 2 * count, _play_pickled, (_pickled(requests),))
     if executor == "auto":
-        executor = "processes" if _is_worth_forking(requests, count) else "threads"
+        executor = "processes" if _is_worth_forking(groups, count) else "threads"
     if executor == "threads" or (executor == "processes" and is_for_threads(requests)):
         return _open_threads(requests, count)
     if executor == "processes":
@@ -153,7 +155,7 @@ def _open_threads(requests: Requests, workers: int, executor: ThreadPoolExecutor
     """
     cancel = threading.Event()
     shares: dict[RunPlace, float] = {}
-    runs_at_a_time = 1 if _have_many_clients(requests) else min(workers, count_runs(requests))
+    runs_at_a_time = 1 if have_many_clients(requests) else min(workers, count_runs(requests))
     clients: ClientThreads | None = None
     if executor is None and runs_at_a_time < workers:
         clients = ClientThreads(ThreadPoolExecutor(workers, thread_name_prefix="tutelage-clients"), workers)
@@ -270,29 +272,38 @@ def _open_shards(requests: Requests, client: Any, sent: Any) -> Team:
     return Team(thread, 1, play, shares=shares, close=close)
 
 
-def _have_many_clients(requests: Requests) -> bool:
+def have_many_clients(requests: Requests) -> bool:
+    """Return whether several threads play a run, because each takes much memory."""
     return any(request.sums_clients for request in requests)
 
 
 def is_for_threads(requests: Requests) -> bool:
     """Return whether processes would play one run after the other, each on one core; threads share its clients."""
-    return count_runs(requests) == 1 or _have_many_clients(requests)
+    return count_runs(requests) == 1 or have_many_clients(requests)
 
 
-def _is_worth_forking(requests: Requests, workers: int) -> bool:
+def _is_worth_forking(groups: Groups, workers: int) -> bool:
     """Return whether threads would mostly wait for each other, and processes have all kernels at once."""
-    if workers == 1 or _have_many_clients(requests) or not can_fork():
+    if workers == 1 or any(map(have_many_clients, groups)) or not can_fork():
         return False
-    if count_runs(requests) < _RUNS_WORTH_FORKING * workers:
+    counts = list(map(count_runs, groups))
+    if sum(counts) < _RUNS_WORTH_FORKING * workers:
         return False
-    if any(map(has_agents, requests)):
+    if any(has_agents(request) for requests in groups for request in requests):
         return True
-    request = requests[0]  # the others are of other instances
-    is_short = request.horizon * request.instance.num_clients <= _SHORT_STEPS
-    if is_short and count_runs(requests) >= _SHORT_RUNS_WORTH_FORKING * workers:
+    is_many = sum(counts) >= _SHORT_RUNS_WORTH_FORKING * workers
+    if is_many and (len(groups) > 1 or _is_short(groups[0][0])):
         return True
-    segments = (ask_segments(teacher, request.problem_for(teacher)) for teacher in request.teachers)
+    segments = (
+        ask_segments(teacher, requests[0].problem_for(teacher))
+        for requests in groups
+        for teacher in requests[0].teachers
+    )
     return any(len(cuts) >= _MANY_SEGMENTS for cuts in segments)
+
+
+def _is_short(request: SimulationRequest) -> bool:
+    return request.horizon * request.instance.num_clients <= _SHORT_STEPS
 
 
 def can_fork() -> bool:

@@ -1,4 +1,4 @@
-"""All runs of one or more requests, spread over the workers of an executor.
+"""All runs of groups of requests, spread over the workers of an executor.
 
 The unit of work is one run under one teacher; workers get several short ones at a time.  A run draws from
 generators of its own (``seeding.py``) and its outcome has a place of its own in the result, so neither the executor,
@@ -7,10 +7,11 @@ the number of workers nor the order in which runs end can change a result.
 
 import contextlib
 import functools
+import itertools
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -23,13 +24,16 @@ from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.executors import (
     MAIN_GUARD,
     ExecutorName,
+    Groups,
     PlayedRuns,
     Requests,
     RunPlace,
     Team,
     check_workers,
+    count_runs,
     default_workers,
     describe_missing_guard,
+    have_many_clients,
     open_team,
 )
 from tutelage.engine.parallel_map import parallel_map
@@ -57,7 +61,7 @@ _MOST_BREAKS = 3  # of the worker processes, after which their runs are played a
 
 
 def simulate_runs(
-    requests: Requests,
+    groups: Groups,
     *,
     workers: int | None = None,
     executor: str | Executor = "auto",
@@ -66,28 +70,67 @@ def simulate_runs(
 ) -> Generator[tuple[int, RunOutcome], None, None]:
     """Play every run of the requests under every teacher; yield outcomes as they come, each with its request's number.
 
-    The requests are alike but for their instances and seeds.
+    The requests of a group are alike but for their instances and seeds.  Requests are numbered through all groups, and
+    their runs begin in this order, so that a group is played while the next one begins.
     ``skip`` has the runs that have been played before, as (request, teacher, run); they count as played.
     An ``Executor`` object is used as it is and not shut down.  ``progress`` is called from time to time, in
     this thread, with the number of runs that have been played; part of a run counts as a fraction.  Closing
     the generator stops the work soon; runs in an ``Executor`` that does not use threads end first.
     """
     check_workers(workers, executor)
-    warm_up(*{_describe_rewards(request): request for request in requests}.values())
-    team = open_team(requests, workers, executor)
+    warm_up(*_list_kinds(groups))
+    first = before = 0  # requests and runs of earlier batches
+    for batch in _cut_into_batches(groups):
+        end = first + sum(map(len, batch))
+        skipped = {(number - first, teacher, run) for number, teacher, run in skip if first <= number < end}
+        note = None if progress is None else functools.partial(_add_and_call, progress, before)
+        with contextlib.closing(_simulate_batch(batch, workers, executor, note, skipped)) as played:
+            for number, outcome in played:
+                yield first + number, outcome
+        first, before = end, before + sum(map(count_runs, batch))
+
+
+def _cut_into_batches(groups: Groups) -> Iterator[Groups]:
+    """Yield groups that are played by one team: those of many clients one by one, of others all that follow each other.
+
+    Threads share the clients of a run only if there are many or if it is the only run (``executors.is_for_threads``).
+    """
+    batch: list[Requests] = []
+    for requests in groups:
+        if have_many_clients(requests):
+            yield from [batch, [requests]] if batch else [[requests]]
+            batch = []
+        else:
+            batch.append(requests)
+    if batch:
+        yield batch
+
+
+def _add_and_call(progress: Progress, before: int, played: float) -> None:
+    progress(before + played)
+
+
+def _simulate_batch(
+    groups: Groups, workers: int | None, executor: str | Executor, progress: Progress | None, skip: Collection[RunPlace]
+) -> Generator[tuple[int, RunOutcome], None, None]:
+    """Do the same with one team."""
+    team = open_team(groups, workers, executor)
     try:
-        check_duration(replace(requests[0], runs=len(requests) * requests[0].runs), max(1, team.slots // 2))
+        for requests in groups:
+            check_duration(replace(requests[0], runs=len(requests) * requests[0].runs), max(1, team.slots // 2))
     except BaseException:
         team.stop(wait=True)
         raise
-    tasks = _Tasks([place for place in _list_runs(requests) if place not in skip])
+    of_group = [number for number, requests in enumerate(groups) for _ in requests]
+    places = _list_runs(itertools.chain.from_iterable(groups))
+    tasks = _Tasks([place for place in places if place not in skip], of_group)
     played, complete, breaks = len(skip), False, 0
     try:
         while tasks.are_left:
             try:
                 tasks.submit(team)
                 done, _ = wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in [each for each in tasks.waiting if each in done]:  # in the order of their runs
                     for number, outcome in tasks.collect(future):
                         played += 1
                         yield number, outcome
@@ -98,7 +141,7 @@ def simulate_runs(
                 LOG.warning("A worker process ended before its runs did; they are played again.")
                 tasks.take_back()
                 team.stop(wait=True)
-                team = open_team(requests, workers, executor)
+                team = open_team(groups, workers, executor)
             except Exception as error:
                 explained = _explain(error, executor)
                 if explained is None:
@@ -113,13 +156,15 @@ def simulate_runs(
         team.stop(wait=complete)  # so that the next request finds no thread of this one, and can fork
 
 
-def _describe_rewards(request: SimulationRequest) -> tuple[Any, ...]:
-    """Return all by which the kernels of requests may differ that are alike but for their instances and seeds."""
-    rewards = request.instance.rewards
-    return rewards.draw, getattr(rewards, "leaps_as", "")
+def _list_kinds(groups: Groups) -> Iterator[SimulationRequest]:
+    """Yield a request for all kernels by which requests of a group may differ: for each kind of rewards."""
+    for requests in groups:
+        rewards = [request.instance.rewards for request in requests]
+        kinds = [(each.draw, getattr(each, "leaps_as", "")) for each in rewards]
+        yield from dict(zip(kinds, requests, strict=True)).values()
 
 
-def _list_runs(requests: Requests) -> Iterator[RunPlace]:
+def _list_runs(requests: Iterable[SimulationRequest]) -> Iterator[RunPlace]:
     for number, request in enumerate(requests):
         for run in range(request.runs):
             yield from ((number, teacher, run) for teacher in range(len(request.teachers)))
@@ -128,13 +173,14 @@ def _list_runs(requests: Requests) -> Iterator[RunPlace]:
 class _Tasks:
     """The runs that are left, and the calls that play some of them, each of at least ``_LEAST_SECONDS`` if it can be.
 
-    How long a run takes under a teacher is known once one was played.
+    A call has runs of one group of requests only; ``of_group`` has the group of each request.  How long a run of a
+    group takes under a teacher is known once one was played.
     """
 
-    def __init__(self, places: Sequence[RunPlace]) -> None:
-        self.left = deque(places)
+    def __init__(self, places: Sequence[RunPlace], of_group: Sequence[int]) -> None:
+        self.left, self.of_group = deque(places), of_group
         self.waiting: dict[Future[PlayedRuns], list[RunPlace]] = {}
-        self.seconds: dict[int, float] = {}  # of the shortest run of each teacher
+        self.seconds: dict[tuple[int, int], float] = {}  # of the shortest run of each group under each teacher
 
     @property
     def are_left(self) -> bool:
@@ -144,9 +190,10 @@ class _Tasks:
         """Submit as many calls as the team has room for."""
         while self.left and len(self.waiting) < team.slots:
             places, seconds = [], 0.0
-            while self.left and seconds < _LEAST_SECONDS:
+            group = self.of_group[self.left[0][0]]
+            while self.left and seconds < _LEAST_SECONDS and self.of_group[self.left[0][0]] == group:
                 places.append(self.left.popleft())
-                seconds += self.seconds.get(places[-1][1], _LEAST_SECONDS)
+                seconds += self.seconds.get((group, places[-1][1]), _LEAST_SECONDS)
             try:
                 self.waiting[team.submit(places)] = places
             except BrokenProcessPool:
@@ -156,9 +203,10 @@ class _Tasks:
     def collect(self, future: Future[PlayedRuns]) -> Iterator[tuple[int, RunOutcome]]:
         """Yield the outcomes of a call that is done, or raise what it raised."""
         played = future.result()
-        for (number, teacher, _), (outcome, seconds) in zip(self.waiting.pop(future), played, strict=True):
-            self.seconds[teacher] = min(seconds, self.seconds.get(teacher, seconds))
-            yield number, outcome
+        for place, (outcome, seconds) in zip(self.waiting.pop(future), played, strict=True):
+            kind = self.of_group[place[0]], place[1]
+            self.seconds[kind] = min(seconds, self.seconds.get(kind, seconds))
+            yield place[0], outcome
 
     def take_back(self) -> None:
         """Leave all that was submitted and has no result to be submitted again."""

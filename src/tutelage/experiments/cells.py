@@ -104,9 +104,13 @@ class ExperimentCell:
     def file_name(self) -> str:
         return f"{self.name}-{self.digest[:16]}.nc"
 
+    def find_journal(self, folder: Path) -> Path:
+        """Return where the journal of the cell is."""
+        return (folder / self.file_name).with_suffix(".runs")
+
     def open_journal(self, folder: Path) -> RunJournal:
         """Open the journal of the runs that are finished while the cell is not."""
-        return RunJournal((folder / self.file_name).with_suffix(".runs"), self.digest)
+        return RunJournal(self.find_journal(folder), self.digest)
 
     def make_dataset(self, parts: Sequence[SimulationResult]) -> "xr.Dataset":
         """Return what the file holds: the results, joined along ``instance`` for a set, with the hashes."""

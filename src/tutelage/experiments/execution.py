@@ -1,13 +1,15 @@
 """Running experiments: cells on disk are reused, the others are simulated, and panels are put together.
 
-One cell at a time is simulated, its runs on all cores.  A cell's file appears only when it is complete; until
-then its finished runs are in a journal, so an interruption costs at most the runs being simulated.
+Cells are simulated one after the other, their runs on all cores; a cell is stored while runs of the next one are
+played.  A cell's file appears only when it is complete; until then its finished runs are in a journal, so an
+interruption costs at most the runs being simulated.
 """
 
+import contextlib
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -238,24 +240,30 @@ def _load_or_simulate(
             waiting.append(cell)
         else:
             datasets[cell.file_name] = dataset
+            cell.find_journal(folder).unlink(missing_ok=True)  # of a process that was killed after it stored the cell
     if waiting:
-        check_writable_folder(folder)
-        warm_up(*(cell.requests[0] for cell in waiting))
-    journals = [cell.open_journal(folder) for cell in waiting]
-    if waiting and resources.announce is not None:
-        resources.announce(_describe_work(waiting, journals, resources.workers))
-    total, done = sum(cell.num_runs for cell in waiting), 0
-    for cell, journal in zip(waiting, journals, strict=True):
-        with journal:
-            simulated = _simulate_cell(cell, journal, resources, done, total)
-        datasets[cell.file_name] = cell.make_dataset(simulated)
-        results.save(datasets[cell.file_name], folder / cell.file_name)
-        journal.remove()
-        done += cell.num_runs
+        datasets |= _simulate_and_store(waiting, folder, resources)
     new = {cell.file_name for cell in waiting}
     result.cells.extend(
         CellFile(cell.name, folder / cell.file_name, cell.digest, cell.file_name in new) for cell in cells
     )
+    return datasets
+
+
+def _simulate_and_store(cells: list[ExperimentCell], folder: Path, resources: _Resources) -> "dict[str, xr.Dataset]":
+    """Simulate cells and store each once it is complete; return their datasets by file name."""
+    check_writable_folder(folder)
+    warm_up(*(cell.requests[0] for cell in cells))
+    journals = [cell.open_journal(folder) for cell in cells]
+    if resources.announce is not None:
+        resources.announce(_describe_work(cells, journals, resources.workers))
+    datasets: dict[str, xr.Dataset] = {}
+    with contextlib.closing(_simulate_cells(cells, journals, resources)) as simulated:
+        for number, parts in simulated:
+            cell = cells[number]
+            datasets[cell.file_name] = cell.make_dataset(parts)
+            results.save(datasets[cell.file_name], folder / cell.file_name)
+            journals[number].remove()
     return datasets
 
 
@@ -284,19 +292,31 @@ def check_writable_folder(folder: Path) -> None:
         raise InputError(f"The folder {str(folder)!r} is not writable: choose another with --out.")
 
 
-def _simulate_cell(
-    cell: ExperimentCell, journal: RunJournal, resources: _Resources, done: int, total: int
-) -> list[SimulationResult]:
+def _simulate_cells(
+    cells: list[ExperimentCell], journals: list[RunJournal], resources: _Resources
+) -> Generator[tuple[int, list[SimulationResult]], None, None]:
+    """Yield the number and the results of each cell that is complete; runs of the next ones are played meanwhile."""
+    unfinished, played = list(cells), 0.0
+
     def report(runs: float) -> None:
+        nonlocal played
+        played, current = runs, unfinished[0] if unfinished else cells[-1]
         if resources.progress is not None:
-            resources.progress(done + runs, total, cell.name)
+            resources.progress(played, sum(cell.num_runs for cell in cells), current.name)
 
     report(0)
-    return simulator.simulate_requests(
-        cell.requests,
-        workers=resources.workers,
-        executor=resources.executor,
-        progress=report,
-        finished=journal.outcomes,
-        on_outcome=journal.append,
-    )
+    with contextlib.ExitStack() as opened:
+        for journal in journals:
+            opened.enter_context(journal)
+        simulated = simulator.simulate_groups(
+            [cell.requests for cell in cells],
+            workers=resources.workers,
+            executor=resources.executor,
+            progress=report,
+            finished=[journal.outcomes for journal in journals],
+            on_outcome=lambda number, request, outcome: journals[number].append(request, outcome),
+        )
+        for number, parts in opened.enter_context(contextlib.closing(simulated)):
+            yield number, parts
+            unfinished.remove(cells[number])
+            report(played)

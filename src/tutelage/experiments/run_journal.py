@@ -87,6 +87,8 @@ class RunJournal:
 
     def remove(self) -> None:
         """Remove the file, once the cell is complete."""
+        with self.lock:
+            self._close()
         self.path.unlink(missing_ok=True)
 
     def _sum(self, content: bytes) -> bytes:

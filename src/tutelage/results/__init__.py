@@ -4,7 +4,7 @@ Shapes: N teachers, R runs, M clients, C checkpoints, K arms, E events.  Runs ha
 events, so events are padded to the longest run: round 0, target -1, no arm active.
 """
 
-from tutelage.results.collector import Collector, result_size
+from tutelage.results.collector import Collector, GroupCollector, result_size
 from tutelage.results.documents import (
     FloorDocument,
     InstanceDocument,
@@ -24,6 +24,7 @@ __all__ = [
     "NONE",
     "Collector",
     "FloorDocument",
+    "GroupCollector",
     "InstanceDocument",
     "RequestDocument",
     "SimulationDocument",

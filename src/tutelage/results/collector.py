@@ -1,7 +1,9 @@
 """Outcomes of runs, collected into arrays."""
 
 import dataclasses
+import functools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -108,6 +110,34 @@ class Collector:
         events = {name: values[name][:, :, :size] for name in ("event_round", "event_target", "event_active")}
         undecided = tuple(_by_number(counter) for counter in self.undecided)
         return SimulationResult(**values | events, undecided=undecided)
+
+
+class GroupCollector:
+    """Puts outcomes of runs, in any order, into the results of requests that differ in instances and seeds only."""
+
+    def __init__(self, requests: Sequence[SimulationRequest]) -> None:
+        self.requests = requests
+        self.num_left = sum(request.runs * len(request.teachers) for request in requests)
+
+    @functools.cached_property
+    def collectors(self) -> list[Collector]:
+        """One for each request, from the first outcome on: before it they would only take memory."""
+        return [Collector(request) for request in self.requests]
+
+    @property
+    def is_complete(self) -> bool:
+        return self.num_left == 0
+
+    def put(self, request: int, outcome: RunOutcome) -> None:
+        """Add the outcome of one run of the request of that number."""
+        self.collectors[request].put(outcome)
+        self.num_left -= 1
+
+    def finish(self) -> list[SimulationResult]:
+        """Return the result of each request, once every run has been put, and forget them."""
+        finished = [collector.finish() for collector in self.collectors]
+        del self.collectors
+        return finished
 
 
 def _or_none(value: int | None) -> int:

@@ -1,7 +1,8 @@
 """The simulator: simulations from Python, by one call or by a request, and the arguments that both resolve."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tutelage.instances import Instance
 from tutelage.policies.base import Policy
 from tutelage.progress_bar import ProgressOption, show_progress
 from tutelage.request import DEFAULT_ENGINE, Engine, SimulationRequest
-from tutelage.results import Collector, SimulationResult
+from tutelage.results import GroupCollector, SimulationResult
 from tutelage.run_outcome import RunOutcome
 from tutelage.simulator.checkpoints import Checkpoints, checkpoint_rounds
 from tutelage.simulator.command import write_command
@@ -56,6 +57,7 @@ __all__ = [
     "parse_engine",
     "restore_request",
     "simulate",
+    "simulate_groups",
     "simulate_request",
     "simulate_requests",
     "verify",
@@ -175,29 +177,51 @@ def simulate_requests(
     workers: int | None = None,
     executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
     progress: "Progress | None" = None,
-    finished: Mapping[int, Sequence[RunOutcome]] | None = None,
-    on_outcome: Callable[[int, RunOutcome], None] | None = None,
 ) -> list[SimulationResult]:
     """Play all runs of requests that differ in their instances and seeds only.
 
     ``progress`` is called from time to time with the number of runs, of all requests and teachers, that have been
-    played.  ``finished`` maps numbers of requests to outcomes of runs that have been played before; ``on_outcome`` is
-    called with the number of the request and each new one.
+    played.
+    """
+    ((_, results),) = simulate_groups([requests], workers=workers, executor=executor, progress=progress)
+    return results
+
+
+def simulate_groups(
+    groups: Sequence[Sequence[SimulationRequest]],
+    *,
+    workers: int | None = None,
+    executor: "ExecutorName | str | Executor" = DEFAULT_EXECUTOR,
+    progress: "Progress | None" = None,
+    finished: Sequence[Mapping[int, Sequence[RunOutcome]]] = (),
+    on_outcome: Callable[[int, int, RunOutcome], None] | None = None,
+) -> Generator[tuple[int, list[SimulationResult]], None, None]:
+    """Play all runs of groups of requests; yield the number and the results of each group that is complete.
+
+    The requests of a group differ in their instances and seeds only.  Where workers are processes or threads, they
+    play runs of the next groups while the caller uses the results of one.  ``finished`` maps, for each group, numbers
+    of its requests to outcomes of runs that have been played before; ``on_outcome`` is called with the numbers of the
+    group and of the request within it and each new outcome.
     """
     from tutelage.engine.runs import simulate_runs
 
-    for request in requests:
+    for request in itertools.chain.from_iterable(groups):
         if not isinstance(request, SimulationRequest):
             raise InputError(f"Invalid request {format_value(request)}: use a result of make_request.")
-    collectors, skip = [Collector(request) for request in requests], set()
-    for number, outcomes in (finished or {}).items():
-        for outcome in outcomes:
-            collectors[number].put(outcome)
+    collectors = [GroupCollector(requests) for requests in groups]
+    skip: set[tuple[int, int, int]] = set()
+    places = [(group, within) for group, requests in enumerate(groups) for within in range(len(requests))]
+    for number, (group, within) in enumerate(places):
+        for outcome in finished[group].get(within, ()) if finished else ():
+            collectors[group].put(within, outcome)
             skip.add((number, outcome.teacher, outcome.run))
-    played = simulate_runs(requests, workers=workers, executor=executor, progress=progress, skip=skip)
+    yield from ((group, each.finish()) for group, each in enumerate(collectors) if each.is_complete)
+    played = simulate_runs(groups, workers=workers, executor=executor, progress=progress, skip=skip)
     with contextlib.closing(played):
         for number, outcome in played:
+            group, within = places[number]
             if on_outcome is not None:
-                on_outcome(number, outcome)
-            collectors[number].put(outcome)
-    return [collector.finish() for collector in collectors]
+                on_outcome(group, within, outcome)
+            collectors[group].put(within, outcome)
+            if collectors[group].is_complete:
+                yield group, collectors[group].finish()

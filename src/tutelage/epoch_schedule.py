@@ -75,7 +75,7 @@ def spread_factor(sub_gaussian: float | None) -> float:
 
 def squared_weights(weights: tuple[float, ...]) -> float:
     """Return sum_m w_m^2, which is exactly 1/M if all weights are equal."""
-    if all(weight == weights[0] for weight in weights):
+    if weights.count(weights[0]) == len(weights):
         return 1.0 / len(weights)
     return math.fsum(weight * weight for weight in weights)
 

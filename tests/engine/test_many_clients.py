@@ -100,7 +100,7 @@ def two_calls(workers):
     with ThreadPoolExecutor(workers) as pool:
         threads = client_shares.ClientThreads(pool, 2, {fast.kernel: 1.0, slow.kernel: 2.0})
         record = run_record.RunRecord(asked, 5)
-        yield fast, slow, lambda play: list(client_shares.play_in_threads(threads, record, memory, calls, play))
+        yield fast, slow, lambda play: list(client_shares.play_in_threads(threads, record, memory, calls, lambda: play))
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -98,7 +98,7 @@ class AgentGroup:
 
 def has_agents(request: SimulationRequest) -> bool:
     """Whether any client of a request is an agent."""
-    return any(isinstance(policy, AgentPolicy) for policy in request.policies)
+    return any(issubclass(kind, AgentPolicy) for kind in set(map(type, request.policies)))
 
 
 @contextlib.contextmanager

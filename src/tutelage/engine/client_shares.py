@@ -47,6 +47,9 @@ class ClientCall(NamedTuple):
     end: int
 
 
+PlayShare = Callable[[ClientCall, RoundRecord], None]  # makes a compiled call that is recorded
+
+
 class _Piece:
     """The clients of a call that lie in one piece: recorded together, once all shares have been played."""
 
@@ -68,7 +71,7 @@ class _Piece:
         """Return where the shares are recorded."""
         with self.lock:
             if self.part is None:
-                self.part = self.record.open_part(self.memory, self.clients, self.call.end)
+                self.part = self.record.open_part(self.memory, self.clients)
             return self.part
 
     def close(self, part: RoundRecord) -> None:
@@ -76,7 +79,7 @@ class _Piece:
         with self.lock:
             self.num_left -= 1
             if self.num_left == 0:
-                self.sums, self.part = self.record.sum_part(part), None
+                self.sums, self.part = self.record.close_part(part, self.memory, self.clients), None
 
 
 class _Share(NamedTuple):
@@ -89,15 +92,16 @@ def play_in_threads(
     record: RunRecord,
     memory: Memory,
     calls: Sequence[ClientCall],
-    play: Callable[[ClientCall, RoundRecord], None],
+    new_player: Callable[[], PlayShare],
 ) -> Iterator[None]:
-    """Play the calls in threads, yielding from time to time; ``play`` makes a compiled call that is recorded."""
+    """Play the calls in threads, yielding from time to time; each thread plays with a function of its own."""
     pieces = [_Piece(record, memory, call, clients) for call in calls for clients in record.cut(call.clients)]
     shares = [share for piece in pieces for share in piece.divide(threads.count)]
     shares.sort(key=lambda share: -threads.seconds.get(share.piece.call.kernel.kernel, 0.0) * share.clients.size)
     waiting = deque(shares)
 
     def play_shares() -> None:
+        play = new_player()
         while True:
             try:
                 share = waiting.popleft()

@@ -21,6 +21,7 @@ from tutelage.rules import ALIGN_KIND, KEEP_KIND, LIFT_KIND, OFF_TARGET_WINDOW, 
 
 MOST_NOTED = 64  # checkpoints inside a stretch
 LONGEST_PAUSE = 256  # rounds that are stepped before a policy that did not leap is asked again
+_CACHE_LINES = 128  # bytes: two lines, which processors fetch together
 _MARGIN = 1e-9  # far above the rounding of a mean
 
 
@@ -31,18 +32,29 @@ def never_leap(
     return 0
 
 
-def new_prospect(num_arms: int) -> Prospect:
-    """Return arrays to write a prospect in."""
-    is_constant, is_settled = np.zeros((2, num_arms), dtype=np.bool_)
-    room, checkpoints = np.zeros(num_arms, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    return Prospect(np.zeros(num_arms), is_constant, is_settled, room, 0, False, 0, 0, checkpoints, 0, False)
+def new_scratch(num_arms: int) -> tuple[Prospect, Stretch]:
+    """Return arrays to write a prospect and a stretch in.
+
+    No other arrays share their cache lines: threads would wait for each other wherever one writes.
+    """
+    counts, numbers, flags = (np.int64, (num_arms,)), (np.float64, (num_arms,)), (np.bool_, (num_arms,))
+    many = np.int64, (MOST_NOTED, num_arms)
+    means, room, pulls, ones, noted, noted_pulls, noted_ones, noted_costs, is_constant, is_settled = _lay_out(
+        numbers, counts, counts, counts, (np.int64, (1,)), many, many, (np.float64, (MOST_NOTED,)), flags, flags
+    )
+    prospect = Prospect(means, is_constant, is_settled, room, 0, False, 0, 0, np.zeros(0, dtype=np.int64), 0, False)
+    return prospect, Stretch(pulls, ones, noted, noted_pulls, noted_ones, noted_costs)
 
 
-def new_stretch(num_arms: int) -> Stretch:
-    """Return arrays to write a stretch in."""
-    pulls, ones = np.zeros((2, num_arms), dtype=np.int64)
-    noted_pulls, noted_ones = np.zeros((2, MOST_NOTED, num_arms), dtype=np.int64)
-    return Stretch(pulls, ones, np.zeros(1, dtype=np.int64), noted_pulls, noted_ones, np.zeros(MOST_NOTED))
+def _lay_out(*arrays: tuple[type, tuple[int, ...]]) -> list[NDArray[Any]]:
+    """Return arrays of zeros of these types and shapes, one after the other, far from all others."""
+    sizes = [np.dtype(kind).itemsize * math.prod(shape) for kind, shape in arrays]
+    block = np.zeros(2 * _CACHE_LINES + sum(sizes), dtype=np.uint8)
+    ends = np.cumsum([_CACHE_LINES, *sizes]).tolist()
+    return [
+        block[start:end].view(kind).reshape(shape)
+        for (kind, shape), start, end in zip(arrays, ends[:-1], ends[1:], strict=True)
+    ]
 
 
 def play_stretch(

@@ -46,9 +46,10 @@ class PolicyGroups:
 
 def group_clients(policies: Sequence[Policy], rewards: RewardDistribution, num_arms: int, engine: str) -> PolicyGroups:
     """Group clients whose policies have the same functions.  ``policies`` has one entry per client."""
-    distinct = list({id(policy): policy for policy in policies}.values())
+    ids = list(map(id, policies))
+    distinct = list(dict(zip(ids, policies, strict=True)).values())
     numbers = {id(policy): number for number, policy in enumerate(distinct)}
-    kinds = np.array([numbers[id(policy)] for policy in policies])
+    kinds = np.array(list(map(numbers.__getitem__, ids)))
     members: dict[Any, list[int]] = {}
     for number, policy in enumerate(distinct):
         members.setdefault(functions_of(policy, rewards, engine), []).append(number)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tutelage.engine import agent_group
 from tutelage.engine.agent_group import AgentGroup, Cancelled
-from tutelage.engine.client_shares import ClientCall, ClientThreads, is_worth_dividing, play_in_threads
+from tutelage.engine.client_shares import ClientCall, ClientThreads, PlayShare, is_worth_dividing, play_in_threads
 from tutelage.engine.compiled_loop import (
     STOP_AFTER_LAST,
     STOP_AT_ALL,
@@ -31,7 +31,7 @@ from tutelage.engine.compiled_loop import (
     quota_kernels,
 )
 from tutelage.engine.kernels import RepeatedCalls
-from tutelage.engine.leaping import new_prospect, new_stretch
+from tutelage.engine.leaping import new_scratch
 from tutelage.engine.memory import NOT_REACHED
 from tutelage.engine.policy_groups import policy_chose_no_arm, raise_code_error
 from tutelage.engine.routine_consultations import RoutineConsultations, open_routine
@@ -337,7 +337,9 @@ class RunClients:
         threads = None if stop == STOP_AT_ANY else self.threads  # which needs all clients in one call
         many = self.request.sums_clients
         if threads is not None and is_worth_dividing(self.memory, calls, has_many_clients=many):
-            yield from play_in_threads(threads, self.record, self.memory, calls, self._play_share(stop))
+            yield from play_in_threads(
+                threads, self.record, self.memory, calls, functools.partial(self._new_player, stop)
+            )
             return
         for call in calls:
             for clients in self.record.cut(call.clients) if stop != STOP_AT_ANY else [call.clients]:
@@ -345,13 +347,12 @@ class RunClients:
                     self._call(call.kernel, clients, call.end, stop, self.prospect, self.stretch)
                 yield
 
-    def _play_share(self, stop: int) -> Callable[[ClientCall, RoundRecord], None]:
-        """Return a function that makes a call in one of several threads."""
+    def _new_player(self, stop: int) -> PlayShare:
+        """Return a function that makes calls in one of several threads, in arrays that no other thread writes."""
+        scratch = new_scratch(self.quota.size)
 
         def play(call: ClientCall, part: RoundRecord) -> None:
             if not self._is_cancelled():
-                num_arms = self.quota.size
-                scratch = new_prospect(num_arms), new_stretch(num_arms)
                 self._call_recorded(call.kernel, call.clients, call.end, stop, *scratch, part)
 
         return play
@@ -359,9 +360,9 @@ class RunClients:
     def _call(
         self, kernel: Any, clients: NDArray[np.int64], last: int, stop: int, prospect: Prospect, stretch: Stretch
     ) -> None:
-        part = self.record.open_part(self.memory, clients, last)
+        part = self.record.open_part(self.memory, clients)
         self._call_recorded(kernel, clients, last, stop, prospect, stretch, part)
-        sums = self.record.sum_part(part)
+        sums = self.record.close_part(part, self.memory, clients)
         if sums is not None:
             self.record.add_sums(sums)
 

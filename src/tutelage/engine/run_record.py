@@ -43,6 +43,7 @@ class RunRecord:
         shape = (-(-num_clients // PIECE) if self.sums_clients else 0, self.rounds.size)
         self.piece_pulls = np.zeros((*shape, self.num_arms), dtype=np.int64)
         self.piece_costs = np.zeros(shape)
+        self.unused: list[tuple[NDArray[np.integer[Any]], NDArray[np.float64]]] = []  # zeros, for one piece each
 
     def cut(self, clients: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Cut the clients of a call, ascending, into pieces; few clients are one."""
@@ -51,23 +52,33 @@ class RunRecord:
         cuts = np.searchsorted(clients, np.arange(PIECE, clients[-1] + 1, PIECE))
         return [piece for piece in np.split(clients, cuts) if piece.size]
 
-    def open_part(self, memory: Memory, clients: NDArray[np.int64], end: int) -> RoundRecord:
-        """Return where a kernel records these clients, one piece, up to the round ``end``."""
+    def open_part(self, memory: Memory, clients: NDArray[np.int64]) -> RoundRecord:
+        """Return where a kernel records these clients, one piece."""
         if not self.sums_clients:
             return self.whole
-        first = int(memory.next_checkpoints[clients].min())
-        last = max(first, int(np.searchsorted(self.rounds, end, side="right")))
-        shape = (int(clients[-1] - clients[0]) + 1, last - first)
-        pulls = np.zeros((*shape, self.num_arms), dtype=self.count_type)
-        return RoundRecord(self.rounds, pulls, np.zeros(shape), int(clients[0]), first)
+        try:
+            pulls, costs = self.unused.pop()
+        except IndexError:
+            shape = PIECE, self.rounds.size
+            pulls, costs = np.zeros((*shape, self.num_arms), dtype=self.count_type), np.zeros(shape)
+        first_client = int(clients[0]) // PIECE * PIECE
+        return RoundRecord(self.rounds, pulls, costs, first_client, int(memory.next_checkpoints[clients].min()))
 
-    def sum_part(self, part: RoundRecord) -> PartSums | None:
-        """Sum what kernels recorded of a piece over its clients; None of few clients, which are recorded one by one."""
+    def close_part(self, part: RoundRecord, memory: Memory, clients: NDArray[np.int64]) -> PartSums | None:
+        """Return sums of what kernels recorded of these clients; None of few clients, which are recorded one by one.
+
+        The arrays are used again, because making them takes longer than many a call; few of their checkpoints have been
+        reached.
+        """
         if not self.sums_clients:
             return None
-        return PartSums(
-            part.first_client // PIECE, part.first_checkpoint, part.pulls.sum(axis=0), part.costs.sum(axis=0)
-        )
+        reached = int(memory.next_checkpoints[clients].max()) - part.first_checkpoint
+        pulls, costs = part.pulls[:, :reached], part.costs[:, :reached]
+        sums = PartSums(part.first_client // PIECE, part.first_checkpoint, pulls.sum(axis=0), costs.sum(axis=0))
+        pulls[...] = 0
+        costs[...] = 0.0
+        self.unused.append((part.pulls, part.costs))
+        return sums
 
     def add_sums(self, sums: PartSums) -> None:
         """Add what was recorded of a piece."""

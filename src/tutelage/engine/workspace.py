@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tutelage.distributions.base import RewardArrays
 from tutelage.engine.compiled_loop import ActivityArrays
 from tutelage.engine.kernels import RepeatedCalls
-from tutelage.engine.leaping import new_prospect, new_stretch
+from tutelage.engine.leaping import new_scratch
 from tutelage.engine.memory import Memory, new_memory
 from tutelage.engine.policy_groups import PolicyGroups, group_clients
 from tutelage.engine.run_record import RunRecord
@@ -123,6 +123,7 @@ def _make_workspace(request: SimulationRequest, shared: _SharedArrays, own: slic
     if own == slice(0, request.instance.num_clients) and not request.sums_clients:
         means = rewards.local_means.copy(), rewards.global_means.copy()
         rewards = rewards._replace(local_means=read_only(means[0]), global_means=read_only(means[1]))
+    prospect, stretch = new_scratch(num_arms)
     return Workspace(
         reward_arrays=rewards,
         acting=ActivityArrays(acting.activity[own], acting.delays[own], acting.last_rounds[own]),
@@ -132,8 +133,8 @@ def _make_workspace(request: SimulationRequest, shared: _SharedArrays, own: slic
         initial=memory.block.copy() if memory.block.nbytes <= _MOST_BYTES else memory.block,
         seeder=StreamSeeder(),
         calls=tuple((RepeatedCalls(kernel), clients) for kernel, clients in policies.groups),
-        prospect=new_prospect(num_arms),
-        stretch=new_stretch(num_arms),
+        prospect=prospect,
+        stretch=stretch,
         all_clients=all_clients,
         is_evidence=all_clients.copy(),
         quota=np.zeros(num_arms, dtype=np.int64),

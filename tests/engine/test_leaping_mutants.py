@@ -16,7 +16,7 @@ from tests.leap_comparison import unlikely
 
 from tutelage import revealed_rewards
 from tutelage.engine import leaping
-from tutelage.engine.leaping import new_stretch
+from tutelage.engine.leaping import new_scratch
 from tutelage.noticing import Noticing
 from tutelage.policies import epsilon_greedy, ucb1
 from tutelage.policies.base import Lead, Learner, Prospect, Stretch
@@ -51,7 +51,7 @@ def wrong_notes():
         learner, longest = Learner(counts, means, np.zeros(10)), 400
         checkpoints, totals = 7 + np.array([rounds, 2 * rounds, 3 * rounds]), [Counter() for _ in range(3)]
         for _ in range(500):
-            stretch = new_stretch(3)
+            stretch = new_scratch(3)[1]
             prospect = Prospect(
                 means, flags, flags, np.full(3, 999), rounds, False, longest - rounds, 7, checkpoints, 0
             )
@@ -85,7 +85,7 @@ def wrong_costs():
     rules, stream = make_rule_arrays((KEEP, Set(0.0), Align()), (), None, None), np.random.default_rng(10)
     means, found, total = np.array([0.3, 0.4, 0.2]), np.zeros((2, 2)), 0.0
     for _ in range(2000):
-        stretch, prospect, memory = new_stretch(3), leaping.new_prospect(3), np.zeros((9, 3))
+        stretch, prospect, memory = new_scratch(3)[1], new_scratch(3)[0], np.zeros((9, 3))
         prospect.means[...], prospect.is_constant[...] = (0.3, 0.0, 0.6), (False, True, False)
         stretch.pulls[...], stretch.ones[...], stretch.noted[...] = (30, 50, 60), (9, 0, 40), 1
         stretch.noted_pulls[0], stretch.noted_ones[0] = (20, 10, 30), (5, 0, 30)
@@ -209,7 +209,7 @@ def wrong_losses():
             num_lost += lost
             found, means, flags = Counter(), np.full(1, mean), np.zeros(1, dtype=np.bool_)
             for _ in range(4000):
-                stretch, room, constant = new_stretch(1), np.full(1, 999), np.full(1, is_constant)
+                stretch, room, constant = new_scratch(1)[1], np.full(1, 999), np.full(1, is_constant)
                 checkpoints = np.array([checkpoint])
                 prospect = Prospect(means, constant, flags, room, LONGEST, False, 0, 0, checkpoints, 0)
                 pulls = names["_lead"](Lead(0, 999, -spare, slope), prospect, stretch, stream)
@@ -365,7 +365,7 @@ def wrong_rooms():
         memory = RuleMemory(pulls.copy(), rng.random(3) * pulls, rng.random(3) * pulls, np.zeros(6))
         memory.revealed[2] *= rng.choice([0.1, 1.0])
         memory.state[OFF_TARGET] = 0.3 * rng.random()
-        prospect = leaping.new_prospect(3)
+        prospect = new_scratch(3)[0]
         means, has_noticed = np.array([0.6, 0.5, 0.4]), bool(rng.integers(0, 2))
         may_leap = leaping.find_prospect(
             prospect, 60, rules, memory, means, means, False, revealed, has_noticed,

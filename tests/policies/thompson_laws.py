@@ -11,7 +11,7 @@ from scipy import stats
 
 from tutelage.draws import random
 from tutelage.engine.kernels import compiled_main
-from tutelage.engine.leaping import new_stretch
+from tutelage.engine.leaping import new_scratch
 from tutelage.policies import thompson
 from tutelage.policies.base import Learner, Prospect
 from tutelage.policies.thompson import ThompsonSampling
@@ -97,7 +97,7 @@ def play(case, times, runs, *, leaps=True, seed=0, room=UNLIMITED, compiles=Fals
         np.full(num_arms, room),
         learner,
         prospect,
-        new_stretch(num_arms),
+        new_scratch(num_arms)[1],
         np.zeros(1),
         leaps,
         pulls,

@@ -1,11 +1,13 @@
 """Leaping has the same distribution as stepping."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.lib.array_utils import byte_bounds
 from tests import leap_comparison
 from tests.leap_comparison import Case, count_outcomes, differences, eager_leap, enumerate_outcomes, play, unlikely
 from tests.simulated_run import simulate_once
@@ -13,7 +15,7 @@ from tests.simulated_run import simulate_once
 from tutelage import simulator
 from tutelage.conditions import Conditions
 from tutelage.distributions import parse_distribution
-from tutelage.engine.leaping import count_pulls_without_lift
+from tutelage.engine.leaping import count_pulls_without_lift, new_scratch
 from tutelage.engine.policy_groups import functions_of
 from tutelage.engine.time_estimates import check_duration
 from tutelage.errors import InputError
@@ -170,3 +172,16 @@ def test_years_of_clients_that_cannot_leap_are_refused():
     assert request.engine == "leap"
     with pytest.raises(InputError, match="these runs would take at least "):
         check_duration(request, 2)
+
+
+def test_scratch_arrays_have_cache_lines_of_their_own():
+    """They are zeros, do not overlap, and lie at least 128 bytes from all memory that is not theirs."""
+    prospect, stretch = new_scratch(3)
+    arrays = [prospect.means, prospect.is_constant, prospect.is_settled, prospect.room, *stretch]
+    ((start, end),) = {byte_bounds(array.base) for array in arrays}
+    places = sorted(map(byte_bounds, arrays))
+    assert places[0][0] - start >= 128
+    assert end - places[-1][1] >= 128
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
+    assert all(array.flags.aligned and array.flags.c_contiguous and not array.any() for array in arrays)
+    assert [array.shape for array in stretch[3:]] == [(64, 3), (64, 3), (64,)]

@@ -90,13 +90,12 @@ def pull_taught(
         longest = min(rounds - done, 2 * length)  # if the latest part was short, so is this one
         length, zeros, total = _plan(longest, target, successes, failures, prospect, bounds)
         if total > _MOST_CANDIDATES:
-            length = min(length, rounds_to_checkpoint(prospect, stretch) - done)
-            done += _step(stream, target, successes, failures, prospect, stretch, length)
+            done = _step(stream, target, successes, failures, prospect, stretch, done, done + length)
         else:
             done = _thin(
                 stream, target, successes, failures, prospect, stretch, bounds, total, zeros, done, done + length
             )
-        note_reached(prospect, stretch, done)
+            note_reached(prospect, stretch, done)
         for arm in range(failures.size):
             has_ended = has_ended or stretch.pulls[arm] == prospect.room[arm]
     return done
@@ -174,15 +173,18 @@ def _step(
     failures: NDArray[np.float64],
     prospect: Prospect,
     stretch: Stretch,
-    rounds: int,
+    done: int,
+    end: int,
 ) -> int:
-    """Play at most ``rounds`` rounds in which all draws are compared; return how many."""
-    for done in range(rounds):
+    """Play from round ``done`` to ``end``, or until the stretch ends, comparing all draws; return the last round."""
+    while done < end:
         arm = _compare(stream, target, successes, failures)
         _pull(stream, arm, arm == target, successes, failures, prospect, stretch)
+        done += 1
+        note_reached(prospect, stretch, done)
         if stretch.pulls[arm] == prospect.room[arm]:
-            return done + 1
-    return rounds
+            break
+    return done
 
 
 def _pull(

@@ -8,7 +8,9 @@ import types
 
 import pytest
 
+from tutelage import code_digest
 from tutelage.code_digest import CodeDigest
+from tutelage.engine.simulation import simulate_run
 from tutelage.policies import POLICIES, moss, ucb1
 from tutelage.teachers import TEACHERS, twl
 
@@ -101,6 +103,33 @@ def test_what_is_reached_changes_the_digest(monkeypatch, written, instead):
 def test_a_module_imported_in_a_function_is_reached(monkeypatch):
     """Its constants count, too."""
     assert make_digest(monkeypatch, part=PART.replace("SCALE = 1", "SCALE = 2")) != make_digest(monkeypatch)
+
+
+_WITHOUT_NUMBA = """
+import sys
+from tutelage.code_digest import CodeDigest
+from tutelage.engine.simulation import simulate_run
+digest = CodeDigest()
+digest.add(simulate_run)
+print("numba" in sys.modules, digest.hexdigest())
+"""
+
+
+def test_modules_that_import_numba_are_read(monkeypatch, python):
+    """The compiler and the draws count, and numba is not imported; whether it has been changes nothing."""
+    answer = python("-c", _WITHOUT_NUMBA).stdout.split()
+    assert answer[0] == "False"
+    assert python("-c", f"import tutelage.engine.kernel_compiler\n{_WITHOUT_NUMBA}").stdout.split() == [
+        "True",
+        answer[1],
+    ]
+    texts = code_digest._read_compilers("tutelage.engine.kernel_compiler")
+    assert {b"class NumbaKernel" in text for text in texts} == {True, False}
+    assert any(b"random_standard_gamma" in text for text in texts)
+    monkeypatch.setattr(code_digest, "_read_compilers", lambda name: (b"another text",) if "kernel_com" in name else ())
+    digest = CodeDigest()
+    digest.add(simulate_run)
+    assert digest.hexdigest() != answer[1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Reached is what bytecode, annotations, defaults, closures and the attributes of a class name, module after
 module.  Not reached are the entries of an open set, which are named by texts, and packages in site-packages, of
-which only the version counts.  Comments, docstrings of functions and positions in a file do not count.
+which only the version counts.  Comments, docstrings of functions and positions in a file do not count, except in the
+modules of this package that import numba and that only functions import: they are read, which saves half a second.
 """
 
 import dis
@@ -13,6 +14,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +24,7 @@ from tutelage.registry import Table
 from tutelage.versions import package_version
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_IMPORTS_NUMBA = re.compile(rb"^(?:import|from) numba\b", re.MULTILINE)
 _FOREIGN = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
@@ -91,7 +94,10 @@ class CodeDigest:
         mentioned = {name for code in codes for name in code.co_names}
         found = {name: names[name] for name in mentioned if name in names}
         imported = {name for code in codes for name in _list_imports(code, names.get("__package__") or "")}
-        modules = [_import(name) for name in imported if self._is_followed(name)]
+        followed = [name for name in imported if self._is_followed(name)]
+        texts = {name: text for name in followed if (text := _read_compilers(name))}
+        modules = [_import(name) for name in followed if name not in texts]
+        found |= {f"texts with {name}": text for name, text in texts.items()}
         for module in [*found.values(), *modules]:
             if isinstance(module, ModuleType) and self._is_followed(module.__name__):
                 attributes = vars(module)
@@ -156,6 +162,18 @@ def _list_imports(code: CodeType, package: str) -> Iterable[str]:
         if instruction.opname == "IMPORT_NAME" and isinstance(level, int):
             yield importlib.util.resolve_name("." * level + str(instruction.argval), package)
         level, names = names, instruction.argval
+
+
+@functools.cache
+def _read_compilers(name: str) -> tuple[bytes, ...]:
+    """Return, if a module is one of this package that imports numba, the texts of all such modules next to it."""
+    spec = importlib.util.find_spec(name) if name.startswith("tutelage.") else None
+    if spec is None or spec.origin is None:
+        return ()
+    place = Path(spec.origin)
+    texts = {path: path.read_bytes() for path in sorted(place.parent.glob("*.py"))}
+    compilers = {path: text for path, text in texts.items() if _IMPORTS_NUMBA.search(text)}
+    return tuple(compilers.values()) if place in compilers else ()
 
 
 def _import(name: str) -> ModuleType | None:

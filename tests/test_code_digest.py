@@ -105,6 +105,13 @@ def test_a_module_imported_in_a_function_is_reached(monkeypatch):
     assert make_digest(monkeypatch, part=PART.replace("SCALE = 1", "SCALE = 2")) != make_digest(monkeypatch)
 
 
+def hash_engine():
+    """Return the digest of the function that plays a run."""
+    digest = CodeDigest()
+    digest.add(simulate_run)
+    return digest.hexdigest()
+
+
 _WITHOUT_NUMBA = """
 import sys
 from tutelage.code_digest import CodeDigest
@@ -126,10 +133,13 @@ def test_modules_that_import_numba_are_read(monkeypatch, python):
     texts = code_digest._read_compilers("tutelage.engine.kernel_compiler")
     assert {b"class NumbaKernel" in text for text in texts} == {True, False}
     assert any(b"random_standard_gamma" in text for text in texts)
-    monkeypatch.setattr(code_digest, "_read_compilers", lambda name: (b"another text",) if "kernel_com" in name else ())
-    digest = CodeDigest()
-    digest.add(simulate_run)
-    assert digest.hexdigest() != answer[1]
+    assert hash_engine() == answer[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(code_digest, "_read_compilers", lambda name: (b"another text",) if "kernel_com" in name else ())
+        assert hash_engine() != answer[1]
+    version = code_digest._version
+    monkeypatch.setattr(code_digest, "_version", lambda package: "0" if package == "numba" else version(package))
+    assert hash_engine() != answer[1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 Reached is what bytecode, annotations, defaults, closures and the attributes of a class name, module after
 module.  Not reached are the entries of an open set, which are named by texts, and packages in site-packages, of
 which only the version counts.  Comments, docstrings of functions and positions in a file do not count, except in the
-modules of this package that import numba and that only functions import: they are read, which saves half a second.
+modules of this package that import numba and that only functions import: their text is hashed, which saves half a
+second, with the versions of numba and of llvmlite, which it brings.
 """
 
 import dis
@@ -24,6 +25,7 @@ from tutelage.registry import Table
 from tutelage.versions import package_version
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_COMPILER_PACKAGES = "numba", "llvmlite"
 _IMPORTS_NUMBA = re.compile(rb"^(?:import|from) numba\b", re.MULTILINE)
 _FOREIGN = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
@@ -97,7 +99,8 @@ class CodeDigest:
         followed = [name for name in imported if self._is_followed(name)]
         texts = {name: text for name in followed if (text := _read_compilers(name))}
         modules = [_import(name) for name in followed if name not in texts]
-        found |= {f"texts with {name}": text for name, text in texts.items()}
+        for name, text in texts.items():
+            found[f"texts with {name}"] = (*text, *map(_version, _COMPILER_PACKAGES))
         for module in [*found.values(), *modules]:
             if isinstance(module, ModuleType) and self._is_followed(module.__name__):
                 attributes = vars(module)
@@ -167,7 +170,10 @@ def _list_imports(code: CodeType, package: str) -> Iterable[str]:
 @functools.cache
 def _read_compilers(name: str) -> tuple[bytes, ...]:
     """Return, if a module is one of this package that imports numba, the texts of all such modules next to it."""
-    spec = importlib.util.find_spec(name) if name.startswith("tutelage.") else None
+    try:
+        spec = importlib.util.find_spec(name) if name.startswith("tutelage.") else None
+    except ImportError:  # of the package that has the module
+        return ()
     if spec is None or spec.origin is None:
         return ()
     place = Path(spec.origin)

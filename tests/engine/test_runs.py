@@ -29,7 +29,7 @@ def test_short_runs_are_sent_together():
     tasks.submit(team)
     assert list(tasks.waiting.values()) == [[(0, 0, 0)], [(0, 0, 1)]]
     team.futures[0].set_result([(object(), 0.02)])
-    assert len(list(tasks.collect(team.futures[0]))) == 1
+    assert len(tasks.collect(team.futures[0])) == 1
     tasks.submit(team)
     assert list(tasks.waiting.values()) == [[(0, 0, 1)], [(0, 0, 2), (0, 0, 3), (0, 0, 4)]]
 
@@ -67,8 +67,60 @@ def test_lost_runs_are_sent_again_in_their_order():
     first.set_exception(BrokenProcessPool())
     second.set_result([(object(), 1.0)])
     with pytest.raises(BrokenProcessPool):
-        list(tasks.collect(first))
-    tasks.take_back()
+        tasks.collect(first)
+    assert tasks.take_back() == 0
     assert list(tasks.left) == [(0, 0, 0), (0, 0, 2), (0, 0, 3), (0, 0, 4)]
     assert list(tasks.waiting) == [second]
     assert third not in tasks.waiting
+
+
+def test_runs_of_the_next_group_are_expected_to_be_as_short():
+    """Where it has many, so that workers have enough to do while the results of the group before are used."""
+    places = [(number, 0, run) for number, runs in ((0, 4), (1, 64), (2, 4)) for run in range(runs)]
+    tasks, team = _Tasks(places, [0, 1, 2]), FakeTeam()
+    tasks.submit(team)
+    for future, seconds in zip(team.futures, (0.001, 0.01), strict=True):
+        future.set_result([(object(), seconds)])
+        tasks.collect(future)
+    tasks.submit(team)
+    assert [len(places) for places in tasks.waiting.values()] == [
+        2,
+        5,
+    ]  # the rest of group 0; 10 ms each, as the latest
+    for future in list(tasks.waiting):
+        future.set_result([(object(), 0.001)] * len(tasks.waiting[future]))
+        tasks.collect(future)
+    tasks.submit(team)
+    assert [len(places) for places in tasks.waiting.values()] == [50, 9]  # now it is known
+    for future in list(tasks.waiting):
+        future.set_result([(object(), 0.001)] * len(tasks.waiting[future]))
+        tasks.collect(future)
+    tasks.submit(team)
+    assert list(tasks.waiting.values()) == [[(2, 0, 0)], [(2, 0, 1)]]  # of few runs each might take long
+
+
+def test_calls_of_earlier_groups_are_collected_before_one_that_failed():
+    """Their results are complete then, also those that are not done yet; later ones are not waited for."""
+    tasks, team = _Tasks([(number, 0, 0) for number in range(4)], [0, 1, 1, 2]), FakeTeam()
+    team.slots = 4
+    tasks.submit(team)
+    first, second, failed, last = team.futures
+    failed.set_exception(ArithmeticError())
+    last.set_result([(object(), 1.0)])
+    ordered = tasks.put_in_order({failed, last})
+    assert next(ordered) is first
+    first.set_result([(object(), 1.0)])
+    tasks.collect(first)
+    assert next(ordered) is failed
+    assert not second.done()
+
+
+def test_progress_does_not_fall_and_ends_at_all_runs():
+    """Also where all runs have been played before."""
+    groups = [[simulator.make_request("paper", "none", horizon=9, runs=2)] for _ in range(2)]
+    told = []
+    played = runs.simulate_runs(
+        groups, progress=told.append, skip={(number, 0, run) for number in (0, 1) for run in (0, 1)}
+    )
+    assert list(played) == []
+    assert told == [4]

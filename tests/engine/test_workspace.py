@@ -1,6 +1,7 @@
 """Workspaces that one run leaves to the next."""
 
 import threading
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tutelage import simulator
 from tutelage.conditions import Conditions, MeanShift
 from tutelage.distributions import DISTRIBUTIONS
+from tutelage.distributions.base import Samples
 from tutelage.engine import run_clients, workspace
 from tutelage.engine.agent_group import Cancelled
 from tutelage.engine.simulation import simulate_run
@@ -90,18 +92,49 @@ def test_requests_that_differ_in_more_than_means_share_no_workspace():
         assert workspace._share_arrays(replace(asked, **changes), 0) is not shared, changes
 
 
-def test_what_cannot_be_compared_shares_no_workspace():
-    """A policy without a hash, and observed rewards, are those of one request."""
+class ForeignPolicy(type(POLICIES.parse("ucb1"))):
+    """A policy of another package: all are equal and have a hash, whatever they do."""
 
-    class Unhashable(type(POLICIES.parse("ucb1"))):
-        """A policy that could change."""
 
-        __hash__ = None
+class ForeignTeacher(type(TEACHERS.parse("twl"))):
+    """A teacher of another package, likewise."""
 
+
+def test_what_may_behave_differently_shares_no_workspace():
+    """Policies and teachers of another package, also inside others, and what has no hash, are those of one request."""
     asked = simulator.make_request("paper", "twl", horizon=300, runs=1, engine="step")
-    asked = replace(asked, policies=(Unhashable(),) * 5)
-    np.testing.assert_equal(vars(simulate_run(asked, 0, 0)), vars(simulate_alone(asked, 0, 0)))
-    assert workspace._share_arrays(asked, 0) is not workspace._share_arrays(replace(asked), 0)
+    foreign = replace(asked, policies=(ForeignPolicy(),) * 5)
+    unhashable, watching = TEACHERS.parse("twl"), TEACHERS.parse("change-detector")
+    object.__setattr__(unhashable, "dependence", [])
+    object.__setattr__(watching, "_inner", ForeignTeacher())
+    assert workspace._describe_shared(asked, 0) is not None
+    assert workspace._describe_shared(foreign, 0) is None
+    for teacher in (ForeignTeacher(), unhashable, watching):
+        assert workspace._describe_shared(replace(asked, teachers=(teacher,)), 0) is None
+    np.testing.assert_equal(vars(simulate_run(foreign, 0, 0)), vars(simulate_alone(foreign, 0, 0)))
+    assert workspace._share_arrays(foreign, 0) is not workspace._share_arrays(replace(foreign), 0)
+
+
+def test_observed_rewards_share_no_workspace():
+    """They are arrays of one instance."""
+    asked = simulator.make_request("paper", "none", horizon=30, runs=1)
+    samples = Samples(np.arange(26), np.full(25, 0.5), np.ones(25))
+    observed = replace(asked, instance=replace(asked.instance, samples=samples))
+    assert workspace._describe_shared(asked, 0) is not None
+    assert workspace._describe_shared(observed, 0) is None
+
+
+def test_workspaces_of_many_kinds_are_not_kept(monkeypatch):
+    """Those of earlier cells of an experiment are dropped; what a run returns does not change."""
+    monkeypatch.setattr(workspace, "_MOST_KINDS", 2)
+    monkeypatch.setattr(workspace, "_LATEST", weakref.WeakSet())
+    asked = [simulator.make_request("paper", "none", horizon=horizon, runs=1) for horizon in (301, 302, 303)]
+    first = simulate_run(asked[0], 0, 0)
+    simulate_run(asked[1], 0, 0)
+    assert [count_unused(each) for each in asked[:2]] == [[1], [1]]
+    simulate_run(asked[2], 0, 0)
+    assert [count_unused(each) for each in asked] == [[0], [0], [1]]
+    np.testing.assert_equal(vars(simulate_run(asked[0], 0, 0)), vars(first))
 
 
 def test_an_outcome_is_not_changed_by_a_later_run():

@@ -155,6 +155,18 @@ def test_a_full_disk_costs_one_record(tmp_path):
     assert {number: [each.run for each in runs] for number, runs in found.items()} == {0: [0], 2: [1], 3: [2]}
 
 
+def test_a_run_that_is_twice_in_a_journal_counts_once(tmp_path):
+    """Where no lock keeps two processes from writing, they may write the same run."""
+    request = simulator.make_request("paper", "twl", horizon=30, runs=2, seed=1)
+    outcome = simulate_run(request, 0, 1)
+    with RunJournal(tmp_path / "cell.runs", "digest") as journal:
+        journal.append(0, outcome)
+        journal.append(0, outcome)
+    found = RunJournal(tmp_path / "cell.runs", "digest")
+    assert [each.run for each in found.outcomes[0]] == [1]
+    assert found.num_runs == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(("spec", "seeds"), KINDS)
 def test_interrupted_while_simulating(tmp_path, number, spec, seeds):

@@ -13,7 +13,7 @@ from tests.policies.thompson_laws import UNLIMITED, Case, chances_of_being_large
 from tutelage.policies.base import Learner, Prospect, Stretch
 from tutelage.policies.support import thompson_leading as leading
 from tutelage.policies.support import thompson_teaching as teaching
-from tutelage.policies.support.thompson_comparing import _log_acceptance, _prepare
+from tutelage.policies.support.thompson_comparing import _least_rejection, _log_acceptance, _prepare
 from tutelage.policies.support.thompson_leading import bound_above
 from tutelage.policies.support.thompson_teaching import chance_above, log_chance_above
 from tutelage.policies.thompson import ThompsonSampling
@@ -169,15 +169,16 @@ def test_chance_of_exceeding_the_target():
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.0, 9.0), (400.0, 90.0), (1.0, 50.0), (3000.0, 5.0)])
 def test_draws_are_accepted_as_their_density_says(a, b):
-    """log f(m + d) - log f(m) + c d^2 / 2 is the logarithm of the probability; it is bounded by 0 and by 1 - e d^2."""
-    arrays = np.zeros((6, 1))
+    """log f(m + d) - log f(m) + c d^2 / 2 is the logarithm of the probability; it is bounded by 0 and from below."""
+    arrays = np.zeros((7, 1))
     arrays[:2, 0] = a - 1.0, b - 1.0
     _prepare(0, *arrays)
-    mode, scale, reach, excess = arrays[2:, 0]
+    mode, scale, reach, flat, slope = arrays[2:, 0]
     for offset in np.linspace(-8.0, 8.0, 65) * scale:
         theta = math.sin(mode + offset) ** 2
         logarithm = _log_acceptance(a, b, offset)
         assert logarithm <= 1e-9
+        assert _least_rejection(a, b, offset) <= -math.expm1(logarithm) + 1e-9
         if not 1e-3 < mode + offset < math.pi / 2.0 - 1e-3:
             continue
         powers = [
@@ -185,8 +186,23 @@ def test_draws_are_accepted_as_their_density_says(a, b):
         ]
         assert logarithm == pytest.approx(powers[0] - powers[1] + offset**2 / scale**2 / 2.0, abs=1e-6)
         if abs(offset) <= reach:
-            assert math.exp(logarithm) >= 1.0 - excess * offset**2 - 1e-9
+            assert math.exp(logarithm) >= 1.0 - offset**2 * (flat + abs(offset) * slope) - 1e-9
     assert mode == pytest.approx(math.asin(math.sqrt(best(a, b))))
+
+
+@pytest.mark.parametrize(("a", "b"), [(900.0, 100.0), (300.0, 700.0), (5.0, 5.0), (10.0, 30.0)])
+def test_few_draws_need_their_density(a, b):
+    """The two bounds decide all but a tenth of them."""
+    arrays = np.zeros((7, 1))
+    arrays[:2, 0] = a - 1.0, b - 1.0
+    _prepare(0, *arrays)
+    _, scale, reach, flat, slope = arrays[2:, 0]
+    undecided = []
+    for offset in stats.norm.ppf((np.arange(999) + 0.5) / 999) * scale:
+        most = offset**2 * (flat + abs(offset) * slope) if abs(offset) <= reach else 1.0
+        undecided.append(min(1.0, most) - _least_rejection(a, b, offset))
+    assert min(undecided) >= 0.0
+    assert np.mean(undecided) < 0.1
 
 
 def best(a, b):
@@ -214,12 +230,12 @@ def test_a_leading_arm_leaves_the_coming_pull_to_be_made():
         learner, stretch = Learner(np.array([22, 11]), np.zeros(2), state), Stretch(*np.zeros((2, 2), dtype=np.int64))
         played = leap(1, learner, prospect, stretch, np.zeros(1), rng)
         assert stretch.pulls.tolist() == [played, 0]
-        is_drawn = state[12] > 0.0
+        is_drawn = state[-1] > 0.0
         assert played + is_drawn in (1, 2)
         if is_drawn:
             assert leap(1, learner, prospect, stretch, np.zeros(1), rng) == 0
             assert policy.choose(1, learner, np.zeros(1), rng) == 1
-        assert state[12] == 0.0
+        assert state[-1] == 0.0
         others += is_drawn and played == 0
     chance = chances_of_being_largest((17, 5), (7, 8))[1]
     assert stats.binomtest(others, RUNS, chance).pvalue > FALSE_ALARM
@@ -237,7 +253,8 @@ def test_few_rounds_are_played_singly():
             return getattr(self.generator, name)
 
     case = Case((0,) * 5, (1000,) * 5, (0, 0.5, 0, 0, 0))
-    state = np.array([*case.successes, *case.failures, *[0] * 21], dtype=np.float64)
+    state = np.zeros(ThompsonSampling().state_size(5))
+    state[:10] = *case.successes, *case.failures
     stretch, constant = Stretch(*np.zeros((2, 5), dtype=np.int64)), np.zeros(5, dtype=np.bool_)
     prospect = Prospect(np.array(case.means), constant, constant, np.full(5, 10**7), 10**6, False)
     stream = Counting()

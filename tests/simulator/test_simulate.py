@@ -1,5 +1,8 @@
 """Simulations as people call them."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
 import pytest
 
 from tutelage import simulator
@@ -91,11 +94,23 @@ def test_finished_runs_of_groups_are_not_played_again(groups):
 
 
 def test_a_group_is_complete_before_the_next_is_played(groups):
-    """Its results can be used at once; what was not asked for any more is not played."""
+    """Its results can be used at once; with one worker at most the four calls under way have been played then."""
     asked, alone = groups
-    results = simulator.simulate_groups(asked, workers=1)
+    outcomes = []
+    results = simulator.simulate_groups(asked, workers=1, on_outcome=lambda *what: outcomes.append(what[0]))
     number, (first, second) = next(results)
     results.close()
     assert number == 0
+    assert outcomes == [0] * 6
     assert first.to_dataset().identical(alone[0][0])
     assert second.to_dataset().identical(alone[0][1])
+
+
+def test_groups_in_an_executor_of_the_caller(groups):
+    """Each call takes the requests of its group only."""
+    asked, alone = groups
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as executor:
+        results = dict(simulator.simulate_groups(asked, executor=executor))
+    for number, expected in enumerate(alone):
+        assert all(each.to_dataset().identical(one) for each, one in zip(results[number], expected, strict=True))

@@ -49,7 +49,7 @@ MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
 _SHORT_STEPS = 10_000  # rounds of all clients of a run that takes longer in Python than in compiled code
-_SHORT_RUNS_WORTH_FORKING = 250  # runs whose share in Python takes longer than to start a process
+_SHORT_RUNS_WORTH_FORKING = 250  # for each process: what they take in Python is longer than to start it
 _HAS_MASKS = hasattr(signal, "pthread_sigmask")
 
 
@@ -127,6 +127,21 @@ class Team:
             self.close(wait)
 
 
+class _PicklingTeam(Team):
+    """The caller's executor, which gets the requests of a call's group with each call."""
+
+    def __init__(self, executor: Executor, slots: int, groups: Groups) -> None:
+        super().__init__(executor, slots, _play_pickled)
+        self.contents = [_pickled(requests) for requests in groups]
+        self.places = [(group, within) for group, requests in enumerate(groups) for within in range(len(requests))]
+
+    def submit(self, runs: Sequence[RunPlace]) -> Future[PlayedRuns]:
+        content = self.contents[self.places[runs[0][0]][0]]
+        with without_interrupts():
+            within = [(self.places[number][1], teacher, run) for number, teacher, run in runs]
+            return self.executor.submit(self.play, content, within)
+
+
 def count_runs(requests: Requests) -> int:
     """Return the number of runs of all teachers."""
     return sum(request.runs * len(request.teachers) for request in requests)
@@ -138,7 +153,7 @@ def open_team(groups: Groups, workers: int | None, executor: str | Executor) -> 
     if isinstance(executor, ThreadPoolExecutor):
         return _open_threads(requests, count, executor)
     if isinstance(executor, Executor):
-        return Team(executor, 2 * count, _play_pickled, (_pickled(requests),))
+        return _PicklingTeam(executor, 2 * count, groups)
     if executor == "auto":
         executor = "processes" if _is_worth_forking(groups, count) else "threads"
     if executor == "threads" or (executor == "processes" and is_for_threads(requests)):
@@ -283,7 +298,7 @@ def is_for_threads(requests: Requests) -> bool:
 
 
 def _is_worth_forking(groups: Groups, workers: int) -> bool:
-    """Return whether threads would mostly wait for each other, and processes have all kernels at once."""
+    """Return whether threads would mostly wait for each other, or for this one while it puts results together."""
     if workers == 1 or any(map(have_many_clients, groups)) or not can_fork():
         return False
     counts = list(map(count_runs, groups))
@@ -328,7 +343,7 @@ def _pickled(requests: Requests) -> bytes:
         ) from error
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)  # while a group is played, the next one begins
 def _unpickled(content: bytes) -> Requests:
     requests: Requests = pickle.loads(content)  # noqa: S301 - our own parent wrote it
     return requests

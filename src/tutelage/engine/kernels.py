@@ -28,7 +28,15 @@ from tutelage.versions import package_version
 
 Plain = Callable[..., Any]
 
-_COMPILERS = ("compiled_calls", "compiled_draws", "kernel_compiler", "kernel_entry", "machine_code", "part_compiler")
+_COMPILERS = (
+    "compiled_calls",
+    "compiled_draws",
+    "kernel_compiler",
+    "kernel_entry",
+    "machine_code",
+    "part_compiler",
+    "stream_words",
+)
 _LOCK = threading.RLock()
 
 

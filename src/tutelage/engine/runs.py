@@ -10,7 +10,7 @@ import functools
 import itertools
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -55,6 +55,7 @@ Progress = Callable[[float], None]
 LOG = logging.getLogger("tutelage.simulator")
 _TICK = 0.25  # seconds between two reports of progress
 _LEAST_SECONDS = 0.05  # of work in one call, so that sending it and its result weighs little
+_MOST_UNKNOWN = 8  # runs in a call while it is not known how long they take
 # Roughly, on one core; by the beginning of a kernel's name.
 _SECONDS_TO_COMPILE = {"advance": 10.0, "leap": 20.0, "consult": 3.0}
 _MOST_BREAKS = 3  # of the worker processes, after which their runs are played again
@@ -91,9 +92,9 @@ def simulate_runs(
 
 
 def _cut_into_batches(groups: Groups) -> Iterator[Groups]:
-    """Yield groups that are played by one team: those of many clients one by one, of others all that follow each other.
+    """Yield groups that are played by one team: a group of many clients alone, neighbouring ones of few together.
 
-    Threads share the clients of a run only if there are many or if it is the only run (``executors.is_for_threads``).
+    Runs of many clients are played one at a time, their clients shared by threads (``executors.is_for_threads``).
     """
     batch: list[Requests] = []
     for requests in groups:
@@ -113,7 +114,7 @@ def _add_and_call(progress: Progress, before: int, played: float) -> None:
 def _simulate_batch(
     groups: Groups, workers: int | None, executor: str | Executor, progress: Progress | None, skip: Collection[RunPlace]
 ) -> Generator[tuple[int, RunOutcome], None, None]:
-    """Do the same with one team."""
+    """Play the runs of one batch with one team; requests are numbered from its first one."""
     team = open_team(groups, workers, executor)
     try:
         for requests in groups:
@@ -124,22 +125,26 @@ def _simulate_batch(
     of_group = [number for number, requests in enumerate(groups) for _ in requests]
     places = _list_runs(itertools.chain.from_iterable(groups))
     tasks = _Tasks([place for place in places if place not in skip], of_group)
-    played, complete, breaks = len(skip), False, 0
+    played, told, complete = len(skip), 0.0, False
+    breaks: Counter[int] = Counter()  # by the group of the first run that was lost
     try:
         while tasks.are_left:
             try:
                 tasks.submit(team)
                 done, _ = wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-                for future in [each for each in tasks.waiting if each in done]:  # in the order of their runs
-                    for number, outcome in tasks.collect(future):
+                for future in tasks.put_in_order(done):
+                    outcomes = tasks.collect(future)
+                    with contextlib.suppress(BrokenProcessPool):  # which the next call says again
+                        tasks.submit(team)  # workers go on while the caller uses the outcomes
+                    for number, outcome in outcomes:
                         played += 1
                         yield number, outcome
             except BrokenProcessPool as error:
-                breaks += 1
-                if isinstance(executor, Executor) or not team.has_started() or breaks > _MOST_BREAKS:
+                group = tasks.take_back()
+                breaks[group] += 1
+                if isinstance(executor, Executor) or not team.has_started() or breaks[group] > _MOST_BREAKS:
                     raise _explain_break(executor, team) from error
                 LOG.warning("A worker process ended before its runs did; they are played again.")
-                tasks.take_back()
                 team.stop(wait=True)
                 team = open_team(groups, workers, executor)
             except Exception as error:
@@ -148,7 +153,10 @@ def _simulate_batch(
                     raise
                 raise explained from error
             if progress is not None:
-                progress(played + team.played_shares())
+                told = max(told, played + team.played_shares())  # runs may have ended while the caller was at work
+                progress(told)
+        if progress is not None:
+            progress(played)
         complete = True
     finally:
         for future in tasks.waiting:
@@ -157,7 +165,7 @@ def _simulate_batch(
 
 
 def _list_kinds(groups: Groups) -> Iterator[SimulationRequest]:
-    """Yield a request for all kernels by which requests of a group may differ: for each kind of rewards."""
+    """Yield one request of each group for each kind of rewards: these have all kernels."""
     for requests in groups:
         rewards = [request.instance.rewards for request in requests]
         kinds = [(each.draw, getattr(each, "leaps_as", "")) for each in rewards]
@@ -174,13 +182,17 @@ class _Tasks:
     """The runs that are left, and the calls that play some of them, each of at least ``_LEAST_SECONDS`` if it can be.
 
     A call has runs of one group of requests only; ``of_group`` has the group of each request.  How long a run of a
-    group takes under a teacher is known once one was played.
+    group takes under a teacher is known once one was played.  Until then it is taken to last as long as the run that
+    ended last, so that workers have enough to do while the results of the group before are used; but a call then has
+    few of the runs of its group.
     """
 
     def __init__(self, places: Sequence[RunPlace], of_group: Sequence[int]) -> None:
         self.left, self.of_group = deque(places), of_group
+        self.num_left = Counter(of_group[number] for number, _, _ in places)  # by group
         self.waiting: dict[Future[PlayedRuns], list[RunPlace]] = {}
         self.seconds: dict[tuple[int, int], float] = {}  # of the shortest run of each group under each teacher
+        self.latest = _LEAST_SECONDS  # of the run that ended last
 
     @property
     def are_left(self) -> bool:
@@ -189,29 +201,51 @@ class _Tasks:
     def submit(self, team: Team) -> None:
         """Submit as many calls as the team has room for."""
         while self.left and len(self.waiting) < team.slots:
-            places, seconds = [], 0.0
-            group = self.of_group[self.left[0][0]]
+            places, seconds, group = [], 0.0, self.of_group[self.left[0][0]]
+            has_many_left = self.num_left[group] >= 2 * _MOST_UNKNOWN * team.slots
+            expected = max(self.latest, _LEAST_SECONDS / _MOST_UNKNOWN) if has_many_left else _LEAST_SECONDS
             while self.left and seconds < _LEAST_SECONDS and self.of_group[self.left[0][0]] == group:
                 places.append(self.left.popleft())
-                seconds += self.seconds.get((group, places[-1][1]), _LEAST_SECONDS)
+                seconds += self.seconds.get((group, places[-1][1]), expected)
             try:
                 self.waiting[team.submit(places)] = places
             except BrokenProcessPool:
                 self.left.extendleft(reversed(places))
                 raise
+            self.num_left[group] -= len(places)
 
-    def collect(self, future: Future[PlayedRuns]) -> Iterator[tuple[int, RunOutcome]]:
-        """Yield the outcomes of a call that is done, or raise what it raised."""
+    def put_in_order(self, done: Collection[Future[PlayedRuns]]) -> Iterator[Future[PlayedRuns]]:
+        """Yield calls that are done in the order of their runs, and before one that failed all those of earlier groups.
+
+        These need not be done; without them an error would cost the results of other groups.
+        """
+        for future in [each for each in self.waiting if each in done]:
+            if future in self.waiting and future.exception() is not None:
+                group = self._find_group(future)
+                yield from [each for each in self.waiting if self._find_group(each) < group]
+            if future in self.waiting:
+                yield future
+
+    def _find_group(self, future: Future[PlayedRuns]) -> int:
+        return self.of_group[self.waiting[future][0][0]]
+
+    def collect(self, future: Future[PlayedRuns]) -> list[tuple[int, RunOutcome]]:
+        """Return the outcomes of a call, which may not be done yet, or raise what it raised."""
         played = future.result()
-        for place, (outcome, seconds) in zip(self.waiting.pop(future), played, strict=True):
-            kind = self.of_group[place[0]], place[1]
+        places = self.waiting.pop(future)
+        for (number, teacher, _), (_, seconds) in zip(places, played, strict=True):
+            kind = self.of_group[number], teacher
             self.seconds[kind] = min(seconds, self.seconds.get(kind, seconds))
-            yield place[0], outcome
+            self.latest = seconds
+        return [(place[0], outcome) for place, (outcome, _) in zip(places, played, strict=True)]
 
-    def take_back(self) -> None:
-        """Leave all that was submitted and has no result to be submitted again."""
+    def take_back(self) -> int:
+        """Leave all that was submitted and has no result to be submitted again; return the first group of it."""
         lost = [future for future in self.waiting if not future.done() or future.exception() is not None]
-        self.left.extendleft(place for future in reversed(lost) for place in reversed(self.waiting.pop(future)))
+        places = [place for future in lost for place in self.waiting.pop(future)]
+        self.left.extendleft(reversed(places))
+        self.num_left.update(self.of_group[number] for number, _, _ in places)
+        return self.of_group[self.left[0][0]]
 
 
 def _explain_break(executor: str | Executor, team: Team) -> Exception:
@@ -248,21 +282,24 @@ def warm_up(*requests: SimulationRequest) -> None:
     Several that must be compiled are first compiled into the cache in copies of this process, where these may be made.
     Raises ``InputError`` with the policy that cannot be compiled.
     """
-    parts: dict[Any, tuple[str, Callable[[], None]]] = {}  # by kernel: for what, and a function that compiles it
+    # by kernel and type of counts: for what it is, and a function that compiles it
+    parts: dict[tuple[Any, Any], tuple[str, Callable[[], None]]] = {}
     for request in requests:
         groups = group_clients(request.policies, request.instance.rewards, request.instance.num_arms, request.engine)
         for kernel, clients in groups.groups:
             policy = request.policies[clients[0]]
-            parts.setdefault(kernel, (POLICIES.spec(policy), functools.partial(_warm_up_policy, request, policy)))
+            part = POLICIES.spec(policy), functools.partial(_warm_up_policy, request, policy)
+            parts.setdefault((kernel, request.count_type), part)
         for teacher in range(len(request.teachers)):
             routine = find_routine(request, teacher)
             if routine is not None:
                 compile_it = functools.partial(warm_up_routine, request, teacher)
-                parts.setdefault(routine_kernel(routine.consult), (request.teacher_labels[teacher], compile_it))
-    missing = [kernel for kernel in parts if not kernel.is_cached]
+                part = request.teacher_labels[teacher], compile_it
+                parts.setdefault((routine_kernel(routine.consult), None), part)
+    missing = {key: part for key, part in parts.items() if not key[0].is_cached}
     if missing:
-        LOG.info(_describe_compilation({kernel: parts[kernel][0] for kernel in missing}))
-    in_copies = [parts[kernel][1] for kernel in missing if kernel.has_cache]
+        LOG.info(_describe_compilation({kernel: name for (kernel, _), (name, _) in missing.items()}))
+    in_copies = [compile_it for (kernel, _), (_, compile_it) in missing.items() if kernel.has_cache]
     if len(in_copies) > 1:
         for _ in parallel_map(_call_and_ignore_errors, in_copies):
             pass

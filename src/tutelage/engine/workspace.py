@@ -5,6 +5,7 @@ workspace, unless it is large, to the next one under the same teacher: also to t
 in its means and its seed only, such as those of a set of random instances.  Shapes: M clients, K arms.
 """
 
+import threading
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tutelage.code_errors import is_foreign
 from tutelage.distributions.base import RewardArrays
 from tutelage.engine.compiled_loop import ActivityArrays
 from tutelage.engine.kernels import RepeatedCalls
@@ -26,7 +28,8 @@ from tutelage.request import SimulationRequest
 from tutelage.run_outcome import PullTrace
 from tutelage.teachers.checks import ask_segments
 
-_MOST_BYTES = 1 << 17  # of a memory, and of a record, that is worth keeping, for each request and teacher
+_MOST_BYTES = 1 << 17  # of a memory, and of a record, that is worth keeping
+_MOST_KINDS = 64  # of workspaces that are kept, some for each thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,8 @@ class Workspace:
     quota: NDArray[np.int64]
     no_trace: PullTrace
     record: RunRecord
-    shock_key: NDArray[np.uint64]  # which `reward_arrays` show read-only
+    # what `reward_arrays` show read-only
+    shock_key: NDArray[np.uint64]
     means: (
         tuple[NDArray[np.float64], NDArray[np.float64]] | None
     )  # likewise, local and global ones; None: the request's
@@ -82,6 +86,8 @@ class _SharedArrays:
 
 _SHARED: weakref.WeakKeyDictionary[SimulationRequest, dict[int, _SharedArrays]] = weakref.WeakKeyDictionary()
 _ALIKE: weakref.WeakValueDictionary[tuple[Any, ...], _SharedArrays] = weakref.WeakValueDictionary()
+_LATEST: weakref.WeakSet[_SharedArrays] = weakref.WeakSet()  # those whose workspaces are kept
+_LOCK = threading.Lock()
 
 
 def take_workspace(request: SimulationRequest, teacher: int, own: slice) -> Workspace:
@@ -151,27 +157,38 @@ def _share_arrays(request: SimulationRequest, teacher: int) -> _SharedArrays:
     if teacher not in by_teacher:
         key = _describe_shared(request, teacher)
         shared = None if key is None else _ALIKE.get(key)
-        if shared is None:
-            instance, problem = request.instance, request.problem_for(request.teachers[teacher])
-            shared = _SharedArrays(
-                ActivityArrays(*instance.conditions.arrays(instance.num_clients)),
-                group_clients(request.policies, instance.rewards, instance.num_arms, request.engine),
-                np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64),
-            )
-            if key is not None:
-                _ALIKE[key] = shared
-        by_teacher[teacher] = shared
+        by_teacher[teacher] = _make_shared(request, teacher, key) if shared is None else shared
     return by_teacher[teacher]
 
 
-def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...] | None:
-    """Return all on which shared arrays and workspaces depend; None where that cannot be compared.
+def _make_shared(request: SimulationRequest, teacher: int, key: tuple[Any, ...] | None) -> _SharedArrays:
+    instance, problem = request.instance, request.problem_for(request.teachers[teacher])
+    shared = _SharedArrays(
+        ActivityArrays(*instance.conditions.arrays(instance.num_clients)),
+        group_clients(request.policies, instance.rewards, instance.num_arms, request.engine),
+        np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64),
+    )
+    with _LOCK:
+        if len(_LATEST) >= _MOST_KINDS:  # an experiment of many cells: those of earlier ones are not needed any more
+            for each in _LATEST:
+                each.unused.clear()
+            _LATEST.clear()
+        _LATEST.add(shared)
+        if key is not None:
+            _ALIKE[key] = shared
+    return shared
 
-    Observed rewards, and teachers or policies of another package that have no hash, are compared with no others.
+
+def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...] | None:
+    """Return all on which shared arrays and workspaces depend; None where they are those of one request.
+
+    So are those for many clients, for observed rewards, and for entries of other packages or without a hash, which
+    may be equal and yet behave differently.
     """
-    instance, taught_by = request.instance, request.teachers[teacher]
-    conditions = instance.conditions
+    instance, taught_by, conditions = request.instance, request.teachers[teacher], request.instance.conditions
     if request.sums_clients or instance.samples.values.size:
+        return None
+    if not all(map(_is_of_this_package, (taught_by, instance.rewards, *request.policies))):
         return None
     key = (
         taught_by,
@@ -187,6 +204,12 @@ def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...
     except TypeError:
         return None
     return key
+
+
+def _is_of_this_package(entry: Any) -> bool:
+    """Return whether an entry, and all objects among its parameters, are of this package."""
+    parameters = (value for value in vars(entry).values() if hasattr(value, "__dict__"))
+    return not is_foreign(entry) and all(map(_is_of_this_package, parameters))
 
 
 def new_trace(num_clients: int, num_rounds: int) -> PullTrace:

@@ -1,8 +1,8 @@
 """Running experiments: cells on disk are reused, the others are simulated, and panels are put together.
 
-Cells are simulated one after the other, their runs on all cores; a cell is stored while runs of the next one are
-played.  A cell's file appears only when it is complete; until then its finished runs are in a journal, so an
-interruption costs at most the runs being simulated.
+Cells are simulated one after the other, their runs on all cores; where clients are few, a cell is stored while runs of
+the next ones are played.  A cell's file appears only when it is complete; until then its finished runs are in a
+journal, so an interruption costs at most the runs that are being played and those that ended while a cell was stored.
 """
 
 import contextlib
@@ -240,7 +240,10 @@ def _load_or_simulate(
             waiting.append(cell)
         else:
             datasets[cell.file_name] = dataset
-            cell.find_journal(folder).unlink(missing_ok=True)  # of a process that was killed after it stored the cell
+            left = cell.find_journal(folder)  # by a process that was killed after it stored the cell
+            if left.exists():
+                with contextlib.suppress(OSError):  # a folder that is read-only now
+                    left.unlink()
     if waiting:
         datasets |= _simulate_and_store(waiting, folder, resources)
     new = {cell.file_name for cell in waiting}
@@ -295,7 +298,7 @@ def check_writable_folder(folder: Path) -> None:
 def _simulate_cells(
     cells: list[ExperimentCell], journals: list[RunJournal], resources: _Resources
 ) -> Generator[tuple[int, list[SimulationResult]], None, None]:
-    """Yield the number and the results of each cell that is complete; runs of the next ones are played meanwhile."""
+    """Yield the number and the results of each cell that is complete; workers play runs of the next ones meanwhile."""
     unfinished, played = list(cells), 0.0
 
     def report(runs: float) -> None:

@@ -36,14 +36,17 @@ class RunJournal:
     def _read(self) -> int:
         """Read all whole records and return the size of them."""
         content = self.path.read_bytes() if self.path.exists() else b""
-        start = 0
+        start, seen = 0, set()
         while True:
             body = start + _LENGTH + _SUM
             end = body + int.from_bytes(content[start : start + _LENGTH], "big")
             if not body < end <= len(content) or content[body - _SUM : body] != self._sum(content[body:end]):
                 return start
             request, outcome = msgspec.msgpack.decode(content[body:end], type=tuple[int, RunOutcome], dec_hook=_unpack)
-            self.outcomes.setdefault(request, []).append(outcome)
+            place = request, outcome.teacher, outcome.run
+            if place not in seen:  # two processes may have written where no lock keeps one from it
+                self.outcomes.setdefault(request, []).append(outcome)
+            seen.add(place)
             start = end
 
     def append(self, request: int, outcome: RunOutcome) -> None:

@@ -21,13 +21,13 @@ _FEWEST, _SHARE = 16, 0.0625  # rounds in which all draws are compared: at least
 def choose(round: int, learner: Learner, parameters: NDArray[np.float64], stream: Any) -> int:
     """The arm with the largest draw from its posterior Beta(1 + successes, 1 + failures), arms in order.
 
-    The state holds the K successes, the K failures, 4 K numbers that only a leap uses, and 1 + the arm of the coming
+    The state holds the K successes, the K failures, 5 K numbers that only a leap uses, and 1 + the arm of the coming
     pull where a leap has drawn it, else 0.  Equal draws are broken uniformly at random.
     """
     state, num_arms = learner.state, learner.counts.size
-    drawn = int(state[6 * num_arms])
+    drawn = int(state[7 * num_arms])
     if drawn > 0:
-        state[6 * num_arms] = 0.0
+        state[7 * num_arms] = 0.0
         return drawn - 1
     best, ties, highest = 0, 0, -1.0
     for arm in range(num_arms):
@@ -67,7 +67,7 @@ def leap(
     """
     num_arms, state = learner.counts.size, learner.state
     successes, failures = state[:num_arms], state[num_arms : 2 * num_arms]
-    numbers, drawn = state[2 * num_arms : 6 * num_arms], state[6 * num_arms :]
+    numbers, drawn = state[2 * num_arms : 7 * num_arms], state[7 * num_arms :]
     num_ones, num_dark, num_zeros, other = 0, 0, 0, 0
     for arm in range(num_arms):
         mean = prospect.means[arm]
@@ -144,8 +144,8 @@ class ThompsonSampling(PolicyBase):
     leap = staticmethod(leap)
 
     def state_size(self, num_arms: int) -> int:
-        """Successes and failures of each arm, 4 K numbers that a leap writes and forgets, and the arm it has drawn."""
-        return 6 * num_arms + 1
+        """Successes and failures of each arm, 5 K numbers that a leap writes and forgets, and the arm it has drawn."""
+        return 7 * num_arms + 1
 
     def parameters(self) -> tuple[float, ...]:
         return (1.0 if self.update == "fractional" else 0.0,)

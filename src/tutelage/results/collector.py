@@ -134,7 +134,7 @@ class GroupCollector:
         self.num_left -= 1
 
     def finish(self) -> list[SimulationResult]:
-        """Return the result of each request, once every run has been put, and forget them."""
+        """Return the result of each request, once every run has been put; the collectors are forgotten."""
         finished = [collector.finish() for collector in self.collectors]
         del self.collectors
         return finished

@@ -198,10 +198,10 @@ def simulate_groups(
 ) -> Generator[tuple[int, list[SimulationResult]], None, None]:
     """Play all runs of groups of requests; yield the number and the results of each group that is complete.
 
-    The requests of a group differ in their instances and seeds only.  Where workers are processes or threads, they
-    play runs of the next groups while the caller uses the results of one.  ``finished`` maps, for each group, numbers
-    of its requests to outcomes of runs that have been played before; ``on_outcome`` is called with the numbers of the
-    group and of the request within it and each new outcome.
+    The requests of a group differ in their instances and seeds only.  Workers play runs of the next groups while the
+    caller uses the results of one, unless it or the next one has many clients.  ``finished`` maps, for each group,
+    numbers of its requests to outcomes of runs that have been played before; ``on_outcome`` is called with the numbers
+    of the group and of the request within it and each new outcome.
     """
     from tutelage.engine.runs import simulate_runs
 

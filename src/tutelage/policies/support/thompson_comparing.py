@@ -26,7 +26,7 @@ def pull_compared(
 ) -> int:
     """Play at most ``rounds`` rounds, until an arm has reached its room; return how many.
 
-    ``successes`` [K] and ``failures`` [K] are updated.  ``numbers`` [4 K] is room for numbers.
+    ``successes`` [K] and ``failures`` [K] are updated.  ``numbers`` [5 K] is room for numbers.
 
     Exact: instead of theta its increasing function phi = arcsin sqrt(theta) is drawn, whose density is proportional to
     exp(g), g = A log sin phi + B log cos phi, A = 2 a - 1 and B = 2 b - 1.  With r = sqrt(B / A) the mode m has
@@ -36,17 +36,20 @@ def pull_compared(
     """
     num_arms, first, end = successes.size, 0, successes.size
     modes, scales = numbers[:num_arms], numbers[num_arms : 2 * num_arms]
-    reaches, excesses = numbers[2 * num_arms : 3 * num_arms], numbers[3 * num_arms : 4 * num_arms]
+    reaches, flats = numbers[2 * num_arms : 3 * num_arms], numbers[3 * num_arms : 4 * num_arms]
+    slopes = numbers[4 * num_arms : 5 * num_arms]
     for done in range(rounds):
         for arm in range(first, end):
-            _prepare(arm, successes, failures, modes, scales, reaches, excesses)
+            _prepare(arm, successes, failures, modes, scales, reaches, flats, slopes)
         best, highest = 0, -1.0
         for arm in range(num_arms):
             while True:
                 offset, chance = scales[arm] * normal(stream), random(stream)
-                if abs(offset) <= reaches[arm] and chance >= offset * offset * excesses[arm]:
+                distance = abs(offset)
+                if distance <= reaches[arm] and chance >= distance * distance * (flats[arm] + distance * slopes[arm]):
                     break
-                if chance >= -math.expm1(_log_acceptance(1.0 + successes[arm], 1.0 + failures[arm], offset)):
+                a, b = 1.0 + successes[arm], 1.0 + failures[arm]
+                if chance >= _least_rejection(a, b, offset) and chance >= -math.expm1(_log_acceptance(a, b, offset)):
                     break
             if modes[arm] + offset > highest:
                 best, highest = arm, modes[arm] + offset
@@ -69,9 +72,12 @@ def _prepare(
     modes: NDArray[np.float64],
     scales: NDArray[np.float64],
     reaches: NDArray[np.float64],
-    excesses: NDArray[np.float64],
+    flats: NDArray[np.float64],
+    slopes: NDArray[np.float64],
 ) -> None:
-    """Write an arm's mode m, 1 / sqrt c, and e such that d is accepted with a probability of at least 1 - e d^2.
+    """Write an arm's mode m, 1 / sqrt c, and numbers that bound the probability with which d is accepted.
+
+    It is at least 1 - d^2 (e + s abs(d)) where abs(d) is at most the arm's reach.
 
     With x = tan d, the logarithm of that probability is
 
@@ -82,7 +88,9 @@ def _prepare(
 
         -(sqrt A - sqrt B)^2 x^2 / 2 - abs(A^2 - B^2) / (3 sqrt(A B)) abs(x)^3 - ((B^2 / A + A^2 / B) / 2 + c / 3) x^4
 
-    where abs(x) is at most 1/2, r / 2 and 1 / (2 r).  For abs(d) <= 0.4, abs(x) <= abs(d) (1 + 0.4 d^2).
+    where abs(x) is at most 1/2, r / 2 and 1 / (2 r).  For abs(d) <= 0.4, abs(x) <= abs(d) (1 + 0.4 d^2), so it is at
+    most G abs(d) with the G of the reach R.  The bound is then -d^2 p(abs(d)) with a polynomial p of degree 2 and
+    coefficients of at least 0; as p is convex, p(t) <= p(0) + t (p(R) - p(0)) / R from 0 to R.
     """
     a, b = 2.0 * successes[arm] + 1.0, 2.0 * failures[arm] + 1.0  # A and B
     root_a, root_b = math.sqrt(a), math.sqrt(b)
@@ -95,7 +103,26 @@ def _prepare(
     quartic = 0.5 * (b * b / a + a * a / b) + curvature / 3.0
     square = 0.5 * (root_a - root_b) * (root_a - root_b)
     reaches[arm] = reach
-    excesses[arm] = (square + reach * (cubic + reach * quartic)) * grown * grown * grown * grown
+    flats[arm] = square * grown * grown
+    slopes[arm] = (cubic + reach * quartic * grown) * grown * grown * grown
+
+
+def _least_rejection(a: float, b: float, offset: float) -> float:
+    """Return a lower bound of the probability with which an offset d from the mode is not accepted.
+
+    At the mode g'' = -2 (A + B) and g''' = 2 (A + B) (B - A) / sqrt(A B), and g'''' < 0 everywhere, as the fourth
+    derivatives of log sin and log cos are -2 (1 + 2 cos^2) / sin^4 and -2 (1 + 2 sin^2) / cos^4.  So, by Taylor, the
+    logarithm of the probability of acceptance is at most -u, with
+
+        u = d^2 ((sqrt A - sqrt B)^2 / 2 + (A + B) (A - B) / (3 sqrt(A B)) d).
+
+    Where u >= 0, 1 - exp(-u) is at least v - v^2 / 2 with v = min(u, 1).
+    """
+    a, b = 2.0 * a - 1.0, 2.0 * b - 1.0
+    root = math.sqrt(a * b)
+    least = offset * offset * (0.5 * (a + b) - root + (a + b) * (a - b) / (3.0 * root) * offset)
+    least = min(max(least, 0.0), 1.0)
+    return least - 0.5 * least * least
 
 
 def _log_acceptance(a: float, b: float, offset: float) -> float:

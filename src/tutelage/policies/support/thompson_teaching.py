@@ -176,7 +176,7 @@ def _step(
     done: int,
     end: int,
 ) -> int:
-    """Play from round ``done`` to ``end``, or until the stretch ends, comparing all draws; return the last round."""
+    """Compare all draws in each round from ``done`` to ``end``, or until the stretch ends; return the last round."""
     while done < end:
         arm = _compare(stream, target, successes, failures)
         _pull(stream, arm, arm == target, successes, failures, prospect, stretch)

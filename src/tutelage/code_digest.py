@@ -4,7 +4,7 @@ Reached is what bytecode, annotations, defaults, closures and the attributes of 
 module.  Not reached are the entries of an open set, which are named by texts, and packages in site-packages, of
 which only the version counts.  Comments, docstrings of functions and positions in a file do not count, except in the
 modules of this package that import numba and that only functions import: their text is hashed, which saves half a
-second, with the versions of numba and of llvmlite, which it brings.
+second, with the versions of numba and of llvmlite, on which numba depends.
 """
 
 import dis

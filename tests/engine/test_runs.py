@@ -1,13 +1,15 @@
 """Runs as calls of an executor: how many at a time."""
 
-from concurrent.futures import Future
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
 from tutelage import simulator
-from tutelage.engine import runs
+from tutelage.engine import executors, runs
 from tutelage.engine.runs import _Tasks
+from tutelage.errors import InputError
 
 
 class FakeTeam:
@@ -99,20 +101,50 @@ def test_runs_of_the_next_group_are_expected_to_be_as_short():
     assert list(tasks.waiting.values()) == [[(2, 0, 0)], [(2, 0, 1)]]  # of few runs each might take long
 
 
-def test_calls_of_earlier_groups_are_collected_before_one_that_failed():
-    """Their results are complete then, also those that are not done yet; later ones are not waited for."""
-    tasks, team = _Tasks([(number, 0, 0) for number in range(4)], [0, 1, 1, 2]), FakeTeam()
+def test_an_error_leaves_calls_of_earlier_groups_only():
+    """Their results are to be complete; what is later is not played."""
+    tasks, team = _Tasks([(number, 0, 0) for number in range(5)], [0, 1, 1, 2, 2]), FakeTeam()
     team.slots = 4
     tasks.submit(team)
     first, second, failed, last = team.futures
-    failed.set_exception(ArithmeticError())
-    last.set_result([(object(), 1.0)])
-    ordered = tasks.put_in_order({failed, last})
-    assert next(ordered) is first
-    first.set_result([(object(), 1.0)])
-    tasks.collect(first)
-    assert next(ordered) is failed
-    assert not second.done()
+    tasks.give_up(failed)
+    assert list(tasks.waiting) == [first]
+    assert not tasks.left
+    assert second.cancelled()
+    assert last.cancelled()
+    tasks.give_up(second)
+    assert list(tasks.waiting) == [first]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_costs_no_results_of_earlier_groups(monkeypatch, workers):
+    """Here the first group takes longer than the second, which fails."""
+    real = executors.simulate_run
+
+    def run(request, *arguments, **options):
+        if request.seed == 2:
+            raise ArithmeticError
+        time.sleep(0.3)
+        return real(request, *arguments, **options)
+
+    monkeypatch.setattr(executors, "simulate_run", run)
+    groups = [[simulator.make_request("paper", "none", horizon=9, runs=2, seed=seed)] for seed in (1, 2, 3)]
+    played = []
+    results = runs.simulate_runs(groups, workers=workers, executor="threads")
+    with pytest.raises(ArithmeticError):
+        played.extend(number for number, _ in results)
+    assert played == [0, 0]
+
+
+def test_an_executor_that_is_shut_down_is_told():
+    """Its calls that have not begun are cancelled, and would never be done."""
+    request = simulator.make_request("paper", "none", horizon=9, runs=50)
+    with ThreadPoolExecutor(1) as pool:
+        results = runs.simulate_runs([[request]], executor=pool, workers=30)
+        next(results)
+        pool.shutdown(wait=True, cancel_futures=True)
+        with pytest.raises((InputError, RuntimeError), match=r"The executor was shut down|cannot schedule"):
+            list(results)
 
 
 def test_progress_does_not_fall_and_ends_at_all_runs():

@@ -1,8 +1,7 @@
 """Workspaces that one run leaves to the next."""
 
 import threading
-import weakref
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -96,6 +95,20 @@ class ForeignPolicy(type(POLICIES.parse("ucb1"))):
     """A policy of another package: all are equal and have a hash, whatever they do."""
 
 
+@dataclass(frozen=True, slots=True)
+class SlotsPolicy:
+    """A policy of another package whose objects have no dictionary of attributes."""
+
+    choose = staticmethod(POLICIES.parse("ucb1").choose)
+    learn = staticmethod(POLICIES.parse("ucb1").learn)
+
+    def parameters(self):
+        return (2.0,)
+
+    def state_size(self, num_arms):
+        return 0
+
+
 class ForeignTeacher(type(TEACHERS.parse("twl"))):
     """A teacher of another package, likewise."""
 
@@ -109,6 +122,7 @@ def test_what_may_behave_differently_shares_no_workspace():
     object.__setattr__(watching, "_inner", ForeignTeacher())
     assert workspace._describe_shared(asked, 0) is not None
     assert workspace._describe_shared(foreign, 0) is None
+    assert workspace._describe_shared(replace(asked, policies=(SlotsPolicy(),) * 5), 0) is None
     for teacher in (ForeignTeacher(), unhashable, watching):
         assert workspace._describe_shared(replace(asked, teachers=(teacher,)), 0) is None
     np.testing.assert_equal(vars(simulate_run(foreign, 0, 0)), vars(simulate_alone(foreign, 0, 0)))
@@ -127,7 +141,7 @@ def test_observed_rewards_share_no_workspace():
 def test_workspaces_of_many_kinds_are_not_kept(monkeypatch):
     """Those of earlier cells of an experiment are dropped; what a run returns does not change."""
     monkeypatch.setattr(workspace, "_MOST_KINDS", 2)
-    monkeypatch.setattr(workspace, "_LATEST", weakref.WeakSet())
+    workspace._list_latest().clear()
     asked = [simulator.make_request("paper", "none", horizon=horizon, runs=1) for horizon in (301, 302, 303)]
     first = simulate_run(asked[0], 0, 0)
     simulate_run(asked[1], 0, 0)

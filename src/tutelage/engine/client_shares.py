@@ -97,7 +97,7 @@ def play_in_threads(
     """Play the calls in threads, yielding from time to time; each thread plays with a function of its own."""
     pieces = [_Piece(record, memory, call, clients) for call in calls for clients in record.cut(call.clients)]
     shares = [share for piece in pieces for share in piece.divide(threads.count)]
-    largest: dict[RepeatedCalls, int] = {}  # of the shares of a kernel, which stay in the order of their pieces
+    largest: dict[RepeatedCalls, int] = {}  # share of each kernel; its shares keep the order of their pieces
     for share in shares:
         kernel = share.piece.call.kernel
         largest[kernel] = max(share.clients.size, largest.get(kernel, 0))

@@ -49,7 +49,7 @@ MAIN_GUARD = 'if __name__ == "__main__":'
 _MANY_SEGMENTS = 64  # with so many segments a teacher may be consulted again and again
 _RUNS_WORTH_FORKING = 4  # for each process
 _SHORT_STEPS = 10_000  # rounds of all clients of a run that takes longer in Python than in compiled code
-_SHORT_RUNS_WORTH_FORKING = 250  # for each process: what they take in Python is longer than to start it
+_SHORT_RUNS_WORTH_FORKING = 250  # for each process: these take longer in Python than it takes to start
 _HAS_MASKS = hasattr(signal, "pthread_sigmask")
 
 

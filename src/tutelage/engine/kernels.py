@@ -215,5 +215,5 @@ def _digest(function: Plain, bindings: dict[str, Any]) -> str:
 
 @functools.cache
 def _read_compilers() -> tuple[bytes, ...]:
-    """Return the code of the modules that compile, which import numba and need not be imported for a digest."""
+    """Return the code of the modules that compile; most import numba, and need not be imported for a digest."""
     return tuple(Path(__file__).with_name(f"{name}.py").read_bytes() for name in _COMPILERS)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
@@ -127,34 +127,49 @@ def _simulate_batch(
     tasks = _Tasks([place for place in places if place not in skip], of_group)
     played, told, complete = len(skip), 0.0, False
     breaks: Counter[int] = Counter()  # by the group of the first run that was lost
+    failure: Exception | None = None
     try:
         while tasks.are_left:
+            broken: BrokenProcessPool | None = None
             try:
                 tasks.submit(team)
-                done, _ = wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-                for future in tasks.put_in_order(done):
-                    outcomes = tasks.collect(future)
-                    with contextlib.suppress(BrokenProcessPool):  # which the next call says again
+            except BrokenProcessPool as ended:
+                broken = ended
+            except Exception as refused:  # noqa: BLE001
+                _raise_explained(refused, executor)
+            wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in [each for each in tasks.waiting if each.done()]:  # in the order of submission
+                error = _find_error(future) if future in tasks.waiting else failure
+                if isinstance(error, BrokenProcessPool):
+                    broken = error
+                elif error is not None:
+                    failure = failure or error
+                    tasks.give_up(future)
+                if error is not None:
+                    continue
+                outcomes = tasks.collect(future)
+                if broken is None and failure is None:
+                    with contextlib.suppress(Exception):  # the next submission fails, too
                         tasks.submit(team)  # workers go on while the caller uses the outcomes
-                    for number, outcome in outcomes:
-                        played += 1
-                        yield number, outcome
-            except BrokenProcessPool as error:
+                for number, outcome in outcomes:
+                    played += 1
+                    yield number, outcome
+            if failure is not None and (broken is not None or _has_lost_workers(failure)):
+                break
+            if broken is not None:
                 group = tasks.take_back()
                 breaks[group] += 1
                 if isinstance(executor, Executor) or not team.has_started() or breaks[group] > _MOST_BREAKS:
-                    raise _explain_break(executor, team) from error
+                    raise _explain_break(executor, team) from broken
                 LOG.warning("A worker process ended before its runs did; they are played again.")
                 team.stop(wait=True)
                 team = open_team(groups, workers, executor)
-            except Exception as error:
-                explained = _explain(error, executor)
-                if explained is None:
-                    raise
-                raise explained from error
             if progress is not None:
-                told = max(told, played + team.played_shares())  # runs may have ended while the caller was at work
+                # runs that have ended while the caller was at work are not collected yet, but count as shares no more
+                told = max(told, played + team.played_shares())
                 progress(told)
+        if failure is not None:
+            _raise_explained(failure, executor)
         if progress is not None:
             progress(played)
         complete = True
@@ -182,9 +197,9 @@ class _Tasks:
     """The runs that are left, and the calls that play some of them, each of at least ``_LEAST_SECONDS`` if it can be.
 
     A call has runs of one group of requests only; ``of_group`` has the group of each request.  How long a run of a
-    group takes under a teacher is known once one was played.  Until then it is taken to last as long as the run that
-    ended last, so that workers have enough to do while the results of the group before are used; but a call then has
-    few of the runs of its group.
+    group takes under a teacher is known once one was collected.  Until then, if many runs of the group are left, it is
+    taken to last about as long as the run that was collected last, so that workers have enough to do while the results
+    of the group before are used.
     """
 
     def __init__(self, places: Sequence[RunPlace], of_group: Sequence[int]) -> None:
@@ -192,7 +207,7 @@ class _Tasks:
         self.num_left = Counter(of_group[number] for number, _, _ in places)  # by group
         self.waiting: dict[Future[PlayedRuns], list[RunPlace]] = {}
         self.seconds: dict[tuple[int, int], float] = {}  # of the shortest run of each group under each teacher
-        self.latest = _LEAST_SECONDS  # of the run that ended last
+        self.latest = _LEAST_SECONDS  # of the run that was collected last
 
     @property
     def are_left(self) -> bool:
@@ -209,28 +224,26 @@ class _Tasks:
                 seconds += self.seconds.get((group, places[-1][1]), expected)
             try:
                 self.waiting[team.submit(places)] = places
-            except BrokenProcessPool:
+            except BaseException:
                 self.left.extendleft(reversed(places))
                 raise
             self.num_left[group] -= len(places)
 
-    def put_in_order(self, done: Collection[Future[PlayedRuns]]) -> Iterator[Future[PlayedRuns]]:
-        """Yield calls that are done in the order of their runs, and before one that failed all those of earlier groups.
-
-        These need not be done; without them an error would cost the results of other groups.
-        """
-        for future in [each for each in self.waiting if each in done]:
-            if future in self.waiting and future.exception() is not None:
-                group = self._find_group(future)
-                yield from [each for each in self.waiting if self._find_group(each) < group]
-            if future in self.waiting:
-                yield future
+    def give_up(self, failed: Future[PlayedRuns]) -> None:
+        """Leave only calls of groups before that of a call which failed: their results are to be complete."""
+        if failed not in self.waiting:
+            return
+        group = self._find_group(failed)
+        self.left.clear()
+        for each in [each for each in self.waiting if self._find_group(each) >= group]:
+            each.cancel()
+            del self.waiting[each]
 
     def _find_group(self, future: Future[PlayedRuns]) -> int:
         return self.of_group[self.waiting[future][0][0]]
 
     def collect(self, future: Future[PlayedRuns]) -> list[tuple[int, RunOutcome]]:
-        """Return the outcomes of a call, which may not be done yet, or raise what it raised."""
+        """Return the outcomes of a call that is done."""
         played = future.result()
         places = self.waiting.pop(future)
         for (number, teacher, _), (_, seconds) in zip(places, played, strict=True):
@@ -263,17 +276,37 @@ def _explain_break(executor: str | Executor, team: Team) -> Exception:
     )
 
 
-def _explain(error: Exception, executor: str | Executor) -> Exception | None:
-    """Return a sentence about what went wrong between this process and its workers, None about all else."""
+def _find_error(future: Future[PlayedRuns]) -> Exception | None:
+    """Return what a call that is done raised."""
+    try:
+        error = future.exception()
+    except CancelledError as cancelled:
+        return cancelled
+    if error is None or isinstance(error, Exception):
+        return error
+    raise error
+
+
+def _has_lost_workers(error: Exception) -> bool:
+    """Return whether calls may never be done, because workers were lost: those of Dask, which tried others before."""
+    return isinstance(error, CancelledError) or type(error).__name__ == "KilledWorker"
+
+
+def _raise_explained(error: Exception, executor: str | Executor) -> NoReturn:
+    """Raise what a call raised; what went wrong between this process and its workers gets a sentence."""
     if isinstance(error, CancelledError):
-        return ConnectionError(f"The connection to {executor} was lost before the runs were done: start them again.")
+        if isinstance(executor, Executor):
+            raise InputError("The executor was shut down before the runs were done.") from error
+        raise ConnectionError(
+            f"The connection to {executor} was lost before the runs were done: start them again."
+        ) from error
     if isinstance(error, ModuleNotFoundError) and executor not in get_args(ExecutorName):
-        return InputError(
+        raise InputError(
             f"The workers of {executor} cannot import {error.name}: install the same packages there as here."
-        )
-    if type(error).__name__ == "KilledWorker":  # of dask, which tried other workers before
-        return ChildProcessError(f"Several workers of {executor} ended while they played the same runs.")
-    return None
+        ) from error
+    if _has_lost_workers(error):
+        raise ChildProcessError(f"Several workers of {executor} ended while they played the same runs.") from error
+    raise error
 
 
 def warm_up(*requests: SimulationRequest) -> None:

@@ -5,6 +5,7 @@ workspace, unless it is large, to the next one under the same teacher: also to t
 in its means and its seed only, such as those of a set of random instances.  Shapes: M clients, K arms.
 """
 
+import functools
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from tutelage.run_outcome import PullTrace
 from tutelage.teachers.checks import ask_segments
 
 _MOST_BYTES = 1 << 17  # of a memory, and of a record, that is worth keeping
-_MOST_KINDS = 64  # of workspaces that are kept, some for each thread
+_MOST_KINDS = 64  # of workspaces that are made before those that no run uses are dropped
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,6 @@ class _SharedArrays:
 
 _SHARED: weakref.WeakKeyDictionary[SimulationRequest, dict[int, _SharedArrays]] = weakref.WeakKeyDictionary()
 _ALIKE: weakref.WeakValueDictionary[tuple[Any, ...], _SharedArrays] = weakref.WeakValueDictionary()
-_LATEST: weakref.WeakSet[_SharedArrays] = weakref.WeakSet()  # those whose workspaces are kept
 _LOCK = threading.Lock()
 
 
@@ -168,15 +168,22 @@ def _make_shared(request: SimulationRequest, teacher: int, key: tuple[Any, ...] 
         group_clients(request.policies, instance.rewards, instance.num_arms, request.engine),
         np.array(ask_segments(request.teachers[teacher], problem), dtype=np.int64),
     )
+    latest = _list_latest()
     with _LOCK:
-        if len(_LATEST) >= _MOST_KINDS:  # an experiment of many cells: those of earlier ones are not needed any more
-            for each in _LATEST:
+        if len(latest) >= _MOST_KINDS:  # an experiment of many cells: those of earlier ones are not needed any more
+            for each in latest:
                 each.unused.clear()
-            _LATEST.clear()
-        _LATEST.add(shared)
+            latest.clear()
+        latest.add(shared)
         if key is not None:
             _ALIKE[key] = shared
     return shared
+
+
+@functools.cache
+def _list_latest() -> weakref.WeakSet[_SharedArrays]:
+    """Return what was made since workspaces were dropped: no global set, which would be hashed with the code."""
+    return weakref.WeakSet()
 
 
 def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...] | None:
@@ -188,7 +195,8 @@ def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...
     instance, taught_by, conditions = request.instance, request.teachers[teacher], request.instance.conditions
     if request.sums_clients or instance.samples.values.size:
         return None
-    if not all(map(_is_of_this_package, (taught_by, instance.rewards, *request.policies))):
+    distinct = {id(entry): entry for entry in (taught_by, instance.rewards, *request.policies)}
+    if not all(map(_is_of_this_package, distinct.values())):
         return None
     key = (
         taught_by,
@@ -207,9 +215,13 @@ def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...
 
 
 def _is_of_this_package(entry: Any) -> bool:
-    """Return whether an entry, and all objects among its parameters, are of this package."""
-    parameters = (value for value in vars(entry).values() if hasattr(value, "__dict__"))
-    return not is_foreign(entry) and all(map(_is_of_this_package, parameters))
+    """Return whether an entry is of this package, and so are the objects among its attributes, but not in a tuple."""
+    if is_foreign(entry):
+        return False
+    attributes = getattr(entry, "__dict__", {}).values()
+    return all(
+        _is_of_this_package(each) for each in attributes if hasattr(each, "__dict__") and not isinstance(each, type)
+    )
 
 
 def new_trace(num_clients: int, num_rounds: int) -> PullTrace:

@@ -2,7 +2,8 @@
 
 Cells are simulated one after the other, their runs on all cores; where clients are few, a cell is stored while runs of
 the next ones are played.  A cell's file appears only when it is complete; until then its finished runs are in a
-journal, so an interruption costs at most the runs that are being played and those that ended while a cell was stored.
+journal, so an interruption or an error costs at most the runs that are being played and those that have ended since
+the last one was written.
 """
 
 import contextlib

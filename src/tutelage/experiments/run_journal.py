@@ -44,7 +44,7 @@ class RunJournal:
                 return start
             request, outcome = msgspec.msgpack.decode(content[body:end], type=tuple[int, RunOutcome], dec_hook=_unpack)
             place = request, outcome.teacher, outcome.run
-            if place not in seen:  # two processes may have written where no lock keeps one from it
+            if place not in seen:  # two processes may write where the file system has no locks
                 self.outcomes.setdefault(request, []).append(outcome)
             seen.add(place)
             start = end

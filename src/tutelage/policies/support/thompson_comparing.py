@@ -88,9 +88,11 @@ def _prepare(
 
         -(sqrt A - sqrt B)^2 x^2 / 2 - abs(A^2 - B^2) / (3 sqrt(A B)) abs(x)^3 - ((B^2 / A + A^2 / B) / 2 + c / 3) x^4
 
-    where abs(x) is at most 1/2, r / 2 and 1 / (2 r).  For abs(d) <= 0.4, abs(x) <= abs(d) (1 + 0.4 d^2), so it is at
-    most G abs(d) with the G of the reach R.  The bound is then -d^2 p(abs(d)) with a polynomial p of degree 2 and
-    coefficients of at least 0; as p is convex, p(t) <= p(0) + t (p(R) - p(0)) / R from 0 to R.
+    where abs(x) is at most 1/2, r / 2 and 1 / (2 r).  For abs(d) <= 0.4, abs(x) <= abs(d) (1 + 0.4 d^2).  So up to the
+    reach R, which is at most 0.4 min(1, r, 1 / r), abs(x) is at most G abs(d) with G = 1 + 0.4 R^2, and small enough.
+    The bound is then -d^2 p(abs(d)) with a polynomial p of degree 2 and coefficients of at least 0; as p is convex,
+    p(t) <= p(0) + t (p(R) - p(0)) / R from 0 to R: e = p(0) in ``flats``, s = (p(R) - p(0)) / R in ``slopes``.  And
+    exp(-v) >= 1 - v.
     """
     a, b = 2.0 * successes[arm] + 1.0, 2.0 * failures[arm] + 1.0  # A and B
     root_a, root_b = math.sqrt(a), math.sqrt(b)

@@ -176,7 +176,7 @@ def _step(
     done: int,
     end: int,
 ) -> int:
-    """Compare all draws in each round from ``done`` to ``end``, or until the stretch ends; return the last round."""
+    """Play rounds by comparing all draws, from round ``done`` to ``end`` or the stretch's end; return the last one."""
     while done < end:
         arm = _compare(stream, target, successes, failures)
         _pull(stream, arm, arm == target, successes, failures, prospect, stretch)

@@ -97,7 +97,7 @@ class CodeDigest:
         found = {name: names[name] for name in mentioned if name in names}
         imported = {name for code in codes for name in _list_imports(code, names.get("__package__") or "")}
         followed = [name for name in imported if self._is_followed(name)]
-        texts = {name: text for name in followed if (text := _read_compilers(name))}
+        texts = {name: text for name in followed if (text := read_compilers(name))}
         modules = [_import(name) for name in followed if name not in texts]
         for name, text in texts.items():
             found[f"texts with {name}"] = (*text, *map(_version, _COMPILER_PACKAGES))
@@ -168,7 +168,7 @@ def _list_imports(code: CodeType, package: str) -> Iterable[str]:
 
 
 @functools.cache
-def _read_compilers(name: str) -> tuple[bytes, ...]:
+def read_compilers(name: str) -> tuple[bytes, ...]:
     """Return, if a module is one of this package that imports numba, the texts of all such modules next to it."""
     try:
         spec = importlib.util.find_spec(name) if name.startswith("tutelage.") else None

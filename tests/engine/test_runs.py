@@ -136,8 +136,15 @@ def test_an_error_costs_no_results_of_earlier_groups(monkeypatch, workers):
     assert played == [0, 0]
 
 
-def test_an_executor_that_is_shut_down_is_told():
-    """Its calls that have not begun are cancelled, and would never be done."""
+def test_an_executor_that_is_shut_down(monkeypatch):
+    """Its calls that have not begun are cancelled, and would never be done; here each would take long enough."""
+    real = executors.simulate_run
+
+    def run(*arguments, **options):
+        time.sleep(0.1)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(executors, "simulate_run", run)
     request = simulator.make_request("paper", "none", horizon=9, runs=50)
     with ThreadPoolExecutor(1) as pool:
         results = runs.simulate_runs([[request]], executor=pool, workers=30)
@@ -150,9 +157,9 @@ def test_an_executor_that_is_shut_down_is_told():
 def test_progress_does_not_fall_and_ends_at_all_runs():
     """Also where all runs have been played before."""
     groups = [[simulator.make_request("paper", "none", horizon=9, runs=2)] for _ in range(2)]
-    told = []
+    reported = []
     played = runs.simulate_runs(
-        groups, progress=told.append, skip={(number, 0, run) for number in (0, 1) for run in (0, 1)}
+        groups, progress=reported.append, skip={(number, 0, run) for number in (0, 1) for run in (0, 1)}
     )
     assert list(played) == []
-    assert told == [4]
+    assert reported == [4]

@@ -66,7 +66,7 @@ def test_runs_of_a_set_of_instances_share_workspaces(engine, shift):
     same_best_arm = asked.instance.best_arm == other.instance.best_arm
     assert [
         workspace._share_arrays(asked, teacher) is workspace._share_arrays(other, teacher) for teacher in (0, 1)
-    ] == [True, same_best_arm]  # `known` is told the best arm
+    ] == [True, same_best_arm]  # `known` knows the best arm
 
 
 def test_requests_that_differ_in_more_than_means_share_no_workspace():

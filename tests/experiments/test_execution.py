@@ -188,9 +188,9 @@ def test_progress_ends_with_all_runs(experiment, tmp_path):
     assert done[0] == 0
     assert done[-1] == 24
     names = [f"{place}-all-{teacher}-300" for place in ("fixed", "random") for teacher in ("twl", "known", "none")]
-    told = list(dict.fromkeys(name for _, _, name in calls))
-    assert told == [name for name in names if name in told]  # one that is done before an earlier one is not told
-    assert (told[0], told[-1]) == (names[0], names[-1])
+    reported = list(dict.fromkeys(name for _, _, name in calls))
+    assert reported == [name for name in names if name in reported]  # not one that is done before an earlier one
+    assert (reported[0], reported[-1]) == (names[0], names[-1])
 
 
 def test_one_failure_in_a_set_ends_it(experiment, tmp_path, monkeypatch):

@@ -71,7 +71,7 @@ def test_groups_have_the_results_of_each_by_itself(groups, executor, workers):
 
 
 def test_finished_runs_of_groups_are_not_played_again(groups):
-    """The first group and half of the third are finished before; each new outcome is told with its place."""
+    """The first group and half of the third are finished before; each new outcome comes with its place."""
     asked, alone = groups
     outcomes = []
     list(simulator.simulate_groups(asked, workers=1, on_outcome=lambda *what: outcomes.append(what)))
@@ -107,7 +107,7 @@ def test_a_group_is_complete_before_the_next_is_played(groups):
 
 
 def test_groups_in_an_executor_of_the_caller(groups):
-    """Each call takes the requests of its group only."""
+    """Its calls have the numbers that requests have within their group."""
     asked, alone = groups
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as executor:

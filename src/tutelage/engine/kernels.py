@@ -21,22 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tutelage.atomic_files import write_atomically
-from tutelage.code_digest import CodeDigest
+from tutelage.code_digest import CodeDigest, read_compilers
 from tutelage.engine import machine_code
 from tutelage.paths import has_writable_home, make_private_folder
 from tutelage.versions import package_version
 
 Plain = Callable[..., Any]
 
-_COMPILERS = (
-    "compiled_calls",
-    "compiled_draws",
-    "kernel_compiler",
-    "kernel_entry",
-    "machine_code",
-    "part_compiler",
-    "stream_words",
-)
+_WITHOUT_NUMBA = "machine_code", "stream_words"  # modules that compile, or hold what is compiled, without importing it
 _LOCK = threading.RLock()
 
 
@@ -216,4 +208,5 @@ def _digest(function: Plain, bindings: dict[str, Any]) -> str:
 @functools.cache
 def _read_compilers() -> tuple[bytes, ...]:
     """Return the code of the modules that compile; most import numba, and need not be imported for a digest."""
-    return tuple(Path(__file__).with_name(f"{name}.py").read_bytes() for name in _COMPILERS)
+    others = (Path(__file__).with_name(f"{name}.py").read_bytes() for name in _WITHOUT_NUMBA)
+    return (*read_compilers(f"{__package__}.kernel_compiler"), *others)

@@ -67,8 +67,8 @@ class RunRecord:
     def close_part(self, part: RoundRecord, memory: Memory, clients: NDArray[np.int64]) -> PartSums | None:
         """Return sums of what kernels recorded of these clients; None of few clients, which are recorded one by one.
 
-        The arrays are used again, because making them takes longer than many a call; few of their checkpoints have been
-        reached.
+        The arrays are used again, because making them takes longer than many a call.  Only checkpoints that have been
+        reached are summed and set to 0 again.
         """
         if not self.sums_clients:
             return None

@@ -125,7 +125,7 @@ def _simulate_batch(
     of_group = [number for number, requests in enumerate(groups) for _ in requests]
     places = _list_runs(itertools.chain.from_iterable(groups))
     tasks = _Tasks([place for place in places if place not in skip], of_group)
-    played, told, complete = len(skip), 0.0, False
+    played, reported, complete = len(skip), 0.0, False
     breaks: Counter[int] = Counter()  # by the group of the first run that was lost
     failure: Exception | None = None
     try:
@@ -139,13 +139,15 @@ def _simulate_batch(
                 _raise_explained(refused, executor)
             wait(tasks.waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in [each for each in tasks.waiting if each.done()]:  # in the order of submission
-                error = _find_error(future) if future in tasks.waiting else failure
+                if future not in tasks.waiting:  # given up with one that failed
+                    continue
+                error = _find_error(future)
                 if isinstance(error, BrokenProcessPool):
                     broken = error
-                elif error is not None:
+                    continue
+                if error is not None:
                     failure = failure or error
                     tasks.give_up(future)
-                if error is not None:
                     continue
                 outcomes = tasks.collect(future)
                 if broken is None and failure is None:
@@ -166,8 +168,8 @@ def _simulate_batch(
                 team = open_team(groups, workers, executor)
             if progress is not None:
                 # runs that have ended while the caller was at work are not collected yet, but count as shares no more
-                told = max(told, played + team.played_shares())
-                progress(told)
+                reported = max(reported, played + team.played_shares())
+                progress(reported)
         if failure is not None:
             _raise_explained(failure, executor)
         if progress is not None:

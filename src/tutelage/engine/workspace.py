@@ -55,11 +55,9 @@ class Workspace:
     quota: NDArray[np.int64]
     no_trace: PullTrace
     record: RunRecord
-    # what `reward_arrays` show read-only
+    # what `reward_arrays` show read-only: the key, and local and global means; None if the means are its request's
     shock_key: NDArray[np.uint64]
-    means: (
-        tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    )  # likewise, local and global ones; None: the request's
+    means: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
     def begin(self, request: SimulationRequest, run: int, first_client: int) -> None:
         """Let everything be as before the first pull of a run."""
@@ -215,7 +213,10 @@ def _describe_shared(request: SimulationRequest, teacher: int) -> tuple[Any, ...
 
 
 def _is_of_this_package(entry: Any) -> bool:
-    """Return whether an entry is of this package, and so are the objects among its attributes, but not in a tuple."""
+    """Return whether an entry and the objects that are its attributes are of this package.
+
+    What is inside tuples, lists and dictionaries is not looked at.
+    """
     if is_foreign(entry):
         return False
     attributes = getattr(entry, "__dict__", {}).values()
